@@ -196,12 +196,12 @@ impl Datatype {
     /// The bytes of the default fill value of one value (specification: `array_schema.md`, fill values).
     ///
     /// Integers: the minimum of signed and the maximum of unsigned types; floats: NaN; `CHAR`: byte 0x80;
-    /// text and opaque bytes: 0, except `BLOB` and the geometries, which have 0 as well.
+    /// booleans, text and opaque bytes: 0.
     pub fn default_fill(self) -> Vec<u8> {
         use Datatype::*;
         match self {
             Char => vec![0x80],
-            Bool => vec![0xff],
+            Bool => vec![0],
             StringAscii | StringUtf8 | Blob | GeomWkb | GeomWkt => vec![0],
             StringUtf16 | StringUcs2 => vec![0; 2],
             StringUtf32 | StringUcs4 => vec![0; 4],

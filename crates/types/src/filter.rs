@@ -233,3 +233,86 @@ impl fmt::Display for Filter {
         f.write_str(self.name())
     }
 }
+
+/// Constructors with libtiledb's defaults for what they do not ask.
+impl Filter {
+    /// Deflate in a zlib stream, level 1 to 9.
+    pub fn gzip(level: i32) -> Filter {
+        Filter::Gzip { level }
+    }
+
+    /// Zstandard, level up to 22; negative levels are faster, -1 is libtiledb's default.
+    pub fn zstd(level: i32) -> Filter {
+        Filter::Zstd { level }
+    }
+
+    /// LZ4 blocks.
+    pub fn lz4() -> Filter {
+        Filter::Lz4 { level: -1 }
+    }
+
+    /// Run lengths; on var-sized strings as the first filter, of whole strings.
+    pub fn rle() -> Filter {
+        Filter::Rle { level: -1 }
+    }
+
+    /// Bzip2, level 1 to 9.
+    pub fn bzip2(level: i32) -> Filter {
+        Filter::Bzip2 { level }
+    }
+
+    /// Each different string once; the first filter of var-sized ASCII or UTF-8 fields.
+    pub fn dictionary() -> Filter {
+        Filter::Dictionary { level: -1 }
+    }
+
+    /// Differences of integers.
+    pub fn delta() -> Filter {
+        Filter::Delta { level: -1, reinterpret: None }
+    }
+
+    /// Differences of differences of integers, bit-packed.
+    pub fn double_delta() -> Filter {
+        Filter::DoubleDelta { level: -1, reinterpret: None }
+    }
+
+    /// Differences of integers that never fall, in windows of 1024 bytes.
+    pub fn positive_delta() -> Filter {
+        Filter::PositiveDelta { max_window: 1024 }
+    }
+
+    /// The least width that holds the integers of a window of 256 bytes.
+    pub fn bit_width_reduction() -> Filter {
+        Filter::BitWidthReduction { max_window: 256 }
+    }
+
+    /// Transposes bits, for a compressor behind it.
+    pub fn bitshuffle() -> Filter {
+        Filter::Bitshuffle
+    }
+
+    /// Transposes bytes, for a compressor behind it.
+    pub fn byteshuffle() -> Filter {
+        Filter::Byteshuffle
+    }
+
+    /// The exclusive-or of neighbours.
+    pub fn xor() -> Filter {
+        Filter::Xor
+    }
+
+    /// An MD5 digest of every chunk, checked by every read.
+    pub fn md5() -> Filter {
+        Filter::Md5
+    }
+
+    /// A SHA-256 digest of every chunk, checked by every read.
+    pub fn sha256() -> Filter {
+        Filter::Sha256
+    }
+
+    /// Floats as integers of a width, `round((value - offset) / factor)`; loses precision.
+    pub fn scale_float(factor: f64, offset: f64, width: ScaleWidth) -> Filter {
+        Filter::ScaleFloat(FloatScale { factor, offset, width })
+    }
+}

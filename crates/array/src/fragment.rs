@@ -1,0 +1,387 @@
+//! A fragment of a snapshot: its footer, and the sections of its metadata as they are needed.
+
+use crate::{ArrayPlace, ListedFragment, Plane, field_shape};
+use bytes::Bytes;
+use smalti_format::fragment::{FieldId, Footer, FragmentStatistics, RTree as StoredTree, Section, TileBounds, TileNumbers, TileOffsets};
+use smalti_format::names::{self, DataPart, TimestampedName, data_file_name};
+use smalti_format::{ArraySchema, GenericTileHeader, Shape, Version};
+use smalti_space::RTree;
+use smalti_store::{ByteRange, Store, StoreExt, join};
+use smalti_tile::{MAX_GENERIC_TILE_BYTE_LEN, Scratch, read_generic_tile};
+use smalti_types::{AlignedBuf, Error, ErrorKind, Extent, Result, TimeRange};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// The bytes that are read from the end of a metadata file at once: all of it for most fragments.
+const TAIL_BYTE_LEN: u64 = 64 << 10;
+
+/// A committed fragment. Its footer is read when the snapshot is opened, other parts of its metadata when they are first
+/// needed; all of it is kept.
+#[derive(Debug)]
+pub struct Fragment {
+    place: ArrayPlace,
+    name: TimestampedName,
+    path: String,
+    schema: Arc<ArraySchema>,
+    shape: Shape,
+    footer: Footer,
+    non_empty_domain: Vec<Extent>,
+    tile_count: u64,
+    metadata: MetadataBytes,
+    rtree: OnceLock<RTree>,
+    offsets: Mutex<HashMap<(FieldId, Plane), Arc<TileOffsets>>>,
+    var_byte_lens: Mutex<HashMap<FieldId, Arc<Vec<u64>>>>,
+}
+
+/// A metadata file, of which the end is in memory.
+#[derive(Debug)]
+struct MetadataBytes {
+    path: String,
+    file_byte_len: u64,
+    tail: Bytes,
+}
+
+impl Fragment {
+    /// Reads the footer of a listed fragment. `schema_of` gives the schema of a name.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Unsupported` and `Permission`, with the metadata file named.
+    pub(crate) fn open(
+        place: &ArrayPlace,
+        listed: &ListedFragment,
+        schema_of: impl Fn(&str) -> Result<Arc<ArraySchema>>,
+    ) -> Result<Fragment> {
+        let path = join(&listed.path, names::FRAGMENT_METADATA_FILE);
+        Fragment::open_metadata(place, listed, &path, schema_of)
+            .map_err(|error| error.at_uri(place.store().address(&path)))
+    }
+
+    fn open_metadata(
+        place: &ArrayPlace,
+        listed: &ListedFragment,
+        path: &str,
+        schema_of: impl Fn(&str) -> Result<Arc<ArraySchema>>,
+    ) -> Result<Fragment> {
+        let store = &**place.store();
+        let tail = store.read_tail(path, TAIL_BYTE_LEN)?;
+        let metadata = MetadataBytes { path: path.to_owned(), file_byte_len: tail.file_byte_len, tail: tail.bytes };
+        let version = listed.name.fragment_version()?;
+        if !version.has(smalti_format::Rule::FooterLength) {
+            return Err(Error::unsupported(format!(
+                "fragments of format version {version} cannot be read yet; consolidate the array with the library that wrote it"
+            )));
+        }
+        let range = Footer::range(version, &Shape::default(), metadata.file_byte_len, &metadata.tail)?;
+        let footer_start = range.start;
+        let bytes = metadata.bytes(store, range)?;
+        let schema = schema_of(&Footer::schema_name_of(&bytes)?)?;
+        let shape = schema.shape();
+        let footer = Footer::decode(&bytes, &shape).map_err(|error| error.at_offset(footer_start))?;
+        if footer.is_dense != schema.is_dense() {
+            return Err(Error::unsupported("a sparse fragment of a dense array cannot be read yet"));
+        }
+        let non_empty_domain = footer.non_empty_domain.clone().unwrap_or_default();
+        let tile_count = if footer.is_dense {
+            let grid = crate::dense_grid(&schema)?;
+            grid.block(&crate::intervals(&non_empty_domain)?)
+                .map_err(|error| Error::corrupt(error.message()).in_field("footer", "non_empty_domain"))?
+                .tile_count()
+        } else {
+            footer.sparse_tile_count
+        };
+        Ok(Fragment {
+            place: place.clone(),
+            name: listed.name.clone(),
+            path: listed.path.clone(),
+            schema,
+            shape,
+            footer,
+            non_empty_domain,
+            tile_count,
+            metadata,
+            rtree: OnceLock::new(),
+            offsets: Mutex::default(),
+            var_byte_lens: Mutex::default(),
+        })
+    }
+
+    /// The name of the fragment's folder.
+    pub fn name(&self) -> &TimestampedName {
+        &self.name
+    }
+
+    /// The times of its writes.
+    pub fn time(&self) -> TimeRange {
+        self.name.range()
+    }
+
+    /// The format version.
+    pub fn version(&self) -> Version {
+        self.footer.version
+    }
+
+    /// The schema that it was written with.
+    pub fn schema(&self) -> &Arc<ArraySchema> {
+        &self.schema
+    }
+
+    /// The footer of its metadata.
+    pub fn footer(&self) -> &Footer {
+        &self.footer
+    }
+
+    /// Whether it is dense.
+    pub fn is_dense(&self) -> bool {
+        self.footer.is_dense
+    }
+
+    /// Whether each cell has a time of its own.
+    pub fn includes_timestamps(&self) -> bool {
+        self.footer.includes_timestamps
+    }
+
+    /// The least rectangle around its cells.
+    pub fn non_empty_domain(&self) -> &[Extent] {
+        &self.non_empty_domain
+    }
+
+    /// The number of tiles.
+    pub fn tile_count(&self) -> u64 {
+        self.tile_count
+    }
+
+    /// The number of cells in a tile.
+    ///
+    /// # Errors
+    /// `Corrupt` when the last tile has more cells than fit.
+    pub fn cell_count_of_tile(&self, tile_idx: u64) -> Result<usize> {
+        let wrong = || Error::corrupt(format!("tile {tile_idx} has an impossible number of cells")).in_field("footer", "last_tile_cell_count");
+        let count = if self.footer.is_dense {
+            crate::dense_grid(&self.schema)?.cell_count_per_tile().ok_or_else(wrong)?
+        } else if tile_idx + 1 == self.tile_count {
+            self.footer.last_tile_cell_count
+        } else {
+            self.schema.capacity
+        };
+        if !self.footer.is_dense && count > self.schema.capacity {
+            return Err(wrong());
+        }
+        usize::try_from(count).map_err(|_| wrong())
+    }
+
+    /// The number of cells that it holds: of a dense fragment those of its non-empty domain.
+    pub fn cell_count(&self) -> Option<u64> {
+        if self.footer.is_dense {
+            return smalti_space::cell_count(&crate::intervals(&self.non_empty_domain).ok()?);
+        }
+        let before_last = self.tile_count.saturating_sub(1).checked_mul(self.schema.capacity)?;
+        before_last.checked_add(self.footer.last_tile_cell_count)
+    }
+
+    /// Bytes of its files, metadata included.
+    pub fn byte_len(&self) -> u64 {
+        let footer = &self.footer;
+        let lists = [&footer.file_sizes, &footer.file_var_sizes, &footer.file_validity_sizes];
+        lists.iter().flat_map(|list| list.iter()).fold(self.metadata.file_byte_len, |sum, len| sum.saturating_add(*len))
+    }
+
+    /// Whether the fragment has data of a field.
+    pub fn has_field(&self, field: FieldId) -> bool {
+        self.footer.slot(&self.shape, field).is_some()
+    }
+
+    /// The rectangles of its tiles.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission`.
+    pub fn rtree(&self) -> Result<&RTree> {
+        if let Some(tree) = self.rtree.get() {
+            return Ok(tree);
+        }
+        let tile = self.section(Section::RTree)?;
+        let stored = StoredTree::decode(tile.as_slice(), self.version(), &self.shape)
+            .map_err(|error| self.in_metadata(error))?;
+        let tree = RTree::from_levels(stored.levels, stored.fanout).map_err(|error| self.in_metadata(error))?;
+        if !self.is_dense() && tree.tile_count() as u64 != self.tile_count {
+            return Err(self.in_metadata(
+                Error::corrupt(format!("{} rectangles for {} tiles", tree.tile_count(), self.tile_count))
+                    .in_field("R-tree", "levels"),
+            ));
+        }
+        Ok(self.rtree.get_or_init(|| tree))
+    }
+
+    /// The path of a data file of a field.
+    ///
+    /// # Errors
+    /// `Corrupt` when the field's name cannot be a file's.
+    pub fn data_file(&self, field: FieldId, plane: Plane) -> Result<String> {
+        Ok(join(&self.path, &data_file_name(self.version(), &self.schema, field, part(plane))?))
+    }
+
+    /// The bytes of a tile in its data file.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission`; `InvalidArgument` when there is no such tile.
+    pub fn tile_place(&self, field: FieldId, plane: Plane, tile_idx: usize) -> Result<Range<u64>> {
+        self.tile_offsets(field, plane)?
+            .byte_range(tile_idx)
+            .ok_or_else(|| Error::invalid(format!("there is no tile {tile_idx} among {}", self.tile_count)))
+    }
+
+    fn tile_offsets(&self, field: FieldId, plane: Plane) -> Result<Arc<TileOffsets>> {
+        let known = self.offsets.lock().unwrap_or_else(PoisonError::into_inner).get(&(field, plane)).cloned();
+        if let Some(offsets) = known {
+            return Ok(offsets);
+        }
+        let slot = self.slot(field)?;
+        let footer = &self.footer;
+        let (section, file_lens) = match plane {
+            Plane::Fixed => (Section::TileOffsets(slot), &footer.file_sizes),
+            Plane::Var => (Section::TileVarOffsets(slot), &footer.file_var_sizes),
+            Plane::Validity => (Section::TileValidityOffsets(slot), &footer.file_validity_sizes),
+        };
+        let tile = self.section(section)?;
+        let numbers = TileNumbers::decode(tile.as_slice()).map_err(|error| self.in_metadata(error))?;
+        let file_len = file_lens.get(slot).copied().unwrap_or_default();
+        let offsets = TileOffsets::new(numbers.values, self.tile_count, file_len).map_err(|error| {
+            self.in_metadata(error.in_field("tile offsets", crate::field_name(&self.schema, field)))
+        })?;
+        let offsets = Arc::new(offsets);
+        let mut known = self.offsets.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(known.entry((field, plane)).or_insert(offsets)))
+    }
+
+    /// Unfiltered bytes of the values in a tile of a var-sized field.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission`.
+    pub fn var_byte_len(&self, field: FieldId, tile_idx: usize) -> Result<usize> {
+        let known = self.var_byte_lens.lock().unwrap_or_else(PoisonError::into_inner).get(&field).cloned();
+        let lens = match known {
+            Some(lens) => lens,
+            None => {
+                let tile = self.section(Section::TileVarSizes(self.slot(field)?))?;
+                let numbers = TileNumbers::decode(tile.as_slice()).map_err(|error| self.in_metadata(error))?;
+                let lens = Arc::new(numbers.values);
+                self.var_byte_lens.lock().unwrap_or_else(PoisonError::into_inner).insert(field, Arc::clone(&lens));
+                lens
+            }
+        };
+        lens.get(tile_idx).and_then(|&len| usize::try_from(len).ok()).ok_or_else(|| {
+            self.in_metadata(
+                Error::corrupt(format!("no length for tile {tile_idx}"))
+                    .in_field("tile var sizes", crate::field_name(&self.schema, field)),
+            )
+        })
+    }
+
+    /// The least (or greatest) value of each tile of a field, where the format keeps them.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission`.
+    pub fn tile_bounds(&self, field: FieldId, greatest: bool) -> Result<TileBounds> {
+        let slot = self.slot(field)?;
+        let section = if greatest { Section::TileMaxes(slot) } else { Section::TileMins(slot) };
+        TileBounds::decode(self.section(section)?.as_slice()).map_err(|error| self.in_metadata(error))
+    }
+
+    /// Sums (or null counts) of the tiles of a field.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission`.
+    pub fn tile_totals(&self, field: FieldId, nulls: bool) -> Result<Vec<u64>> {
+        let slot = self.slot(field)?;
+        let section = if nulls { Section::TileNullCounts(slot) } else { Section::TileSums(slot) };
+        let numbers = TileNumbers::decode(self.section(section)?.as_slice()).map_err(|error| self.in_metadata(error))?;
+        Ok(numbers.values)
+    }
+
+    /// Statistics of the fields over the whole fragment, in the order of the footer's lists.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission`.
+    pub fn statistics(&self) -> Result<FragmentStatistics> {
+        let statistics = FragmentStatistics::decode(self.section(Section::FragmentStatistics)?.as_slice())
+            .map_err(|error| self.in_metadata(error))?;
+        statistics.check(&self.footer, &self.shape)?;
+        Ok(statistics)
+    }
+
+    /// The shape of a field's cells.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the fragment's schema has no such field.
+    pub fn field_shape(&self, field: FieldId) -> Result<smalti_tile::CellShape> {
+        field_shape(&self.schema, field)
+    }
+
+    fn slot(&self, field: FieldId) -> Result<usize> {
+        self.footer.slot(&self.shape, field).ok_or_else(|| {
+            Error::invalid(format!(
+                "fragment {} has no field {:?}",
+                self.name,
+                crate::field_name(&self.schema, field)
+            ))
+        })
+    }
+
+    /// The unfiltered bytes of a section.
+    fn section(&self, section: Section) -> Result<AlignedBuf> {
+        let read = || -> Result<AlignedBuf> {
+            let offset = self
+                .footer
+                .section_offset(section, &self.shape)?
+                .ok_or_else(|| Error::unsupported(format!("version {} keeps no {section:?}", self.version())))?;
+            let store = &**self.place.store();
+            let base = self.metadata.bytes(store, offset..offset.saturating_add(GenericTileHeader::BASE_LEN))?;
+            let header_len = GenericTileHeader::header_len(&base)?;
+            let head = self.metadata.bytes(store, offset..offset.saturating_add(header_len))?;
+            let header = GenericTileHeader::decode(&mut smalti_format::Reader::new(&head))?;
+            let end = header_len
+                .checked_add(header.filtered_len)
+                .and_then(|len| offset.checked_add(len))
+                .ok_or_else(|| Error::corrupt("a section beyond the end of all files"))?;
+            if header.filtered_len > MAX_GENERIC_TILE_BYTE_LEN {
+                return Err(Error::new(
+                    ErrorKind::OutOfMemory,
+                    format!("a section of {} filtered bytes exceeds the limit", header.filtered_len),
+                ));
+            }
+            let tile = self.metadata.bytes(store, offset..end)?;
+            let (payload, _) = read_generic_tile(&tile, self.place.cipher(), &mut Scratch::new())
+                .map_err(|error| error.at_offset(offset))?;
+            Ok(payload)
+        };
+        read().map_err(|error| self.in_metadata(error.context(format_args!("section {section:?}"))))
+    }
+
+    fn in_metadata(&self, error: Error) -> Error {
+        error.at_uri(self.place.store().address(&self.metadata.path))
+    }
+}
+
+impl MetadataBytes {
+    fn bytes(&self, store: &dyn Store, range: Range<u64>) -> Result<Bytes> {
+        if range.end > self.file_byte_len || range.start > range.end {
+            return Err(Error::corrupt(format!(
+                "bytes {}..{} of a file of {} bytes",
+                range.start, range.end, self.file_byte_len
+            )));
+        }
+        let tail_start = self.file_byte_len - self.tail.len() as u64;
+        if range.start >= tail_start {
+            return Ok(self.tail.slice((range.start - tail_start) as usize..(range.end - tail_start) as usize));
+        }
+        store.read_at(&self.path, ByteRange { start: range.start, byte_len: range.end - range.start })
+    }
+}
+
+fn part(plane: Plane) -> DataPart {
+    match plane {
+        Plane::Fixed => DataPart::Main,
+        Plane::Var => DataPart::Var,
+        Plane::Validity => DataPart::Validity,
+    }
+}

@@ -1,0 +1,25 @@
+//! Arrays as immutable snapshots in a time range: listing, schemas, commits, fragments and array metadata; and the
+//! writing counterpart: creating arrays, naming and committing fragments.
+#![forbid(unsafe_code)]
+
+mod content;
+mod create;
+mod field;
+mod fragment;
+mod grid;
+mod listing;
+mod metadata;
+mod new_fragment;
+mod place;
+mod snapshot;
+mod stamp;
+
+pub use content::{FieldContent, FragmentContent};
+pub use field::{Plane, TIMESTAMPS, field_filters, field_name, field_shape, find_field};
+pub use fragment::Fragment;
+pub use grid::{dense_grid, intervals};
+pub use listing::{ListedFragment, Listing};
+pub use new_fragment::NewFragment;
+pub use place::ArrayPlace;
+pub use smalti_format::fragment::FieldId;
+pub use snapshot::Snapshot;

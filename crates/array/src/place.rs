@@ -1,0 +1,88 @@
+//! Where an array is: its store, path, key, and the injected clock and randomness of its writers.
+
+use smalti_codecs::Encryption;
+use smalti_format::{ArraySchema, Version};
+use smalti_store::{Place, Store, StoreExt, SyncLevel, join, open_uri};
+use smalti_tile::{FieldCodec, MAX_GENERIC_TILE_BYTE_LEN, Scratch, codec_rules, read_generic_tile};
+use smalti_format::fragment::FieldId;
+use smalti_types::{AlignedBuf, EncryptionKey, Env, Error, Result};
+use std::sync::Arc;
+
+/// Where an array is, and what its readers and writers need to get there.
+#[derive(Debug, Clone)]
+pub struct ArrayPlace {
+    store: Arc<dyn Store>,
+    path: String,
+    cipher: Option<Encryption>,
+    env: Env,
+}
+
+impl ArrayPlace {
+    /// The place of a URI. Touches nothing; the array need not exist.
+    ///
+    /// # Errors
+    /// `Unsupported` and `InvalidArgument` as [`open_uri`].
+    pub fn open(uri: &str, sync: SyncLevel, key: Option<EncryptionKey>, env: Env) -> Result<Self> {
+        let Place { store, path } = open_uri(uri, sync)?;
+        Ok(ArrayPlace::in_store(store, path, key, env))
+    }
+
+    /// A path in a store.
+    pub fn in_store(store: Arc<dyn Store>, path: String, key: Option<EncryptionKey>, env: Env) -> Self {
+        let cipher = key.map(|key| Encryption { key, entropy: Arc::clone(&env.entropy) });
+        ArrayPlace { store, path, cipher, env }
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// The array's path in the store.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The array's address for people.
+    pub fn uri(&self) -> String {
+        self.store.address(&self.path)
+    }
+
+    /// The encryption of the array, if it has a key.
+    pub fn cipher(&self) -> Option<&Encryption> {
+        self.cipher.as_ref()
+    }
+
+    /// Clock and randomness.
+    pub fn env(&self) -> &Env {
+        &self.env
+    }
+
+    /// The path of something in the array's folder.
+    pub fn join(&self, below: &str) -> String {
+        join(&self.path, below)
+    }
+
+    /// Reads a file that is one generic tile.
+    ///
+    /// # Errors
+    /// `NotFound`, `Corrupt`, `Permission`; the file is named.
+    pub fn read_tile_file(&self, path: &str) -> Result<AlignedBuf> {
+        let bytes = self.store.read_all(path, MAX_GENERIC_TILE_BYTE_LEN)?;
+        read_generic_tile(&bytes, self.cipher(), &mut Scratch::new())
+            .map(|(tile, _)| tile)
+            .map_err(|error| error.at_uri(self.store.address(path)))
+    }
+
+    /// The codecs of a field.
+    ///
+    /// # Errors
+    /// `Unsupported` for filters that cannot run on the field.
+    pub fn field_codec(&self, schema: &ArraySchema, version: Version, field: FieldId) -> Result<FieldCodec> {
+        let shape = crate::field_shape(schema, field)?;
+        let filters = crate::field_filters(schema, field)?;
+        FieldCodec::new(shape, filters, codec_rules(version), self.cipher()).map_err(|error: Error| {
+            error.context(format_args!("field {:?}", crate::field_name(schema, field)))
+        })
+    }
+}

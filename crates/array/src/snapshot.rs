@@ -1,0 +1,161 @@
+//! An array as it was in a time range: immutable, shared by any number of reads.
+
+use crate::listing::{Listing, schema_files};
+use crate::{ArrayPlace, Fragment};
+use rayon::prelude::*;
+use smalti_format::fragment::FieldId;
+use smalti_format::names::{OLD_SCHEMA_FILE, TimestampedName};
+use smalti_format::{ArraySchema, Version};
+use smalti_store::Store;
+use smalti_tile::FieldCodec;
+use smalti_types::{Error, Extent, ExtentRef, Result, TimeRange};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// An array in a time range: the schema of that time, and the fragments that are visible in it.
+#[derive(Debug)]
+pub struct Snapshot {
+    place: ArrayPlace,
+    time: TimeRange,
+    schema: Arc<ArraySchema>,
+    schema_name: String,
+    fragments: Vec<Arc<Fragment>>,
+    delete_count: usize,
+    warnings: Vec<String>,
+    codecs: Mutex<HashMap<(usize, Version, FieldId), Arc<FieldCodec>>>,
+}
+
+impl Snapshot {
+    /// Opens an array in a time range.
+    ///
+    /// The schema is the newest that is not younger than the range's end; if all are younger, the oldest.
+    ///
+    /// # Errors
+    /// `NotFound` when no array is there; `Corrupt`, `Unsupported`, `Permission`, with the file named.
+    pub fn open(place: ArrayPlace, time: TimeRange) -> Result<Snapshot> {
+        let files = schema_files(&place)?;
+        let at = files
+            .iter()
+            .rposition(|(name, _)| name.as_ref().is_none_or(|name| name.range().end <= time.end))
+            .unwrap_or(0);
+        let (name, path) = &files[at];
+        let schema = Arc::new(read_schema(&place, path)?);
+        let schema_name = name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str).to_owned();
+        let listing = Listing::read(&place, time)?;
+        let known: Mutex<HashMap<String, Arc<ArraySchema>>> =
+            Mutex::new(HashMap::from([(schema_name.clone(), Arc::clone(&schema))]));
+        let schema_of = |wanted: &str| -> Result<Arc<ArraySchema>> {
+            if let Some(schema) = known.lock().unwrap_or_else(PoisonError::into_inner).get(wanted) {
+                return Ok(Arc::clone(schema));
+            }
+            let (_, path) = files
+                .iter()
+                .find(|(name, _)| name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str) == wanted)
+                .ok_or_else(|| Error::corrupt(format!("the schema {wanted:?} is missing")))?;
+            let schema = Arc::new(read_schema(&place, path)?);
+            known.lock().unwrap_or_else(PoisonError::into_inner).insert(wanted.to_owned(), Arc::clone(&schema));
+            Ok(schema)
+        };
+        let open = |listed| Fragment::open(&place, listed, schema_of).map(Arc::new);
+        let fragments = if listing.fragments.len() < 4 {
+            listing.fragments.iter().map(open).collect::<Result<Vec<_>>>()?
+        } else {
+            listing.fragments.par_iter().map(open).collect::<Result<Vec<_>>>()?
+        };
+        drop(known);
+        Ok(Snapshot {
+            place,
+            time,
+            schema,
+            schema_name,
+            fragments,
+            delete_count: listing.deletes.len(),
+            warnings: listing.warnings,
+            codecs: Mutex::default(),
+        })
+    }
+
+    /// Where the array is.
+    pub fn place(&self) -> &ArrayPlace {
+        &self.place
+    }
+
+    /// The store that holds the array.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        self.place.store()
+    }
+
+    /// The time range.
+    pub fn time(&self) -> TimeRange {
+        self.time
+    }
+
+    /// The schema at the end of the time range.
+    pub fn schema(&self) -> &Arc<ArraySchema> {
+        &self.schema
+    }
+
+    /// The file name of the schema.
+    pub fn schema_name(&self) -> &str {
+        &self.schema_name
+    }
+
+    /// The visible fragments, oldest first.
+    pub fn fragments(&self) -> &[Arc<Fragment>] {
+        &self.fragments
+    }
+
+    /// The number of delete commits in the time range.
+    pub fn delete_count(&self) -> usize {
+        self.delete_count
+    }
+
+    /// What was passed over, but should be looked at.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The least rectangle around all cells; `None` when there are no fragments.
+    pub fn non_empty_domain(&self) -> Option<Vec<Extent>> {
+        let mut fragments = self.fragments.iter().map(|fragment| fragment.non_empty_domain());
+        let mut hull = fragments.next()?.to_vec();
+        for domain in fragments {
+            for (side, other) in hull.iter_mut().zip(domain) {
+                *side = extent_hull(side.as_ref(), other.as_ref());
+            }
+        }
+        Some(hull)
+    }
+
+    /// The codecs of a field of a fragment, kept for later reads.
+    ///
+    /// # Errors
+    /// `Unsupported` for filters that cannot run on the field.
+    pub fn field_codec(&self, fragment: &Fragment, field: FieldId) -> Result<Arc<FieldCodec>> {
+        let key = (Arc::as_ptr(fragment.schema()) as usize, fragment.version(), field);
+        if let Some(codec) = self.codecs.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok(Arc::clone(codec));
+        }
+        let codec = Arc::new(self.place.field_codec(fragment.schema(), fragment.version(), field)?);
+        self.codecs.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&codec));
+        Ok(codec)
+    }
+}
+
+fn read_schema(place: &ArrayPlace, path: &str) -> Result<ArraySchema> {
+    let tile = place.read_tile_file(path)?;
+    ArraySchema::decode(tile.as_slice()).map_err(|error| error.at_uri(place.store().address(path)))
+}
+
+fn extent_hull(a: ExtentRef<'_>, b: ExtentRef<'_>) -> Extent {
+    match (a, b) {
+        (ExtentRef::Num { lo, hi }, ExtentRef::Num { lo: other_lo, hi: other_hi }) => {
+            Extent::Num { lo: lo.min(other_lo), hi: hi.max(other_hi) }
+        }
+        (ExtentRef::Str { lo, hi }, ExtentRef::Str { lo: other_lo, hi: other_hi }) => {
+            let hi = hi.zip(other_hi).map(|(a, b)| a.max(b).into());
+            Extent::Str { lo: lo.min(other_lo).into(), hi }
+        }
+        (a, _) => a.to_owned(),
+    }
+}

@@ -1,0 +1,168 @@
+//! The commands.
+
+use super::{Global, OpenTimes, ReadArgs, WriteArgs};
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Dense and sparse arrays in the TileDB format
+#[derive(Debug, Parser)]
+#[command(name = "smalti", version, propagate_version = true, subcommand_required = true, arg_required_else_help = true)]
+#[command(after_help = "Start with `smalti demo`: it stores real data, queries it, and tells what to try next.")]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Store real data, query it, draw it: the tour
+    Demo(DemoArgs),
+    /// Create an array from a schema
+    Create(CreateArgs),
+    /// Print the schema of an array
+    Schema(ArrayArgs),
+    /// Print what an array is: kind, domain, fragments, cells, bytes
+    Info(ArrayArgs),
+    /// List the fragments of an array
+    Fragments(ArrayArgs),
+    /// Write cells from a file
+    Write(WriteArgs),
+    /// Read cells
+    Read(ReadArgs),
+    /// Read and change the metadata of an array
+    Meta(MetaArgs),
+    /// Print any file of an array field by field
+    Inspect(InspectArgs),
+    /// Delete the cells that fulfil a condition
+    #[command(hide = true)]
+    Delete(UpkeepArgs),
+    /// Merge fragments, their metadata, commits or array metadata
+    #[command(hide = true)]
+    Consolidate(UpkeepArgs),
+    /// Remove what consolidation replaced
+    #[command(hide = true)]
+    Vacuum(UpkeepArgs),
+    /// Change the schema
+    #[command(hide = true)]
+    Evolve(UpkeepArgs),
+    /// Make and change groups
+    #[command(hide = true)]
+    Group(UpkeepArgs),
+    /// Say how a read would be carried out
+    #[command(hide = true)]
+    Explain(UpkeepArgs),
+    /// Check an array
+    #[command(hide = true)]
+    Fsck(UpkeepArgs),
+}
+
+/// Arguments of `smalti demo`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DemoArgs {
+    /// Folder for the arrays and pictures; what an earlier demo left there is replaced
+    #[arg(long, value_name = "DIR", default_value = "demo-output")]
+    pub(crate) dir: PathBuf,
+}
+
+/// Arguments of `smalti create`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CreateArgs {
+    /// Path or URI of the new array
+    pub(crate) array: String,
+    /// File with the schema as `smalti schema --json` prints it; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: PathBuf,
+}
+
+/// An array and the time to look at it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ArrayArgs {
+    /// Path or URI of the array
+    pub(crate) array: String,
+    #[command(flatten)]
+    pub(crate) times: OpenTimes,
+}
+
+/// Arguments of `smalti meta`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct MetaArgs {
+    /// Path or URI of the array
+    pub(crate) array: String,
+    /// Time to open the array at, or to write at, in milliseconds since 1970
+    #[arg(long, value_name = "MS", global = true)]
+    pub(crate) at: Option<u64>,
+    /// Without an action all metadata is printed
+    #[command(subcommand)]
+    pub(crate) action: Option<MetaAction>,
+}
+
+/// What to do with metadata.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum MetaAction {
+    /// Print the value of a key
+    Get {
+        /// The key
+        key: String,
+    },
+    /// Set a key
+    Put {
+        /// The key
+        key: String,
+        /// The datatype, such as INT32 or STRING_UTF8
+        datatype: String,
+        /// The value as JSON: a number, a string, a list, {"hex": "..."}; text may go without quotes
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+    },
+    /// Remove a key
+    Delete {
+        /// The key
+        key: String,
+    },
+}
+
+/// Arguments of `smalti inspect`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct InspectArgs {
+    /// The file
+    pub(crate) file: PathBuf,
+}
+
+/// Whatever stands after a command that this release does not have yet.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct UpkeepArgs {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) rest: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn parse(line: &str) -> Cli {
+        Cli::try_parse_from(line.split(' ')).unwrap()
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn negative_numbers_are_values() {
+        let Command::Meta(meta) = parse("smalti meta a put k INT32 -5").command else { panic!() };
+        assert!(matches!(meta.action, Some(MetaAction::Put { value, .. }) if value == "-5"));
+        let Command::Read(read) = parse("smalti read a --range d=-5:-1 --range e=:7 --json").command else { panic!() };
+        assert_eq!(read.range, ["d=-5:-1", "e=:7"]);
+    }
+
+    #[test]
+    fn wrong_usage_is_told_from_help() {
+        assert!(Cli::try_parse_from(["smalti", "read"]).unwrap_err().use_stderr());
+        assert!(!Cli::try_parse_from(["smalti", "--help"]).unwrap_err().use_stderr());
+    }
+}

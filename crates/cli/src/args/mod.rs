@@ -1,0 +1,13 @@
+//! The command line: every command with its arguments, and the options that all of them share.
+
+mod commands;
+mod global;
+mod read;
+mod write;
+
+pub(crate) use commands::{
+    ArrayArgs, Cli, Command, CreateArgs, DemoArgs, InspectArgs, MetaAction, MetaArgs, UpkeepArgs,
+};
+pub(crate) use global::{Global, OpenTimes, Sync};
+pub(crate) use read::{Dates, Enums, Notation, OutputFormat, ReadArgs, ReadLayout};
+pub(crate) use write::{InputFormat, WriteArgs};

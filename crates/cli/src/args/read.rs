@@ -1,0 +1,118 @@
+//! Arguments of `smalti read`.
+
+use super::OpenTimes;
+use clap::{Args, ValueEnum};
+use smalti::Layout;
+use std::path::PathBuf;
+
+/// Arguments of `smalti read`.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ReadArgs {
+    /// Path or URI of the array
+    pub(crate) array: String,
+    /// Fields to read, dimensions included [default: all dimensions, then all attributes]; a JSON list for names
+    /// that hold commas
+    #[arg(long, value_name = "A,B")]
+    pub(crate) select: Vec<String>,
+    /// Range of a dimension, both ends included; either end may be left out; repeat for more. Bare integers are
+    /// stored values, dates are ISO 8601, strings that hold colons are quoted
+    #[arg(long, value_name = "D=LO:HI")]
+    pub(crate) range: Vec<String>,
+    /// Ranges as JSON: {"d": [[lo, hi], ...], ...}
+    #[arg(long, value_name = "JSON", conflicts_with = "range")]
+    pub(crate) ranges_json: Option<String>,
+    /// Order of the cells [default: row for dense arrays, global for sparse ones]
+    #[arg(long)]
+    pub(crate) layout: Option<ReadLayout>,
+    #[command(flatten)]
+    pub(crate) times: OpenTimes,
+    /// Only the cells that fulfil a condition, such as "pop > 1000000 and country == 'FR'"
+    #[arg(long = "where", value_name = "EXPR")]
+    pub(crate) condition: Option<String>,
+    /// Add the field `__timestamps`: when each cell was written (sparse)
+    #[arg(long)]
+    pub(crate) timestamps: bool,
+    /// At most this many cells
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    /// Format of the output [default: by the ending of --output, else a table]
+    #[arg(long)]
+    pub(crate) format: Option<OutputFormat>,
+    /// File to write to [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) notation: Notation,
+}
+
+/// How values are written and read where there are two ways.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct Notation {
+    /// Dates and times as ISO 8601, or as the stored integers
+    #[arg(long, default_value = "iso")]
+    pub(crate) dates: Dates,
+    /// Values of enumerations as their labels, or as the stored codes
+    #[arg(long, default_value = "labels")]
+    pub(crate) enums: Enums,
+}
+
+/// How dates and times are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Dates {
+    /// ISO 8601.
+    #[default]
+    Iso,
+    /// The stored integer.
+    Int,
+}
+
+/// How values of attributes with an enumeration are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Enums {
+    /// The label of the code.
+    #[default]
+    Labels,
+    /// The stored code.
+    Codes,
+}
+
+/// The order of the cells of a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReadLayout {
+    /// The last dimension varies fastest
+    Row,
+    /// The first dimension varies fastest
+    Col,
+    /// Tile by tile
+    Global,
+    /// Whatever is fastest
+    Unordered,
+}
+
+impl From<ReadLayout> for Layout {
+    fn from(layout: ReadLayout) -> Layout {
+        match layout {
+            ReadLayout::Row => Layout::RowMajor,
+            ReadLayout::Col => Layout::ColMajor,
+            ReadLayout::Global => Layout::GlobalOrder,
+            ReadLayout::Unordered => Layout::Unordered,
+        }
+    }
+}
+
+/// What `smalti read` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// Aligned columns for people
+    Table,
+    /// One JSON object a line
+    Jsonl,
+    /// Comma-separated values
+    Csv,
+    /// Arrow IPC file
+    Arrow,
+    /// Parquet file
+    Parquet,
+    /// NumPy array (dense, one attribute)
+    Npy,
+}

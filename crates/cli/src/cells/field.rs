@@ -1,0 +1,159 @@
+//! What formats need to know of a dimension or an attribute.
+
+use super::Labels;
+use crate::args::{Dates, Enums, Notation};
+use crate::failure::{Failure, Outcome};
+use smalti::format::ArraySchema;
+use smalti::json::CellNotation;
+use smalti::{CellValNum, Datatype};
+use std::sync::Arc;
+
+/// The field of a read that tells when each cell was written.
+pub(crate) const TIMESTAMPS: &str = "__timestamps";
+
+/// A dimension or attribute as the formats see it.
+#[derive(Debug, Clone)]
+pub(crate) struct Field {
+    /// The name.
+    pub(crate) name: String,
+    /// The datatype.
+    pub(crate) datatype: Datatype,
+    /// Values in a cell.
+    pub(crate) cell_val_num: CellValNum,
+    /// Whether cells can be null.
+    pub(crate) nullable: bool,
+    /// Whether it is a dimension.
+    pub(crate) is_dimension: bool,
+    /// The labels of its codes, where they are wanted.
+    pub(crate) labels: Option<Arc<Labels>>,
+    /// Whether dates are ISO 8601.
+    pub(crate) iso_dates: bool,
+}
+
+impl Field {
+    /// All dimensions, then all attributes. `labels` gives the labels of an enumeration by name.
+    ///
+    /// # Errors
+    /// Those of `labels`.
+    pub(crate) fn all_of(
+        schema: &ArraySchema,
+        notation: Notation,
+        mut labels: impl FnMut(&str) -> Outcome<Arc<Labels>>,
+    ) -> Outcome<Vec<Field>> {
+        let iso_dates = notation.dates == Dates::Iso;
+        let dimensions = schema.dimensions.iter().map(|dimension| Field {
+            name: dimension.name.clone(),
+            datatype: dimension.datatype,
+            cell_val_num: dimension.cell_val_num,
+            nullable: false,
+            is_dimension: true,
+            labels: None,
+            iso_dates,
+        });
+        let mut fields: Vec<Field> = dimensions.collect();
+        for attribute in &schema.attributes {
+            let wanted = attribute.enumeration.as_deref().filter(|_| notation.enums == Enums::Labels);
+            fields.push(Field {
+                name: attribute.name.clone(),
+                datatype: attribute.datatype,
+                cell_val_num: attribute.cell_val_num,
+                nullable: attribute.nullable,
+                is_dimension: false,
+                labels: wanted.map(&mut labels).transpose()?,
+                iso_dates,
+            });
+        }
+        Ok(fields)
+    }
+
+    /// The field of cell timestamps.
+    pub(crate) fn timestamps() -> Field {
+        Field {
+            name: TIMESTAMPS.into(),
+            datatype: Datatype::UInt64,
+            cell_val_num: CellValNum::ONE,
+            nullable: false,
+            is_dimension: false,
+            labels: None,
+            iso_dates: false,
+        }
+    }
+
+    /// Those of `all` that `--select` names, in its order; all of them without `--select`.
+    ///
+    /// # Errors
+    /// When a name is unknown, or given twice.
+    pub(crate) fn select(all: Vec<Field>, select: &[String], timestamps: bool) -> Outcome<Vec<Field>> {
+        let mut selected = if select.is_empty() { all } else { named(&all, select)? };
+        if timestamps && selected.iter().all(|field| field.name != TIMESTAMPS) {
+            selected.push(Field::timestamps());
+        }
+        Ok(selected)
+    }
+
+    /// Bytes of a cell; 0 for cells of any size.
+    pub(crate) fn cell_byte_len(&self) -> usize {
+        self.cell_val_num.fixed().unwrap_or(0).saturating_mul(self.datatype.byte_len())
+    }
+
+    /// The JSON notation of the stored values.
+    pub(crate) fn json_notation(&self) -> CellNotation {
+        CellNotation::new(self.datatype, self.cell_val_num, self.iso_dates)
+    }
+}
+
+fn named(all: &[Field], select: &[String]) -> Outcome<Vec<Field>> {
+    let mut names = Vec::new();
+    for list in select {
+        if list.starts_with('[') {
+            let parsed: Vec<String> = serde_json::from_str(list)
+                .map_err(|error| Failure::usage(format!("--select {list}: no JSON list of names: {error}")))?;
+            names.extend(parsed);
+        } else {
+            names.extend(list.split(',').map(|name| name.trim().to_string()));
+        }
+    }
+    let mut fields: Vec<Field> = Vec::new();
+    for name in names {
+        if fields.iter().any(|field| field.name == name) {
+            return Err(Failure::usage(format!("--select names {name:?} twice")));
+        }
+        let field = all.iter().find(|field| field.name == name).cloned();
+        let field = field.or_else(|| (name == TIMESTAMPS).then(Field::timestamps));
+        fields.push(field.ok_or_else(|| {
+            let known: Vec<&str> = all.iter().map(|field| field.name.as_str()).collect();
+            Failure::invalid(format!("there is no field {name:?}; there are {}", known.join(", ")))
+        })?);
+    }
+    Ok(fields)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A field for tests: `cell_val_num` 0 stands for any number of values.
+    pub(crate) fn field(name: &str, datatype: Datatype, cell_val_num: u32, nullable: bool) -> Field {
+        let raw = if cell_val_num == 0 { u32::MAX } else { cell_val_num };
+        Field {
+            name: name.into(),
+            datatype,
+            cell_val_num: CellValNum::from_raw(raw).unwrap(),
+            nullable,
+            is_dimension: false,
+            labels: None,
+            iso_dates: true,
+        }
+    }
+
+    #[test]
+    fn select_keeps_its_order_and_names_what_is_unknown() {
+        let all = || vec![field("a", Datatype::Int8, 1, false), field("b,c", Datatype::Int8, 1, false)];
+        let names = |fields: Vec<Field>| fields.into_iter().map(|field| field.name).collect::<Vec<_>>();
+        assert_eq!(names(Field::select(all(), &[], true).unwrap()), ["a", "b,c", TIMESTAMPS]);
+        assert_eq!(names(Field::select(all(), &["[\"b,c\"]".into(), "a".into()], false).unwrap()), ["b,c", "a"]);
+        let failure = Field::select(all(), &["a,x".into()], false).unwrap_err();
+        assert!(failure.to_string().contains("no field \"x\"; there are a, b,c"), "{failure}");
+        assert!(Field::select(all(), &["a,a".into()], false).is_err());
+    }
+}

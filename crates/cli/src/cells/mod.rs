@@ -1,0 +1,14 @@
+//! Cells between the engine's columns and the formats of files.
+
+mod builder;
+mod field;
+mod labels;
+mod place;
+mod text;
+
+pub(crate) use builder::ColumnBuilder;
+pub(crate) use field::Field;
+pub(crate) use labels::Labels;
+pub(crate) use place::{Box as DenseBox, place};
+pub(crate) use smalti::json::hex;
+pub(crate) use text::{TextNotation, push_text};

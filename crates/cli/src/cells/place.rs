@@ -1,0 +1,233 @@
+//! Cells of a dense write, put where their coordinates say.
+
+use super::Field;
+use crate::failure::{Failure, Outcome};
+use smalti::{AlignedBuf, Column, Extent};
+
+/// The box that a dense write fills: a range of ordinals on each dimension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Box {
+    /// Least and greatest ordinal of each dimension.
+    pub(crate) ranges: Vec<(u64, u64)>,
+}
+
+impl Box {
+    /// The box of one interval a dimension.
+    ///
+    /// # Errors
+    /// When an interval is one of strings.
+    pub(crate) fn new(extents: &[Extent]) -> Outcome<Self> {
+        let range = |extent: &Extent| match extent {
+            Extent::Num { lo, hi } => Ok((*lo, *hi)),
+            Extent::Str { .. } => Err(Failure::invalid("dense arrays have no string dimensions")),
+        };
+        Ok(Box { ranges: extents.iter().map(range).collect::<Outcome<_>>()? })
+    }
+
+    /// Positions on each dimension; saturated beyond 64 bits.
+    pub(crate) fn shape(&self) -> Vec<usize> {
+        let len = |&(lo, hi): &(u64, u64)| usize::try_from((hi - lo).saturating_add(1)).unwrap_or(usize::MAX);
+        self.ranges.iter().map(len).collect()
+    }
+
+    /// The number of cells.
+    ///
+    /// # Errors
+    /// When it does not fit 64 bits.
+    pub(crate) fn cell_count(&self) -> Outcome<usize> {
+        self.shape().iter().try_fold(1_usize, |product, &len| product.checked_mul(len)).ok_or_else(|| {
+            Failure::invalid("the range to write has more cells than memory can hold; give a smaller --range")
+        })
+    }
+
+    /// The row-major position of a cell, or the dimension on which it lies outside.
+    fn position(&self, ordinals: impl Iterator<Item = u64>) -> Result<usize, usize> {
+        let mut position = 0;
+        for (dim, (ordinal, &(lo, hi))) in ordinals.zip(&self.ranges).enumerate() {
+            if ordinal < lo || ordinal > hi {
+                return Err(dim);
+            }
+            position = position * ((hi - lo) as usize + 1) + (ordinal - lo) as usize;
+        }
+        Ok(position)
+    }
+
+    /// The coordinates of a row-major position, as people read them.
+    fn coordinates(&self, dimensions: &[&Field], mut position: usize) -> String {
+        let mut names = Vec::new();
+        for (field, &(lo, hi)) in dimensions.iter().zip(&self.ranges).rev() {
+            let len = (hi - lo) as usize + 1;
+            let bytes = field.datatype.bytes_of_ordinal(lo + (position % len) as u64);
+            position /= len;
+            let mut json = Vec::new();
+            field.json_notation().push(&mut json, &bytes);
+            names.push(format!("{}={}", field.name, String::from_utf8_lossy(&json)));
+        }
+        names.reverse();
+        names.join(" ")
+    }
+}
+
+/// Puts the columns of a dense write in row-major order of the box by the coordinates in them, and leaves these out.
+/// Without coordinates the cells must already be in that order.
+///
+/// # Errors
+/// When a cell lies outside, is given twice or is missing: the message names it.
+pub(crate) fn place(columns: Vec<(Field, Column)>, dense_box: &Box) -> Outcome<Vec<(Field, Column)>> {
+    let expected = dense_box.cell_count()?;
+    let cell_count = columns.first().map_or(0, |(field, column)| cell_count_of(field, column));
+    let (dimensions, attributes): (Vec<_>, Vec<_>) = columns.into_iter().partition(|(field, _)| field.is_dimension);
+    if dimensions.is_empty() {
+        if cell_count == expected {
+            return Ok(attributes);
+        }
+        return Err(Failure::invalid(format!("{cell_count} cells where the range to write has {expected}")));
+    }
+    let fields: Vec<&Field> = dimensions.iter().map(|(field, _)| field).collect();
+    if fields.len() != dense_box.ranges.len() {
+        return Err(Failure::invalid("rows need the coordinates of all dimensions, or of none"));
+    }
+    // A missing cell is found below; far too few rows for the box must not first take memory for all of it.
+    if cell_count < expected && expected - cell_count > 1 << 24 {
+        return Err(Failure::invalid(format!(
+            "{cell_count} cells where the range to write has {expected}; name the part to write with --range"
+        )));
+    }
+    const NONE: usize = usize::MAX;
+    let mut rows = vec![NONE; expected];
+    for row in 0..cell_count {
+        let ordinal = |(field, column): &(Field, Column)| {
+            field.datatype.ordinal(column.as_ref().cell(row, field.datatype.byte_len()))
+        };
+        let ordinals = dimensions.iter().map(ordinal).collect::<smalti::Result<Vec<u64>>>()?;
+        match dense_box.position(ordinals.iter().copied()) {
+            Ok(position) if rows[position] == NONE => rows[position] = row,
+            Ok(position) => {
+                return Err(Failure::invalid(format!(
+                    "row {}: the cell {} is given a second time, first in row {}",
+                    row + 1,
+                    dense_box.coordinates(&fields, position),
+                    rows[position] + 1
+                )));
+            }
+            Err(dim) => {
+                let field = fields[dim];
+                let mut json = Vec::new();
+                field.json_notation().push(&mut json, &field.datatype.bytes_of_ordinal(ordinals[dim]));
+                return Err(Failure::invalid(format!(
+                    "row {}: {}={} lies outside the range to write; name the part to write with --range",
+                    row + 1,
+                    field.name,
+                    String::from_utf8_lossy(&json)
+                )));
+            }
+        }
+    }
+    if let Some(position) = rows.iter().position(|&row| row == NONE) {
+        return Err(Failure::invalid(format!(
+            "the cell {} is missing: a dense write needs every cell of its range",
+            dense_box.coordinates(&fields, position)
+        )));
+    }
+    if rows.is_sorted() {
+        return Ok(attributes);
+    }
+    attributes.into_iter().map(|(field, column)| Ok((gather(&field, &column, &rows)?, field))).map(swap).collect()
+}
+
+fn swap(pair: Outcome<(Column, Field)>) -> Outcome<(Field, Column)> {
+    pair.map(|(column, field)| (field, column))
+}
+
+/// The number of cells in a column.
+pub(crate) fn cell_count_of(field: &Field, column: &Column) -> usize {
+    match &column.offsets {
+        Some(offsets) => (offsets.len() / 8).saturating_sub(1),
+        None => column.data.len().checked_div(field.cell_byte_len()).unwrap_or(0),
+    }
+}
+
+/// The cells of `column` in the order of `rows`.
+fn gather(field: &Field, column: &Column, rows: &[usize]) -> Outcome<Column> {
+    let (cells, byte_len) = (column.as_ref(), field.cell_byte_len());
+    let mut out = Column { data: AlignedBuf::zeroed(column.data.len())?, ..Column::default() };
+    let mut end = 0;
+    let mut ends = Vec::with_capacity(rows.len() + 1);
+    ends.push(0_u64);
+    for &row in rows {
+        let cell = cells.cell(row, byte_len);
+        out.data.as_mut_slice()[end..end + cell.len()].copy_from_slice(cell);
+        end += cell.len();
+        ends.push(end as u64);
+    }
+    if column.offsets.is_some() {
+        let mut offsets = AlignedBuf::new();
+        offsets.extend_from_slice(bytemuck::cast_slice(&ends))?;
+        out.offsets = Some(offsets);
+    }
+    if let Some(validity) = cells.validity {
+        let picked: Vec<u8> = rows.iter().map(|&row| validity[row]).collect();
+        let mut buf = AlignedBuf::new();
+        buf.extend_from_slice(&picked)?;
+        out.validity = Some(buf);
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::field::tests::field;
+    use super::*;
+    use crate::cells::ColumnBuilder;
+    use smalti::{Datatype, Scalar};
+
+    fn columns(rows: &[(i32, i32, Option<&str>)]) -> Vec<(Field, Column)> {
+        let mut fields = [
+            field("y", Datatype::Int32, 1, false),
+            field("x", Datatype::Int32, 1, false),
+            field("s", Datatype::StringUtf8, 0, true),
+        ];
+        fields[0].is_dimension = true;
+        fields[1].is_dimension = true;
+        let mut builders = fields.each_ref().map(ColumnBuilder::new);
+        for (y, x, text) in rows {
+            builders[0].push_bytes(&y.to_le_bytes()).unwrap();
+            builders[1].push_bytes(&x.to_le_bytes()).unwrap();
+            match text {
+                Some(text) => builders[2].push_bytes(text.as_bytes()).unwrap(),
+                None => builders[2].push_null().unwrap(),
+            }
+        }
+        fields.into_iter().zip(builders).map(|(field, builder)| (field, builder.finish().unwrap())).collect()
+    }
+
+    fn dense_box() -> Box {
+        let range = |lo, hi| Extent::between(Scalar::I32(lo), Scalar::I32(hi)).unwrap();
+        Box::new(&[range(-1, 0), range(1, 2)]).unwrap()
+    }
+
+    #[test]
+    fn cells_go_where_their_coordinates_say() {
+        let rows = [(0, 2, Some("d")), (-1, 1, Some("a")), (0, 1, None), (-1, 2, Some("bb"))];
+        let placed = place(columns(&rows), &dense_box()).unwrap();
+        let [(field, column)] = placed.as_slice() else { panic!() };
+        assert_eq!(field.name, "s");
+        let cells = column.as_ref();
+        assert_eq!(cells.data, b"abbd");
+        assert_eq!(cells.offsets.unwrap(), [0, 1, 3, 3, 4]);
+        assert_eq!(cells.validity.unwrap(), [1, 1, 0, 1]);
+    }
+
+    #[test]
+    fn missing_double_and_outside_cells_are_named() {
+        let all = [(-1, 1, None), (-1, 2, None), (0, 1, None), (0, 2, None)];
+        for (rows, words) in [
+            (vec![all[0], all[1], all[3]], "the cell y=0 x=1 is missing"),
+            (vec![all[0], all[1], all[2], all[3], all[1]], "row 5: the cell y=-1 x=2 is given a second time, first in row 2"),
+            (vec![all[0], (0, 3, None)], "row 2: x=3 lies outside"),
+        ] {
+            let failure = place(columns(&rows), &dense_box()).unwrap_err();
+            assert!(failure.to_string().contains(words), "{failure}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The data that `smalti demo` shows: land elevation and the cities of the world.
+//!
+//! Both are compiled into the program. `crates/cli/data/README.md` gives their sources, licences and
+//! layouts; `tools/make_demo_data.py` writes them.
+
+use std::io::{Error, ErrorKind, Result};
+
+static ELEVATION: &[u8] = include_bytes!("../../data/elevation.zst");
+static CITIES: &[u8] = include_bytes!("../../data/cities.zst");
+
+/// Neither file is larger once decompressed.
+const MAX_BYTE_LEN: usize = 16 << 20;
+
+/// The value of [`Elevation::values`] at sea, and wherever nothing is known.
+pub(crate) const NO_ELEVATION: u8 = 255;
+
+/// Elevation of the land on a grid of 12 cells a degree, in row-major order.
+///
+/// Row 0 is the northernmost, column 0 the westernmost: the centre of the cell (`row`, `col`) lies at
+/// latitude `90 - (row + 0.5) / 12` and longitude `-180 + (col + 0.5) / 12` degrees.
+#[derive(Debug)]
+pub(crate) struct Elevation {
+    /// The number of rows, 2160.
+    pub(crate) rows: usize,
+    /// The number of columns, 4320.
+    pub(crate) cols: usize,
+    /// One value a cell: [`NO_ELEVATION`], or steps of 28 metres above -450 metres.
+    pub(crate) values: Vec<u8>,
+}
+
+impl Elevation {
+    /// Decodes the raster.
+    ///
+    /// # Errors
+    /// `InvalidData` when the compiled-in file is damaged.
+    pub(crate) fn load() -> Result<Self> {
+        Self::decode(ELEVATION)
+    }
+
+    /// The elevation that a value stands for, in metres above the sea.
+    pub(crate) fn metres(value: u8) -> Option<i16> {
+        (value != NO_ELEVATION).then(|| 28 * i16::from(value) - 450)
+    }
+
+    fn decode(compressed: &[u8]) -> Result<Self> {
+        let content = zstd::bulk::decompress(compressed, MAX_BYTE_LEN)?;
+        let mut rest = content.as_slice();
+        let (rows, cols) = (take_u32(&mut rest)?, take_u32(&mut rest)?);
+        if cols == 0 || rows.checked_mul(cols) != Some(rest.len()) {
+            return Err(damaged("the raster is not rows times columns long"));
+        }
+        let mut values = rest.to_vec();
+        for row in values.chunks_exact_mut(cols) {
+            let mut left = 0_u8;
+            for value in row {
+                *value = value.wrapping_add(left);
+                left = *value;
+            }
+        }
+        Ok(Self { rows, cols, values })
+    }
+}
+
+/// A populated place.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct City {
+    /// Degrees north.
+    pub(crate) lat: f64,
+    /// Degrees east.
+    pub(crate) lon: f64,
+    /// The name, in ASCII transcription; empty for two places.
+    pub(crate) name: String,
+    /// The first administrative division (state, province), empty where unknown.
+    pub(crate) admin1: String,
+    /// The country, by its ISO 3166 code of two letters.
+    pub(crate) country: String,
+}
+
+impl City {
+    /// Decodes all places: 144,563 of them, ordered by country.
+    ///
+    /// # Errors
+    /// `InvalidData` when the compiled-in file is damaged.
+    pub(crate) fn load_all() -> Result<Vec<Self>> {
+        Self::decode_all(CITIES)
+    }
+
+    fn decode_all(compressed: &[u8]) -> Result<Vec<Self>> {
+        let content = zstd::bulk::decompress(compressed, MAX_BYTE_LEN)?;
+        let mut rest = content.as_slice();
+        let city_count = take_u32(&mut rest)?;
+        let lats = take_degrees(&mut rest, city_count)?;
+        let lons = take_degrees(&mut rest, city_count)?;
+        let text = std::str::from_utf8(rest).map_err(|_| damaged("the names are not UTF-8"))?;
+        let texts: Vec<&str> = text.lines().collect();
+        if texts.len() != 3 * city_count {
+            return Err(damaged("there are not three texts a city"));
+        }
+        let (names, others) = texts.split_at(city_count);
+        let (admin1s, countries) = others.split_at(city_count);
+        let places = lats.zip(lons).zip(names.iter().zip(admin1s).zip(countries));
+        Ok(places
+            .map(|((lat, lon), ((&name, &admin1), &country))| Self {
+                lat,
+                lon,
+                name: name.into(),
+                admin1: admin1.into(),
+                country: country.into(),
+            })
+            .collect())
+    }
+}
+
+fn take_u32(rest: &mut &[u8]) -> Result<usize> {
+    let (head, tail) = rest.split_first_chunk().ok_or_else(|| damaged("it ends early"))?;
+    *rest = tail;
+    Ok(u32::from_le_bytes(*head) as usize)
+}
+
+/// `count` coordinates, stored as whole hundred-thousandths of a degree.
+fn take_degrees<'a>(rest: &mut &'a [u8], count: usize) -> Result<impl Iterator<Item = f64> + use<'a>> {
+    let byte_len = count.checked_mul(4).ok_or_else(|| damaged("it counts too many cities"))?;
+    let (head, tail) = rest.split_at_checked(byte_len).ok_or_else(|| damaged("it ends early"))?;
+    *rest = tail;
+    let (units, _) = head.as_chunks();
+    Ok(units.iter().map(|&unit| f64::from(i32::from_le_bytes(unit)) / 100_000.0))
+}
+
+fn damaged(what: &str) -> Error {
+    Error::new(ErrorKind::InvalidData, format!("demo data is damaged: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The elevation at a place, in metres.
+    fn metres_at(elevation: &Elevation, lat: f64, lon: f64) -> Option<i16> {
+        let row = ((90.0 - lat) * 12.0) as usize;
+        let col = ((lon + 180.0) * 12.0) as usize;
+        Elevation::metres(elevation.values[row * elevation.cols + col])
+    }
+
+    #[test]
+    fn elevation_has_every_cell_and_knows_mountains_and_seas() {
+        let elevation = Elevation::load().unwrap();
+        assert_eq!((elevation.rows, elevation.cols), (2160, 4320));
+        assert_eq!(elevation.values.len(), 2160 * 4320);
+        let sum: u64 = elevation.values.iter().map(|&value| u64::from(value)).sum();
+        assert_eq!(sum, 1_761_997_099);
+        assert!(metres_at(&elevation, 27.99, 86.93).unwrap() > 5000, "Mount Everest");
+        assert!(metres_at(&elevation, 31.5, 35.48).unwrap() < -350, "Dead Sea");
+        assert_eq!(metres_at(&elevation, 0.0, -30.0), None, "Atlantic Ocean");
+    }
+
+    #[test]
+    fn cities_are_all_there_with_exact_coordinates() {
+        let cities = City::load_all().unwrap();
+        assert_eq!(cities.len(), 144_563);
+        let first = City {
+            lat: 42.57952,
+            lon: 1.65362,
+            name: "El Tarter".into(),
+            admin1: "Canillo".into(),
+            country: "AD".into(),
+        };
+        assert_eq!(cities[0], first);
+        assert!(cities.iter().all(|city| city.lat.abs() <= 90.0 && city.lon.abs() <= 180.0));
+        assert!(cities.iter().all(|city| city.country.len() == 2));
+        assert!(cities.is_sorted_by_key(|city| &city.country));
+        assert_eq!(cities.iter().filter(|city| city.name.is_empty()).count(), 2);
+        let paris = cities.iter().find(|city| city.name == "Paris" && city.country == "FR").unwrap();
+        assert_eq!((paris.lat, paris.lon), (48.85341, 2.3488));
+    }
+
+    #[test]
+    fn cut_data_is_an_error() {
+        for contents in
+            [&b""[..], &[1, 0, 0], &[2, 0, 0, 0, 2, 0, 0, 0, 1, 1, 1], &[1, 0, 0, 0, 9, 9, 9, 9, 9]]
+        {
+            let compressed = zstd::bulk::compress(contents, 1).unwrap();
+            assert!(Elevation::decode(&compressed).is_err());
+            assert!(City::decode_all(&compressed).is_err());
+        }
+        assert!(Elevation::decode(&ELEVATION[..1000]).is_err());
+        assert!(City::decode_all(&CITIES[..1000]).is_err());
+    }
+}

@@ -1,0 +1,455 @@
+//! A field's filter pipeline, ready to run.
+
+use crate::aes_gcm::{self, AesGcm, Encryption};
+use crate::chunks::{
+    CHUNK_HEADER_BYTE_LEN, Chunk, Chunks, TILE_HEADER_BYTE_LEN, fixed_chunk_byte_len, var_chunk_ends,
+};
+use crate::compression::{self, Compressor, length};
+use crate::context::{ChunkContext, ChunkFilter, MetadataReader, StringCodec};
+use crate::field::{CodecRules, FieldKind};
+use crate::parts::Parts;
+use crate::scratch::{Scratch, Stream};
+use crate::{chain, steps};
+use smalti_types::{CellValNum, Error, FilterPipeline, Result};
+
+/// The filtered form of the offsets tile of a field whose [`Codec::folds_offsets`]: no chunks at all.
+pub const FOLDED_OFFSETS_TILE: [u8; 8] = [0; 8];
+
+/// The filters of one field's tiles of one kind, checked and in order, with the encryption of the array behind them.
+///
+/// A codec is immutable and may be shared between threads; each thread brings its own [`Scratch`]. Make one a field and
+/// role, not one a tile.
+///
+/// Strings: where [`folds_offsets`](Codec::folds_offsets) is true, rle or dictionary is the first filter of a var-sized
+/// string field. Its data tile is then one chunk that holds the offsets too: write it with
+/// [`encode_var`](Codec::encode_var), read it with [`decode_strings`](Codec::decode_strings). The offsets tile still takes its place
+/// in the offsets file, as [`FOLDED_OFFSETS_TILE`]: 8 bytes, a chunk count of 0, without any filter and without encryption.
+pub struct Codec {
+    steps: Vec<Step>,
+    max_chunk_size: usize,
+    cell_byte_len: usize,
+    whole_cells: bool,
+    folds_offsets: bool,
+    one_chunk: bool,
+}
+
+/// A filter and what it is told.
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    pub(crate) stage: Stage,
+    pub(crate) context: ChunkContext,
+}
+
+/// The shapes that filters have.
+pub(crate) enum Stage {
+    Chunk(Box<dyn ChunkFilter + Send + Sync>),
+    Compress(Compressor),
+    Strings(Box<dyn StringCodec + Send + Sync>),
+    Encrypt(AesGcm),
+}
+
+/// Where a chunk is decoded to.
+enum Target<'a> {
+    Bytes(&'a mut [u8]),
+    Strings(&'a mut [u8], &'a mut [u64]),
+}
+
+impl Codec {
+    /// Readies a pipeline for the tiles of a field. `encryption` is that of the array, if it is encrypted.
+    ///
+    /// # Errors
+    /// `Unsupported` for a filter that cannot run on the field's datatype.
+    pub fn new(
+        pipeline: &FilterPipeline,
+        field: FieldKind,
+        rules: CodecRules,
+        encryption: Option<&Encryption>,
+    ) -> Result<Codec> {
+        let mut steps = steps::of_pipeline(pipeline, field, rules)?;
+        let folds_offsets = matches!(steps.first(), Some(Step { stage: Stage::Strings(_), .. }));
+        if let Some(encryption) = encryption {
+            let context = ChunkContext { datatype: field.datatype, cell_byte_len: field.cell_byte_len() };
+            steps.push(Step {
+                name: "aes_256_gcm",
+                stage: Stage::Encrypt(AesGcm::new(encryption)),
+                context,
+            });
+        }
+        Ok(Codec {
+            max_chunk_size: pipeline.max_chunk_size as usize,
+            cell_byte_len: field.cell_byte_len(),
+            whole_cells: rules.whole_cells_per_chunk && field.cell_val_num == CellValNum::Var,
+            folds_offsets,
+            one_chunk: folds_offsets
+                || pipeline.max_chunk_size == 0
+                || pipeline.filters.iter().any(|filter| matches!(filter, smalti_types::Filter::Webp { .. })),
+            steps,
+        })
+    }
+
+    /// Checks a pipeline as a schema is made: every filter accepts the datatype that the one before it produces.
+    ///
+    /// # Errors
+    /// `InvalidArgument`; the message names the filter, its position and the datatype, and says what would be accepted.
+    pub fn check(pipeline: &FilterPipeline, field: FieldKind) -> Result<()> {
+        chain::check(pipeline, field)
+    }
+
+    /// Whether chunks hold the tile's bytes as they are, so that [`PlainLayout`](crate::PlainLayout) can find rows in them.
+    pub fn is_plain(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Whether data tiles hold the offsets too; see the type's documentation.
+    pub fn folds_offsets(&self) -> bool {
+        self.folds_offsets
+    }
+
+    /// Appends the filtered form of a tile of cells of a fixed size, of offsets or of validity to `out`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when a filter cannot represent the values, or on a chunk of 4 GiB; `out` is then as before.
+    pub fn encode(&self, tile: &[u8], out: &mut Vec<u8>, scratch: &mut Scratch) -> Result<()> {
+        if self.folds_offsets {
+            return Err(Error::invalid("the tiles of this field are encoded together with their offsets"));
+        }
+        let chunk_byte_len =
+            if self.one_chunk { tile.len() } else { fixed_chunk_byte_len(self.max_chunk_size, self.cell_byte_len) };
+        let mut ends = std::mem::take(&mut scratch.ends);
+        ends.clear();
+        ends.extend((1..tile.len().div_ceil(chunk_byte_len.max(1))).map(|chunk| chunk * chunk_byte_len));
+        ends.push(tile.len());
+        let result = self.encode_chunks(tile, &ends, &[], out, scratch);
+        scratch.ends = ends;
+        result
+    }
+
+    /// Appends the filtered form of a data tile of var-sized cells to `out`. Cell `i` starts at byte `offsets[i]` of the
+    /// tile and ends where the next one starts, the last one with the tile.
+    ///
+    /// # Errors
+    /// As [`encode`](Codec::encode); `InvalidArgument` too when the offsets do not start at 0, fall, or leave the tile.
+    pub fn encode_var(
+        &self,
+        tile: &[u8],
+        offsets: &[u64],
+        out: &mut Vec<u8>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        check_offsets(tile, offsets)?;
+        if !self.folds_offsets && !self.whole_cells {
+            return self.encode(tile, out, scratch);
+        }
+        let mut ends = std::mem::take(&mut scratch.ends);
+        if self.one_chunk {
+            ends.clear();
+            ends.push(tile.len());
+        } else {
+            let chunk_byte_len = fixed_chunk_byte_len(self.max_chunk_size, self.cell_byte_len);
+            var_chunk_ends(chunk_byte_len, tile.len(), offsets, &mut ends);
+        }
+        let result = self.encode_chunks(tile, &ends, offsets, out, scratch);
+        scratch.ends = ends;
+        result
+    }
+
+    fn encode_chunks(
+        &self,
+        tile: &[u8],
+        ends: &[usize],
+        offsets: &[u64],
+        out: &mut Vec<u8>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let tile_start = out.len();
+        if self.is_plain() {
+            out.reserve(TILE_HEADER_BYTE_LEN + ends.len() * CHUNK_HEADER_BYTE_LEN + tile.len());
+        }
+        out.extend((ends.len() as u64).to_le_bytes());
+        let mut start = 0;
+        for &end in ends {
+            if let Err(error) = self.encode_chunk(&tile[start..end], offsets, out, scratch) {
+                out.truncate(tile_start);
+                return Err(error);
+            }
+            start = end;
+        }
+        Ok(())
+    }
+
+    fn encode_chunk(
+        &self,
+        chunk: &[u8],
+        offsets: &[u64],
+        out: &mut Vec<u8>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let Scratch { front, back, contexts, .. } = scratch;
+        let mut started = false;
+        for step in &self.steps {
+            back.clear();
+            if !started && !matches!(step.stage, Stage::Strings(_)) {
+                front.clear();
+                front.data.push(chunk);
+            }
+            started = true;
+            match &step.stage {
+                Stage::Chunk(filter) => filter.encode(front, back, &step.context)?,
+                Stage::Compress(compressor) => compressor.encode(front, back, &step.context, contexts)?,
+                Stage::Strings(codec) => codec.encode_strings(chunk, offsets, back)?,
+                Stage::Encrypt(aes) => aes.encode(front, back)?,
+            }
+            std::mem::swap(front, back);
+        }
+        let Parts { metadata, data } = &*front;
+        let (metadata, data) = if started { (metadata.bytes(), data.bytes()) } else { (&[][..], chunk) };
+        out.extend(length(chunk.len())?.to_le_bytes());
+        out.extend(length(data.len())?.to_le_bytes());
+        out.extend(length(metadata.len())?.to_le_bytes());
+        out.extend_from_slice(metadata);
+        out.extend_from_slice(data);
+        Ok(())
+    }
+
+    /// Decodes a filtered tile into `out`, which has the tile's unfiltered length. Every chunk's last filter writes straight
+    /// into its place in `out`.
+    ///
+    /// # Errors
+    /// `Corrupt` when the bytes are damaged or the chunks do not fill `out` exactly; `Permission` when an encrypted chunk does
+    /// not decrypt. The content of `out` is arbitrary then.
+    pub fn decode_into(&self, filtered: &[u8], out: &mut [u8], scratch: &mut Scratch) -> Result<()> {
+        if self.folds_offsets {
+            return Err(Error::invalid("the tiles of this field are decoded together with their offsets"));
+        }
+        let tile_byte_len = out.len();
+        let mut chunks = Chunks::new(filtered)?;
+        let mut rest = out;
+        for (index, chunk) in chunks.by_ref().enumerate() {
+            let chunk = chunk?;
+            let (target, behind) =
+                rest.split_at_mut_checked(chunk.original_byte_len).ok_or_else(|| overfull(tile_byte_len, index))?;
+            self.decode_chunk(&chunk, Target::Bytes(target), scratch).map_err(|error| in_chunk(error, index))?;
+            rest = behind;
+        }
+        finished(chunks.rest(), tile_byte_len - rest.len(), tile_byte_len)
+    }
+
+    /// Decodes a data tile of strings of a field whose [`folds_offsets`](Codec::folds_offsets): the strings into `out` and the byte
+    /// offset of each, starting with 0, into `offsets`.
+    ///
+    /// # Errors
+    /// As [`decode_into`](Codec::decode_into), when the tile does not hold exactly `out.len()` bytes in `offsets.len()` strings.
+    pub fn decode_strings(
+        &self,
+        filtered: &[u8],
+        out: &mut [u8],
+        offsets: &mut [u64],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        if !self.folds_offsets {
+            return Err(Error::invalid("the tiles of this field are decoded without their offsets"));
+        }
+        let tile_byte_len = out.len();
+        let mut chunks = Chunks::new(filtered)?;
+        if chunks.left() != 1 {
+            return Err(Error::corrupt(format!("{} chunks; a tile of strings is one", chunks.left()))
+                .in_field("tile", "chunk_count"));
+        }
+        let mut chunk_byte_len = 0;
+        for chunk in chunks.by_ref() {
+            let chunk = chunk?;
+            chunk_byte_len = chunk.original_byte_len;
+            if chunk_byte_len != tile_byte_len {
+                break;
+            }
+            self.decode_chunk(&chunk, Target::Strings(out, offsets), scratch).map_err(|error| in_chunk(error, 0))?;
+        }
+        finished(chunks.rest(), chunk_byte_len, tile_byte_len)
+    }
+
+    /// The unfiltered length of a tile as its chunk headers state it. Headers may lie: only allocate what also fits a bound of
+    /// your own, `max_byte_len`.
+    ///
+    /// # Errors
+    /// `Corrupt` when the tile is cut short or states more than `max_byte_len` bytes.
+    pub fn decoded_len(&self, filtered: &[u8], max_byte_len: u64) -> Result<usize> {
+        let mut byte_len = 0u64;
+        for chunk in Chunks::new(filtered)? {
+            byte_len += chunk?.original_byte_len as u64;
+            if byte_len > max_byte_len {
+                return Err(Error::corrupt(format!(
+                    "the chunks hold more than the {max_byte_len} bytes that are allowed here"
+                ))
+                .in_field("tile", "original_length"));
+            }
+        }
+        usize::try_from(byte_len).map_err(|_| Error::corrupt(format!("a tile of {byte_len} bytes")))
+    }
+
+    fn decode_chunk(&self, chunk: &Chunk<'_>, mut target: Target<'_>, scratch: &mut Scratch) -> Result<()> {
+        if self.is_plain()
+            && let Target::Bytes(out) = &mut target
+        {
+            if chunk.data.len() != out.len() || !chunk.metadata.is_empty() {
+                return Err(Error::corrupt(format!(
+                    "{} bytes of data and {} of metadata in an unfiltered chunk of {} bytes",
+                    chunk.data.len(),
+                    chunk.metadata.len(),
+                    out.len()
+                )));
+            }
+            out.copy_from_slice(chunk.data);
+            return Ok(());
+        }
+        let limit = target.limit();
+        let Scratch { data: data_flow, metadata: metadata_flow, contexts, .. } = scratch;
+        let mut data = Stream::new(chunk.data, data_flow);
+        let mut metadata = Stream::new(chunk.metadata, metadata_flow);
+        for (idx, step) in self.steps.iter().enumerate().rev() {
+            let reader = MetadataReader::new(step.name, metadata.bytes());
+            let context = &step.context;
+            let (metadata_byte_len, data_byte_len) = match &step.stage {
+                Stage::Chunk(filter) => (0, filter.decoded_len(reader.clone(), data.bytes(), context)?),
+                Stage::Compress(_) => {
+                    let lens = compression::frame_lens(reader.clone())?;
+                    (lens.metadata_byte_len, lens.data_byte_len)
+                }
+                Stage::Encrypt(_) => {
+                    let lens = aes_gcm::frame_lens(reader.clone())?;
+                    (lens.metadata_byte_len, lens.data_byte_len)
+                }
+                Stage::Strings(codec) => {
+                    let (bytes, strings) = codec.decoded_string_lens(reader.clone(), data.bytes())?;
+                    let Target::Strings(out, offsets) = &mut target else {
+                        return Err(Error::corrupt("strings in a tile without strings"));
+                    };
+                    if (bytes, strings) != (out.len(), offsets.len()) {
+                        return Err(Error::corrupt(format!(
+                            "filter {}: {strings} strings of {bytes} bytes; {} of {} bytes are due",
+                            step.name,
+                            offsets.len(),
+                            out.len()
+                        )));
+                    }
+                    let mut reader = reader;
+                    return codec.decode_strings(&mut reader, data.bytes(), out, offsets);
+                }
+            };
+            if data_byte_len > limit || metadata_byte_len > limit {
+                return Err(Error::corrupt(format!(
+                    "filter {}: {data_byte_len} bytes of data and {metadata_byte_len} of metadata for a chunk of {} bytes",
+                    step.name, chunk.original_byte_len
+                )));
+            }
+            match (&mut target, idx) {
+                (Target::Bytes(out), 0) => {
+                    if data_byte_len != out.len() {
+                        return Err(Error::corrupt(format!(
+                            "filter {}: the chunk decodes to {data_byte_len} bytes instead of {}",
+                            step.name,
+                            out.len()
+                        )));
+                    }
+                    step.decode(&mut metadata, metadata_byte_len, data.bytes(), out, contexts)?;
+                }
+                _ => {
+                    let (input, room) = data.with_room(data_byte_len)?;
+                    step.decode(&mut metadata, metadata_byte_len, input, room, contexts)?;
+                    data.advance(data_byte_len);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Step {
+    fn decode(
+        &self,
+        metadata: &mut Stream<'_>,
+        metadata_byte_len: usize,
+        data: &[u8],
+        out: &mut [u8],
+        contexts: &mut crate::scratch::Contexts,
+    ) -> Result<()> {
+        match &self.stage {
+            Stage::Chunk(filter) => {
+                let mut reader = MetadataReader::new(self.name, metadata.bytes());
+                filter.decode(&mut reader, data, out, &self.context)?;
+                let left = reader.rest().len();
+                metadata.keep_last(left);
+                return Ok(());
+            }
+            Stage::Compress(compressor) => {
+                let (input, room) = metadata.with_room(metadata_byte_len)?;
+                let reader = MetadataReader::new(self.name, input);
+                compressor.decode(reader, data, room, out, &self.context, contexts)?;
+            }
+            Stage::Encrypt(aes) => {
+                let (input, room) = metadata.with_room(metadata_byte_len)?;
+                aes.decode(MetadataReader::new(self.name, input), data, room, out)?;
+            }
+            Stage::Strings(_) => return Err(Error::corrupt("strings are decoded last")),
+        }
+        metadata.advance(metadata_byte_len);
+        Ok(())
+    }
+}
+
+impl Target<'_> {
+    /// The most bytes that a stage before the last may yield: no filter makes more than three times of what it is given, and
+    /// chains of those that do are short. What goes beyond is a bomb.
+    fn limit(&self) -> usize {
+        let byte_len = match self {
+            Target::Bytes(out) => out.len(),
+            Target::Strings(out, offsets) => out.len().saturating_add(offsets.len().saturating_mul(8)),
+        };
+        byte_len.saturating_mul(4).saturating_add(1 << 20)
+    }
+}
+
+impl std::fmt::Debug for Codec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<_> = self.steps.iter().map(|step| step.name).collect();
+        f.debug_struct("Codec").field("filters", &names).field("max_chunk_size", &self.max_chunk_size).finish()
+    }
+}
+
+fn check_offsets(tile: &[u8], offsets: &[u64]) -> Result<()> {
+    let mut before = 0;
+    for (cell, &offset) in offsets.iter().enumerate() {
+        if offset < before || offset > tile.len() as u64 || (cell == 0 && offset != 0) {
+            return Err(Error::invalid(format!(
+                "cell {cell} starts at byte {offset} of a tile of {} bytes, behind one that starts at {before}",
+                tile.len()
+            )));
+        }
+        before = offset;
+    }
+    if offsets.is_empty() && !tile.is_empty() {
+        return Err(Error::invalid(format!("{} bytes in no cells", tile.len())));
+    }
+    Ok(())
+}
+
+fn in_chunk(error: Error, index: usize) -> Error {
+    error.in_field("tile", format!("chunks[{index}]"))
+}
+
+fn overfull(tile_byte_len: usize, index: usize) -> Error {
+    in_chunk(Error::corrupt(format!("the chunks hold more than the tile's {tile_byte_len} bytes")), index)
+}
+
+fn finished(rest: &[u8], decoded_byte_len: usize, tile_byte_len: usize) -> Result<()> {
+    if decoded_byte_len != tile_byte_len {
+        return Err(Error::corrupt(format!(
+            "the chunks hold {decoded_byte_len} bytes of a tile of {tile_byte_len}"
+        ))
+        .in_field("tile", "original_length"));
+    }
+    if !rest.is_empty() {
+        return Err(Error::corrupt(format!("{} bytes behind the last chunk", rest.len()))
+            .in_field("tile", "chunk_count"));
+    }
+    Ok(())
+}

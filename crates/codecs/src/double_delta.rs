@@ -1,0 +1,262 @@
+//! Double delta: the first two values, then the differences of differences as sign and magnitude in the least number
+//! of bits that holds them all. Regular sequences, such as timestamps, take a few bits a value.
+//!
+//! Specification: `filters/double_delta.md`. A compressor: it sits in the frame of `compression.rs` and treats each part on
+//! its own.
+//!
+//! ```text
+//! ┌ u8 bits ┬ u64 value count ┬ v0 ┬ v1 ┬ bit stream ┐      bits < width of the type - 1
+//! ┌ u8 bits ┬ u64 value count ┬ v0 ┬ v1 ┬ v2 ┬ ...   ┐      otherwise: nothing would be gained
+//!
+//! bit stream   for each value from v2 on: 1 bit sign (1 is negative), `bits` bits magnitude, highest first,
+//!              cut into words of 64 bits that are filled from the top and stored little-endian; zeros at the end
+//! ```
+//!
+//! `bits` holds the magnitudes of all second differences and of the very first difference, and is at least 1; with fewer
+//! than three values it is 0. All differences are taken in signed 64-bit integers; values whose differences
+//! do not fit are refused, as libtiledb refuses them.
+
+use crate::context::{ChunkContext, PartCodec};
+use crate::delta::{integer_kind, take_value_count, whole_words};
+use crate::words::{Word, dispatch_integer, words_mut};
+use smalti_types::{Datatype, Error, Result};
+
+/// The double delta compressor.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DoubleDelta {
+    /// The type to take the bytes for; `None` or `ANY` for the field's own.
+    pub(crate) reinterpret: Option<Datatype>,
+}
+
+impl PartCodec for DoubleDelta {
+    fn compress(&self, part: &[u8], out: &mut Vec<u8>, context: &ChunkContext) -> Result<()> {
+        let kind = integer_kind("double_delta", self.reinterpret, context.datatype)?;
+        dispatch_integer!(kind, W => compress::<W>(part, out))
+    }
+
+    fn decompress(&self, compressed: &[u8], out: &mut [u8], context: &ChunkContext) -> Result<()> {
+        let kind = integer_kind("double_delta", self.reinterpret, context.datatype)?;
+        dispatch_integer!(kind, W => decompress::<W>(compressed, out))
+    }
+}
+
+fn compress<W: Word>(part: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let values = whole_words::<W>("double_delta", part)?;
+    let bits = magnitude_bits::<W>(values).ok_or_else(|| {
+        Error::invalid(
+            "filter double_delta: differences of neighbouring values, or of such differences, do not fit in a signed \
+             64-bit integer",
+        )
+    })?;
+    out.push(bits as u8);
+    out.extend_from_slice(&(values.len() as u64).to_le_bytes());
+    match values {
+        [first, second, rest @ ..] if bits < W::BITS - 1 => {
+            out.extend_from_slice(bytemuck::bytes_of(first));
+            out.extend_from_slice(bytemuck::bytes_of(second));
+            pack::<W>(W::load(*first), W::load(*second), rest, bits, out);
+        }
+        _ => out.extend_from_slice(part),
+    }
+    Ok(())
+}
+
+/// The bits that hold every magnitude; `None` when a difference overflows.
+fn magnitude_bits<W: Word>(values: &[W::Bytes]) -> Option<u32> {
+    let [first, second, rest @ ..] = values else { return Some(0) };
+    if rest.is_empty() {
+        return Some(0);
+    }
+    let mut value = W::load(*second);
+    let mut delta = difference(value, W::load(*first))?;
+    // The bit length of the union of all magnitudes is that of the greatest.
+    let mut union = delta.unsigned_abs() | 1;
+    for next in rest {
+        let next = W::load(*next);
+        let next_delta = difference(next, value)?;
+        union |= next_delta.checked_sub(delta)?.unsigned_abs();
+        (value, delta) = (next, next_delta);
+    }
+    Some(u64::BITS - union.leading_zeros())
+}
+
+#[inline(always)]
+fn difference<W: Word>(value: W, before: W) -> Option<i64> {
+    if W::BITS < 64 {
+        Some(value.to_u64() as i64 - before.to_u64() as i64)
+    } else {
+        i64::try_from(value.widen() - before.widen()).ok()
+    }
+}
+
+/// Appends the bit stream.
+fn pack<W: Word>(first: W, second: W, rest: &[W::Bytes], bits: u32, out: &mut Vec<u8>) {
+    let width = bits + 1;
+    out.reserve((rest.len() * width as usize).div_ceil(64) * 8);
+    let mut value = second.to_u64();
+    let mut delta = value.wrapping_sub(first.to_u64());
+    let mut pending = 0u128;
+    let mut pending_bits = 0;
+    for next in rest {
+        let next = W::load(*next).to_u64();
+        let next_delta = next.wrapping_sub(value);
+        let second_difference = next_delta.wrapping_sub(delta) as i64;
+        let field = u64::from(second_difference < 0) << bits | second_difference.unsigned_abs();
+        (value, delta) = (next, next_delta);
+
+        pending = pending << width | u128::from(field);
+        pending_bits += width;
+        if pending_bits >= 64 {
+            pending_bits -= 64;
+            out.extend_from_slice(&((pending >> pending_bits) as u64).to_le_bytes());
+        }
+    }
+    if pending_bits > 0 {
+        out.extend_from_slice(&((pending << (64 - pending_bits)) as u64).to_le_bytes());
+    }
+}
+
+fn decompress<W: Word>(compressed: &[u8], out: &mut [u8]) -> Result<()> {
+    let corrupt = |message: String| {
+        Error::corrupt(format!("filter double_delta: {message}")).in_field("chunk", "data")
+    };
+    let Some((&bits, rest)) = compressed.split_first() else {
+        return Err(corrupt("a compressed part is empty".into()));
+    };
+    let bits = u32::from(bits);
+    let rest = take_value_count::<W>("double_delta", rest, out)?;
+    if bits >= W::BITS - 1 {
+        if rest.len() != out.len() {
+            return Err(corrupt(format!("{} bytes are stored as they are, {} are wanted", rest.len(), out.len())));
+        }
+        out.copy_from_slice(rest);
+        return Ok(());
+    }
+    let head_byte_len = out.len().min(2 * size_of::<W>());
+    let Some((head, stream)) = rest.split_at_checked(head_byte_len) else {
+        return Err(corrupt(format!("{} bytes are too few for the first values", rest.len())));
+    };
+    let (out_head, out) = out.split_at_mut(head_byte_len);
+    out_head.copy_from_slice(head);
+    let ([first, second], out) = (
+        match words_mut::<W>(out_head).0 {
+            [first, second] => [W::load(*first), W::load(*second)],
+            _ => return Ok(()),
+        },
+        words_mut::<W>(out).0,
+    );
+    let (stream, _) = stream.as_chunks::<8>();
+    if stream.len() < (out.len() * (bits as usize + 1)).div_ceil(64) {
+        return Err(corrupt(format!(
+            "{} words do not hold {} second differences of {} bits",
+            stream.len(),
+            out.len(),
+            bits + 1
+        )));
+    }
+    unpack(first, second, stream, bits, out);
+    Ok(())
+}
+
+/// Reads one second difference for each word of `out`; the caller has checked that the stream is long enough.
+fn unpack<W: Word>(first: W, second: W, stream: &[[u8; 8]], bits: u32, out: &mut [W::Bytes]) {
+    let width = bits + 1;
+    let magnitude_mask = (1u64 << bits) - 1;
+    let mut value = second.to_u64();
+    let mut delta = value.wrapping_sub(first.to_u64());
+    let mut bit_idx = 0usize;
+    for out in out {
+        let (word_idx, shift) = (bit_idx / 64, bit_idx % 64);
+        bit_idx += width as usize;
+        let high = u64::from_le_bytes(stream[word_idx]);
+        let low = stream.get(word_idx + 1).map_or(0, |word| u64::from_le_bytes(*word));
+        // `low >> (64 - shift)`, which is 0 where `shift` is 0.
+        let window = high << shift | low >> 1 >> (63 - shift);
+        let field = window >> (64 - width);
+
+        let sign = field >> bits;
+        let magnitude = field & magnitude_mask;
+        delta = delta.wrapping_add((magnitude ^ sign.wrapping_neg()).wrapping_add(sign));
+        value = value.wrapping_add(delta);
+        *out = W::truncate(value).store();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden;
+    use proptest::prelude::*;
+
+    fn packed<W: Word>(values: &[W]) -> Result<Vec<u8>> {
+        let part: Vec<u8> = values.iter().flat_map(|value| bytemuck::bytes_of(&value.store()).to_vec()).collect();
+        let mut out = Vec::new();
+        compress::<W>(&part, &mut out)?;
+        let mut back = vec![0xAA; part.len()];
+        decompress::<W>(&out, &mut back).unwrap();
+        assert_eq!(back, part);
+        Ok(out)
+    }
+
+    #[test]
+    fn signs_and_magnitudes_are_packed_from_the_top() {
+        // First difference 1; second differences 0, 2, -3: two bits and a sign each.
+        let bytes = packed::<u16>(&[10, 11, 12, 15, 15]).unwrap();
+        assert_eq!(bytes[..9], [2, 5, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(bytes[9..13], [10, 0, 11, 0]);
+        assert_eq!(bytes[13..], (0b000_010_111u64 << 55).to_le_bytes());
+    }
+
+    #[test]
+    fn the_first_difference_counts_for_the_width() {
+        assert_eq!(packed::<u32>(&[0, 1000, 2000]).unwrap()[0], 10);
+        assert_eq!(packed::<u32>(&[0, 1000]).unwrap()[0], 0);
+        assert_eq!(packed::<u32>(&[7, 7, 7]).unwrap()[0], 1);
+    }
+
+    #[test]
+    fn narrow_types_that_gain_nothing_are_stored_as_they_are() {
+        assert_eq!(packed::<i8>(&[-128, 127, -128]).unwrap(), [9, 3, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x7F, 0x80]);
+    }
+
+    #[test]
+    fn differences_beyond_64_bits_are_refused() {
+        assert!(packed(&[i64::MIN, i64::MAX, 0]).is_err());
+        assert!(packed(&[0, u64::MAX, 0]).is_err());
+        assert!(packed(&[0, i64::MAX, 0]).is_err());
+        packed(&[0, i64::MIN, i64::MIN]).unwrap_err();
+        assert_eq!(packed(&[0u64, 1 << 63, 1 << 63]).unwrap_err().kind(), smalti_types::ErrorKind::InvalidArgument);
+        packed(&[i64::MIN, i64::MAX]).unwrap();
+    }
+
+    #[test]
+    fn chunks_are_those_of_the_reference() {
+        golden::check_part_codec("double_delta", || DoubleDelta { reinterpret: None });
+    }
+
+    #[test]
+    fn damaged_parts_are_errors() {
+        golden::check_part_damage(&DoubleDelta { reinterpret: None });
+    }
+
+    proptest! {
+        #[test]
+        fn sequences_of_every_bit_width_return(
+            steps in proptest::collection::vec(any::<i64>(), 1..200), shift in 2..64u32, start: i64,
+        ) {
+            let (mut value, mut delta) = (start, 0i64);
+            let values: Vec<i64> = steps.iter().map(|step| {
+                delta = delta.wrapping_add(step >> shift);
+                value = value.wrapping_add(delta);
+                value
+            }).collect();
+            macro_rules! check {
+                ($($w:ty)*) => {$(
+                    let narrow: Vec<$w> = values.iter().map(|value| *value as $w).collect();
+                    let _ = packed::<$w>(&narrow);
+                )*};
+            }
+            check!(u8 u16 u32 u64 i8 i16 i32 i64);
+        }
+    }
+}

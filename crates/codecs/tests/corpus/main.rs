@@ -1,0 +1,167 @@
+//! Decodes data files that releases of the reference wrote, in every format version, and compares the values with those
+//! that the corpus states. Covers dense arrays that one write filled: their tiles lie back to back in the data files.
+
+mod archive;
+mod case;
+
+use archive::Archive;
+use case::Case;
+use smalti_codecs::{Codec, CodecRules, FieldKind, PlainLayout, Scratch, filtered_tile_byte_len};
+
+fn rules_of_version(version: u64) -> CodecRules {
+    CodecRules {
+        whole_cells_per_chunk: version >= 11,
+        typed_chain: version >= 20,
+        rle_folds_ascii: version >= 12,
+        dictionary_folds_ascii: version >= 13,
+        folds_utf8: version >= 17,
+    }
+}
+
+/// The tiles of a file, decoded one after the other.
+fn tiles(codec: &Codec, mut file: &[u8], tile_byte_len: Option<usize>) -> Vec<Vec<u8>> {
+    let mut scratch = Scratch::new();
+    let mut tiles = Vec::new();
+    while !file.is_empty() {
+        let (filtered, rest) = file.split_at(filtered_tile_byte_len(file).unwrap());
+        let byte_len = codec.decoded_len(filtered, 1 << 26).unwrap();
+        assert_eq!(byte_len, tile_byte_len.unwrap_or(byte_len));
+        let mut tile = vec![0xee; byte_len];
+        codec.decode_into(filtered, &mut tile, &mut scratch).unwrap();
+        if codec.is_plain() {
+            let layout = PlainLayout::new(filtered.first_chunk().unwrap(), byte_len as u64, filtered.len() as u64);
+            if let Some(layout) = layout.unwrap() {
+                let runs = layout.runs(0..byte_len as u64);
+                let read: Vec<u8> = runs
+                    .flat_map(|run| &filtered[run.filtered_byte_offset as usize..][..run.byte_len as usize])
+                    .copied()
+                    .collect();
+                assert_eq!(read, tile);
+            }
+        }
+        // What we write must read back as the same bytes (lossy filters: as the same bytes once decoded).
+        let mut again = Vec::new();
+        if !codec.folds_offsets() {
+            match codec.encode(&tile, &mut again, &mut scratch) {
+                Ok(()) => {
+                    let mut second = vec![0; byte_len];
+                    codec.decode_into(&again, &mut second, &mut scratch).unwrap();
+                    if !format!("{codec:?}").contains("webp") {
+                        assert!(tile == second, "{codec:?} does not give back what it was given");
+                    }
+                }
+                // Old releases let double deltas overflow and still read them back.
+                Err(error) => assert!(error.to_string().contains("do not fit in a signed 64-bit integer"), "{error}"),
+            }
+        }
+        tiles.push(tile);
+        file = rest;
+    }
+    tiles
+}
+
+/// The tiles of strings that were encoded with their offsets.
+fn string_tiles(codec: &Codec, mut file: &[u8], cell_counts: impl Iterator<Item = usize>) -> Vec<Vec<Vec<u8>>> {
+    let mut scratch = Scratch::new();
+    let mut tiles = Vec::new();
+    for cell_count in cell_counts {
+        let (filtered, rest) = file.split_at(filtered_tile_byte_len(file).unwrap());
+        let mut data = vec![0xee; codec.decoded_len(filtered, 1 << 26).unwrap()];
+        let mut offsets = vec![u64::MAX; cell_count];
+        codec.decode_strings(filtered, &mut data, &mut offsets, &mut scratch).unwrap();
+        let mut again = Vec::new();
+        codec.encode_var(&data, &offsets, &mut again, &mut scratch).unwrap();
+        let (mut data_again, mut offsets_again) = (vec![0; data.len()], vec![0; cell_count]);
+        codec.decode_strings(&again, &mut data_again, &mut offsets_again, &mut scratch).unwrap();
+        assert_eq!((&data, &offsets), (&data_again, &offsets_again));
+        tiles.push(cells(&data, &offsets));
+        file = rest;
+    }
+    assert!(file.is_empty());
+    tiles
+}
+
+fn cells(data: &[u8], offsets: &[u64]) -> Vec<Vec<u8>> {
+    let mut ends: Vec<_> = offsets.iter().skip(1).map(|&end| end as usize).collect();
+    ends.push(data.len());
+    offsets.iter().zip(ends).map(|(&start, end)| data[start as usize..end].to_vec()).collect()
+}
+
+fn check(case: &Case, archive: &Archive) -> usize {
+    let rules = rules_of_version(case.version);
+    let mut checked = 0;
+    for (index, attribute) in case.attributes.iter().enumerate() {
+        let Some(expected) = case.expected(attribute) else { continue };
+        let context = format!("{} {} {:?}", case.name, attribute.name, attribute.pipeline);
+        let kind = FieldKind::data(attribute.datatype, attribute.cell_val_num);
+        let codec = Codec::new(&attribute.pipeline, kind, rules, None).expect(&context);
+        if case.version >= 20 {
+            Codec::check(&attribute.pipeline, kind).expect(&context);
+        }
+        let file = |ending| archive.file(&case.data_file(index, &attribute.name, ending));
+        let cell_byte_len = kind.cell_byte_len();
+        let found: Vec<Vec<u8>> = if attribute.cell_val_num.raw() != u32::MAX {
+            let tiles = tiles(&codec, file(""), Some(case.cells_per_tile() * cell_byte_len));
+            case.in_row_major_order(&tiles, |tile, cell| {
+                tile[cell * cell_byte_len..(cell + 1) * cell_byte_len].to_vec()
+            })
+        } else {
+            let split: Vec<Vec<Vec<u8>>> = if codec.folds_offsets() {
+                let tile_count = file("").len() / 8;
+                assert!(file("").iter().all(|&byte| byte == 0), "{context}");
+                string_tiles(&codec, file("_var"), (0..tile_count).map(|_| case.cells_per_tile()))
+            } else {
+                let offsets_codec =
+                    Codec::new(&case.offsets_pipeline, FieldKind::offsets(), rules, None).unwrap();
+                let offsets = tiles(&offsets_codec, file(""), Some(case.cells_per_tile() * 8));
+                let data = tiles(&codec, file("_var"), None);
+                assert_eq!(offsets.len(), data.len());
+                let split = |(data, offsets): (&Vec<u8>, &Vec<u8>)| {
+                    let offsets: Vec<u64> = bytemuck::pod_collect_to_vec(offsets);
+                    let mut again = Vec::new();
+                    let mut scratch = Scratch::new();
+                    codec.encode_var(data, &offsets, &mut again, &mut scratch).unwrap();
+                    let mut second = vec![0; data.len()];
+                    codec.decode_into(&again, &mut second, &mut scratch).unwrap();
+                    assert_eq!(*data, second);
+                    cells(data, &offsets)
+                };
+                data.iter().zip(&offsets).map(split).collect()
+            };
+            case.in_row_major_order(&split, |tile, cell| tile[cell].clone())
+        };
+        let valid: Vec<bool> = if attribute.nullable {
+            let codec = Codec::new(&case.validity_pipeline, FieldKind::validity(), rules, None).unwrap();
+            let tiles = tiles(&codec, file("_validity"), Some(case.cells_per_tile()));
+            case.in_row_major_order(&tiles, |tile, cell| tile[cell] != 0)
+        } else {
+            vec![true; found.len()]
+        };
+        assert_eq!(found.len(), expected.len(), "{context}");
+        for (cell, ((found, valid), expected)) in found.iter().zip(valid).zip(&expected).enumerate() {
+            let found = valid.then_some(found);
+            assert!(expected.matches(found, attribute.datatype), "{context} cell {cell}: {found:?}, {expected:?}");
+        }
+        checked += 1;
+    }
+    checked
+}
+
+#[test]
+fn data_files_of_every_version_decode_to_the_expected_values() {
+    let archives = Archive::all();
+    let mut per_version = Vec::new();
+    for archive in &archives {
+        let mut checked = 0;
+        for name in archive.case_names() {
+            if let Some(case) = Case::of_archive(archive, &name) {
+                checked += check(&case, archive);
+            }
+        }
+        per_version.push((archive.version, checked));
+    }
+    println!("attributes checked by version: {per_version:?}");
+    if !archives.is_empty() {
+        assert!(per_version.iter().map(|(_, checked)| checked).sum::<usize>() > 1000);
+    }
+}

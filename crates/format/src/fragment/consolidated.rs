@@ -1,0 +1,80 @@
+//! Consolidated fragment metadata: the footers of many fragments in one file.
+
+use crate::leaf::{List32, Str64, U64};
+use crate::names;
+use crate::record::{Cx, Record, record};
+use crate::Reader;
+use smalti_types::{Error, Result};
+
+record! {
+    /// The head of a consolidated fragment metadata file; the footers follow. The file is one generic tile.
+    pub(crate) struct ConsolidatedHead in "consolidated fragment metadata", spec "consolidated_fragment_metadata_file.md" {
+        /// The fragments. The specification omits their number.
+        3..  entries: Vec<ConsolidatedEntry> as List32,
+    }
+}
+
+record! {
+    /// A fragment whose footer is in the file.
+    pub struct ConsolidatedEntry in "consolidated footer", spec "consolidated_fragment_metadata_file.md" {
+        /// The fragment's folder name; before version 9 its absolute URI.
+        3..  name: String as Str64,
+        /// Where the footer starts, counted from the start of the unfiltered tile.
+        3..  footer_offset: u64 as U64,
+    }
+}
+
+/// The footers of many fragments, borrowed from their unfiltered tile.
+#[derive(Debug, Clone)]
+pub struct ConsolidatedFooters<'a> {
+    /// The fragments.
+    pub entries: Vec<ConsolidatedEntry>,
+    tile: &'a [u8],
+}
+
+impl<'a> ConsolidatedFooters<'a> {
+    /// Reads the head of the unfiltered tile, and checks that every footer starts behind it.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn decode(tile: &'a [u8]) -> Result<Self> {
+        let mut reader = Reader::new(tile);
+        let head = ConsolidatedHead::read(&mut reader, &Cx::unversioned())?;
+        let footers = reader.byte_offset()..tile.len() as u64;
+        if let Some(stray) = head.entries.iter().find(|entry| !footers.contains(&entry.footer_offset)) {
+            return Err(Error::corrupt(format!(
+                "the footer of {:?} is said to start at byte {}; footers lie in bytes {} to {}",
+                stray.name, stray.footer_offset, footers.start, footers.end
+            ))
+            .in_field(ConsolidatedEntry::STRUCTURE.name, "footer_offset"));
+        }
+        Ok(ConsolidatedFooters { entries: head.entries, tile })
+    }
+
+    /// The bytes from the start of a fragment's footer on: read it with
+    /// [`Footer::decode_from`](super::Footer::decode_from). The fragment is found by its folder name, whether the
+    /// file gives that or a URI.
+    pub fn footer(&self, fragment_name: &str) -> Option<&'a [u8]> {
+        let entry = self.entries.iter().find(|entry| names::last_part(&entry.name) == fragment_name)?;
+        self.tile.get(usize::try_from(entry.footer_offset).ok()?..)
+    }
+
+    /// The unfiltered tile for fragments, each given by folder name and footer.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for more fragments than a u32 counts.
+    pub fn encode(fragments: &[(String, Vec<u8>)]) -> Result<Vec<u8>> {
+        let entry = |(name, _): &(String, Vec<u8>)| ConsolidatedEntry { name: name.clone(), footer_offset: 0 };
+        let mut head = ConsolidatedHead { entries: fragments.iter().map(entry).collect() };
+        let mut offset = head.to_bytes(&Cx::unversioned())?.len() as u64;
+        for (entry, (_, footer)) in head.entries.iter_mut().zip(fragments) {
+            entry.footer_offset = offset;
+            offset += footer.len() as u64;
+        }
+        let mut tile = head.to_bytes(&Cx::unversioned())?;
+        for (_, footer) in fragments {
+            tile.extend(footer);
+        }
+        Ok(tile)
+    }
+}

@@ -1,0 +1,143 @@
+//! Fragment metadata: the footer, the sections that it points to, and the one-tile form of versions 1 and 2.
+
+mod consolidated;
+mod footer;
+mod legacy;
+mod rtree;
+mod sections;
+mod tile_offsets;
+
+pub use consolidated::{ConsolidatedEntry, ConsolidatedFooters};
+pub use footer::{Footer, OptionalSection, Section};
+pub use legacy::LegacyFragmentMetadata;
+pub use rtree::RTree;
+pub use sections::{FieldStatistics, FragmentStatistics, ProcessedConditions, TileBounds, TileNumbers};
+pub use tile_offsets::TileOffsets;
+
+pub(crate) use consolidated::ConsolidatedHead;
+pub(crate) use footer::{FooterHead, GlobalOrderOffsets};
+pub(crate) use sections::ToEnd;
+
+use crate::record::{Cx, Leaf};
+use crate::{Reader, Rule, Shape, Writer};
+use crate::leaf::{put_u64s, u64s};
+use smalti_types::{Error, Result};
+
+/// A field as data files and fragment metadata know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FieldId {
+    /// An attribute, by index.
+    Attribute(usize),
+    /// The coordinates of all dimensions in one file; before version 5.
+    Coordinates,
+    /// A dimension, by index; from version 5.
+    Dimension(usize),
+    /// The time of each cell; where the footer says so.
+    Timestamps,
+    /// The time at which each cell was deleted; where the footer says so.
+    DeleteTimestamps,
+    /// The index of the condition that deleted each cell; where the footer says so.
+    DeleteConditionIndex,
+}
+
+/// Which fields have a place in the lists of a fragment's metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slots {
+    attributes: usize,
+    dimensions: usize,
+    timestamps: bool,
+    delete_metadata: bool,
+}
+
+impl Slots {
+    pub(crate) fn new(cx: &Cx<'_>, timestamps: bool, delete_metadata: bool) -> Slots {
+        let split = Rule::DimensionFiles.span().contains(cx.version);
+        let dimensions = if split { cx.shape.dimensions.len() } else { 0 };
+        Slots { attributes: cx.shape.attribute_count, dimensions, timestamps, delete_metadata }
+    }
+
+    /// The number of entries in a list with one for each field.
+    pub(crate) fn count(self) -> usize {
+        self.attributes
+            + 1
+            + self.dimensions
+            + usize::from(self.timestamps)
+            + 2 * usize::from(self.delete_metadata)
+    }
+
+    /// The entry of a field.
+    pub(crate) fn of(self, field: FieldId) -> Option<usize> {
+        let after_dimensions = self.attributes + 1 + self.dimensions;
+        let after_timestamps = after_dimensions + usize::from(self.timestamps);
+        match field {
+            FieldId::Attribute(idx) => (idx < self.attributes).then_some(idx),
+            FieldId::Coordinates => Some(self.attributes),
+            FieldId::Dimension(idx) => (idx < self.dimensions).then_some(self.attributes + 1 + idx),
+            FieldId::Timestamps => self.timestamps.then_some(after_dimensions),
+            FieldId::DeleteTimestamps => self.delete_metadata.then_some(after_timestamps),
+            FieldId::DeleteConditionIndex => self.delete_metadata.then_some(after_timestamps + 1),
+        }
+    }
+}
+
+/// One number for each field: attributes, the coordinates (before version 5 the dimensions, later unused), from
+/// version 5 each dimension, then what the two flags in the arguments add: timestamps; delete timestamps and
+/// condition indices.
+#[derive(Debug, Clone, Copy)]
+pub struct PerField(pub bool, pub bool);
+
+impl Leaf<Vec<u64>> for PerField {
+    fn on_disk() -> String {
+        "a u64 for each field".into()
+    }
+    fn fixed_len(cx: &Cx<'_>) -> Option<u64> {
+        let flags_exist = Rule::CellTimestamps.span().contains(cx.version);
+        (!flags_exist).then(|| 8 * Slots::new(cx, false, false).count() as u64)
+    }
+    fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Vec<u64>> {
+        u64s(reader, Slots::new(cx, self.0, self.1).count() as u64)
+    }
+    fn write(&self, value: &Vec<u64>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
+        put_exactly(writer, value, Slots::new(cx, self.0, self.1).count())
+    }
+}
+
+/// As [`PerField`], but before version 5 without an entry for the coordinates.
+#[derive(Debug, Clone, Copy)]
+pub struct PerVarField(pub bool, pub bool);
+
+impl PerVarField {
+    fn count(self, cx: &Cx<'_>) -> usize {
+        let split = Rule::DimensionFiles.span().contains(cx.version);
+        if split { Slots::new(cx, self.0, self.1).count() } else { cx.shape.attribute_count }
+    }
+}
+
+impl Leaf<Vec<u64>> for PerVarField {
+    fn on_disk() -> String {
+        "a u64 for each field; before 5 for each attribute".into()
+    }
+    fn fixed_len(cx: &Cx<'_>) -> Option<u64> {
+        let flags_exist = Rule::CellTimestamps.span().contains(cx.version);
+        (!flags_exist).then(|| 8 * PerVarField(false, false).count(cx) as u64)
+    }
+    fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Vec<u64>> {
+        u64s(reader, self.count(cx) as u64)
+    }
+    fn write(&self, value: &Vec<u64>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
+        put_exactly(writer, value, self.count(cx))
+    }
+}
+
+fn put_exactly(writer: &mut Writer, value: &[u64], count: usize) -> Result<()> {
+    if value.len() != count {
+        return Err(Error::invalid(format!("{} numbers are given for {count} fields", value.len())));
+    }
+    put_u64s(writer, value);
+    Ok(())
+}
+
+/// The surroundings of a section in a fragment of a version.
+pub(crate) fn surroundings(version: crate::Version, shape: &Shape) -> Cx<'_> {
+    Cx::new(version, shape)
+}

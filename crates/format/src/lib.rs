@@ -1,0 +1,35 @@
+//! Every file of an array or group: bytes to records and back, format versions 1 to 23. No I/O, no codecs.
+//!
+//! Each on-disk structure is one table in the language of [`record`]. Reader, writer, documentation and the trace
+//! that `inspect` prints all come from that table. Rules that changed without a field are in [`Rule`].
+#![forbid(unsafe_code)]
+
+mod commits;
+mod condition;
+mod extent;
+mod filters;
+pub mod fragment;
+mod generic_tile;
+mod group;
+mod leaf;
+mod metadata;
+pub mod names;
+mod reader;
+pub mod record;
+mod schema;
+mod version;
+mod writer;
+
+pub use commits::{CommitEntry, ConsolidatedCommits, NameList, NewCommitEntry};
+pub use condition::{CombineOp, CompareOp, ConditionNode, ConditionTree};
+pub use generic_tile::{Encryption, GenericTileHeader};
+pub use group::{GroupFile, GroupMember, MemberKind};
+pub use metadata::{MetadataEntry, MetadataFile, MetadataValue};
+pub use reader::{Reader, TraceEntry};
+pub use record::Shape;
+pub use schema::{
+    ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, DimensionLabel, Enumeration, Field,
+    default_fill_value,
+};
+pub use version::{Rule, Span, Version};
+pub use writer::Writer;

@@ -1,0 +1,84 @@
+//! Names of the files that say what happened, and paths as such files hold them.
+
+use super::{
+    COMMITS_FOLDER, CONSOLIDATED_ENDING, DELETE_ENDING, FRAGMENTS_FOLDER, IGNORE_ENDING, OK_ENDING,
+    TimestampedName, UPDATE_ENDING, VACUUM_ENDING, WRITE_ENDING,
+};
+use crate::{Rule, Version};
+
+/// What a file among the commits is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CommitKind {
+    /// Says that a fragment exists (`.wrt`, before version 12 `.ok`).
+    Write,
+    /// Deletes cells by a condition (`.del`).
+    Delete,
+    /// Changes cells; ignored (`.upd`).
+    Update,
+    /// Lists what a consolidated fragment replaces (`.vac`).
+    Vacuum,
+    /// Many commits in one file (`.con`).
+    Consolidated,
+    /// Lists commits in consolidated files that no longer count (`.ign`).
+    Ignore,
+}
+
+/// The kind of a file among the commits, and its name without the ending. `None` for any other file, which readers
+/// pass over.
+pub fn parse_commit_file(file_name: &str) -> Option<(TimestampedName, CommitKind)> {
+    let (name, kind) = [
+        (WRITE_ENDING, CommitKind::Write),
+        (OK_ENDING, CommitKind::Write),
+        (DELETE_ENDING, CommitKind::Delete),
+        (UPDATE_ENDING, CommitKind::Update),
+        (VACUUM_ENDING, CommitKind::Vacuum),
+        (CONSOLIDATED_ENDING, CommitKind::Consolidated),
+        (IGNORE_ENDING, CommitKind::Ignore),
+    ]
+    .into_iter()
+    .find_map(|(ending, kind)| Some((file_name.strip_suffix(ending)?, kind)))?;
+    Some((TimestampedName::parse(name).ok()?, kind))
+}
+
+/// The name of a file among the commits of a version.
+pub fn commit_file_name(name: &TimestampedName, kind: CommitKind, version: Version) -> String {
+    let ending = match kind {
+        CommitKind::Write if version.has(Rule::CommitsFolder) => WRITE_ENDING,
+        CommitKind::Write => OK_ENDING,
+        CommitKind::Delete => DELETE_ENDING,
+        CommitKind::Update => UPDATE_ENDING,
+        CommitKind::Vacuum => VACUUM_ENDING,
+        CommitKind::Consolidated => CONSOLIDATED_ENDING,
+        CommitKind::Ignore => IGNORE_ENDING,
+    };
+    format!("{name}{ending}")
+}
+
+/// The path of a file among the commits, relative to the array.
+pub fn commit_path(name: &TimestampedName, kind: CommitKind, version: Version) -> String {
+    let file_name = commit_file_name(name, kind, version);
+    if version.has(Rule::CommitsFolder) { format!("{COMMITS_FOLDER}/{file_name}") } else { file_name }
+}
+
+/// The path of a fragment's folder, relative to the array.
+pub fn fragment_path(name: &TimestampedName, version: Version) -> String {
+    if version.has(Rule::CommitsFolder) { format!("{FRAGMENTS_FOLDER}/{name}") } else { name.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commits_stand_where_their_version_puts_them() {
+        let name = TimestampedName::parse("__1_2_ab_12").unwrap();
+        let version = |number| Version::new(number).unwrap();
+        assert_eq!(commit_path(&name, CommitKind::Write, version(11)), "__1_2_ab_12.ok");
+        assert_eq!(commit_path(&name, CommitKind::Write, version(12)), "__commits/__1_2_ab_12.wrt");
+        assert_eq!(fragment_path(&name, version(12)), "__fragments/__1_2_ab_12");
+        assert_eq!(parse_commit_file("__1_2_ab_12.wrt"), Some((name.clone(), CommitKind::Write)));
+        assert_eq!(parse_commit_file("__1_2_ab_12.del"), Some((name, CommitKind::Delete)));
+        assert_eq!(parse_commit_file("__1_2_ab_12.tmp"), None);
+        assert_eq!(parse_commit_file("notes.wrt"), None);
+    }
+}

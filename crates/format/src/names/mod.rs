@@ -1,0 +1,102 @@
+//! Names of all files and folders of arrays and groups.
+
+mod commit;
+mod data_file;
+mod timestamped;
+
+pub use commit::{CommitKind, commit_file_name, commit_path, fragment_path, parse_commit_file};
+pub use data_file::{DataPart, data_file_name};
+pub use timestamped::TimestampedName;
+
+macro_rules! constants {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal;)*) => {
+        $($(#[doc = $doc])+ pub const $name: &str = $text;)*
+
+        /// Every fixed name with its meaning, for the documentation.
+        pub(crate) const ALL: &[(&str, &str)] = &[$(($text, concat!($($doc),+)),)*];
+    };
+}
+
+constants! {
+    /// The only schema of arrays before version 10, in the array folder.
+    OLD_SCHEMA_FILE = "__array_schema.tdb";
+    /// Schemas, from version 10.
+    SCHEMA_FOLDER = "__schema";
+    /// Enumerations, inside the schema folder, from version 20.
+    ENUMERATIONS_FOLDER = "__enumerations";
+    /// Fragments, from version 12; before, they stand in the array folder.
+    FRAGMENTS_FOLDER = "__fragments";
+    /// Commits, from version 12; before, they stand in the array folder.
+    COMMITS_FOLDER = "__commits";
+    /// Consolidated fragment metadata, from version 12; before, it stands in the array folder.
+    FRAGMENT_META_FOLDER = "__fragment_meta";
+    /// Metadata of an array (from version 4) or group.
+    METADATA_FOLDER = "__meta";
+    /// Arrays of dimension labels, from version 18.
+    LABELS_FOLDER = "__labels";
+    /// A file that arrays before version 11 must have.
+    LOCK_FILE = "__lock.tdb";
+    /// A file that makes a folder a group.
+    GROUP_FILE = "__tiledb_group.tdb";
+    /// Lists of members of a group.
+    GROUP_FOLDER = "__group";
+    /// The metadata of a fragment, in its folder.
+    FRAGMENT_METADATA_FILE = "__fragment_metadata.tdb";
+    /// The ending of a commit before version 12.
+    OK_ENDING = ".ok";
+    /// The ending of a commit.
+    WRITE_ENDING = ".wrt";
+    /// The ending of a delete commit.
+    DELETE_ENDING = ".del";
+    /// The ending of an update commit, which every reader ignores.
+    UPDATE_ENDING = ".upd";
+    /// The ending of a vacuum file.
+    VACUUM_ENDING = ".vac";
+    /// The ending of a file of consolidated commits.
+    CONSOLIDATED_ENDING = ".con";
+    /// The ending of an ignore file.
+    IGNORE_ENDING = ".ign";
+    /// The ending of consolidated fragment metadata.
+    META_ENDING = ".meta";
+    /// The ending of data files.
+    DATA_ENDING = ".tdb";
+    /// What names start with that users cannot take.
+    RESERVED_PREFIX = "__";
+}
+
+/// The last part of a path or URI, trailing slashes left out. Of an absolute URI only this counts: arrays move.
+pub fn last_part(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Whether a name from disk can stand for one entry of a folder: not empty, not `.` or `..`, no slash, no NUL.
+pub fn is_plain(name: &str) -> bool {
+    !matches!(name, "" | "." | "..") && !name.contains(['/', '\\', '\0'])
+}
+
+/// The file of a new enumeration: `__<id>_0`.
+pub fn enumeration_file_name(id: [u8; 16]) -> String {
+    format!("__{:032x}_0", u128::from_be_bytes(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_part_of_a_path_counts() {
+        assert_eq!(last_part("file:///old/place/array/__fragments/__1_2_ab_9/"), "__1_2_ab_9");
+        assert_eq!(last_part("/__commits/x.wrt"), "x.wrt");
+        assert_eq!(last_part("x"), "x");
+        assert_eq!(last_part(""), "");
+    }
+
+    #[test]
+    fn names_that_could_leave_their_folder_are_not_plain() {
+        for name in ["", ".", "..", "a/b", "a\\b", "a\0b", "../x"] {
+            assert!(!is_plain(name), "{name:?}");
+        }
+        assert!(is_plain("__1_2_ab_9"));
+    }
+}

@@ -1,0 +1,193 @@
+//! Names that carry times: fragments, commits, schemas, metadata.
+
+use crate::{Rule, Version};
+use smalti_types::{Error, Result, TimeRange};
+use std::cmp::Ordering;
+use std::fmt;
+
+/// A timestamped name, its ending left out (specification: `timestamped_name.md`).
+///
+/// | versions | form |
+/// |---|---|
+/// | 1, 2 | `__id_t`; consolidated: `__id_u_t`, where `u` is the time of consolidation |
+/// | 3, 4, and files other than fragments | `__t1_t2_id` |
+/// | from 5 | `__t1_t2_id_version` |
+///
+/// In the first form only the last number counts, as start and end. Names are ordered as the reference orders
+/// fragments: by start, then by name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TimestampedName {
+    text: Box<str>,
+    range: TimeRange,
+    form: Form,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Form {
+    IdFirst,
+    TimesFirst,
+    WithVersion(u32),
+}
+
+impl TimestampedName {
+    /// Reads a name without its ending.
+    ///
+    /// # Errors
+    /// `Corrupt` when it has none of the three forms, or ends before it starts.
+    pub fn parse(name: &str) -> Result<Self> {
+        let form_and_range = name.strip_prefix("__").filter(|_| super::is_plain(name)).and_then(|rest| {
+            let parts: Vec<&str> = rest.split('_').collect();
+            match parts[..] {
+                [start, end, id, version] => {
+                    is_id(id).then_some(())?;
+                    Some((Form::WithVersion(number(version)?.try_into().ok()?), number(start)?, number(end)?))
+                }
+                [start, end, id] if is_lone_id(id) => Some((Form::TimesFirst, number(start)?, number(end)?)),
+                [id, consolidated, end] if is_lone_id(id) => {
+                    number(consolidated)?;
+                    Some((Form::IdFirst, number(end)?, number(end)?))
+                }
+                [id, time] if is_lone_id(id) => Some((Form::IdFirst, number(time)?, number(time)?)),
+                _ => None,
+            }
+        });
+        let Some((form, start, end)) = form_and_range else {
+            return Err(Error::corrupt(format!("{name:?} is no timestamped name, such as __1_2_<id>_22")));
+        };
+        if start > end {
+            return Err(Error::corrupt(format!("{name:?} starts at {start}, after its end at {end}")));
+        }
+        Ok(TimestampedName { text: name.into(), range: TimeRange { start, end }, form })
+    }
+
+    /// A new name; the version is left out in names of schemas, metadata and group files.
+    pub fn new(range: TimeRange, id: [u8; 16], version: Option<Version>) -> Self {
+        let TimeRange { start, end } = range;
+        let id = u128::from_be_bytes(id);
+        let (text, form) = match version.filter(|version| version.has(Rule::VersionEndsNames)) {
+            Some(version) => {
+                (format!("__{start}_{end}_{id:032x}_{version}"), Form::WithVersion(version.number()))
+            }
+            None if version.is_some_and(|version| !version.has(Rule::TimesLeadNames)) => {
+                (format!("__{id:032x}_{end}"), Form::IdFirst)
+            }
+            None => (format!("__{start}_{end}_{id:032x}"), Form::TimesFirst),
+        };
+        TimestampedName { text: text.into(), range, form }
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The times.
+    pub fn range(&self) -> TimeRange {
+        self.range
+    }
+
+    /// The format version of a fragment of this name: 2 stands for 1 and 2, 4 for 3 and 4, which names do not tell
+    /// apart.
+    ///
+    /// # Errors
+    /// `Unsupported` for a version that is not known.
+    pub fn fragment_version(&self) -> Result<Version> {
+        let number = match self.form {
+            Form::IdFirst => 2,
+            Form::TimesFirst => 4,
+            Form::WithVersion(number) => number,
+        };
+        Version::new(number).map_err(|error| error.at_uri(self.as_str()))
+    }
+
+    /// The version at the end of the name, if there is one.
+    pub fn stated_version(&self) -> Option<u32> {
+        match self.form {
+            Form::WithVersion(number) => Some(number),
+            Form::IdFirst | Form::TimesFirst => None,
+        }
+    }
+}
+
+impl Ord for TimestampedName {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.range.start.cmp(&other.range.start).then_with(|| self.text.cmp(&other.text))
+    }
+}
+
+impl PartialOrd for TimestampedName {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for TimestampedName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A decimal number without a sign.
+fn number(text: &str) -> Option<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if digits { text.parse().ok() } else { None }
+}
+
+fn is_id(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+/// An id that cannot be taken for a time.
+fn is_lone_id(text: &str) -> bool {
+    is_id(text) && number(text).is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "6a9a629ee55b42fca06dca3f0d4a0f40";
+
+    #[test]
+    fn names_of_all_versions_are_read() {
+        let range = |start, end| TimeRange { start, end };
+        for (name, times, version) in [
+            (format!("__{ID}_1795253359529"), range(1795253359529, 1795253359529), 2),
+            (format!("__{ID}_1795253359999_1795253359529"), range(1795253359529, 1795253359529), 2),
+            (format!("__10_20_{ID}"), range(10, 20), 4),
+            (format!("__10_20_{ID}_22"), range(10, 20), 22),
+        ] {
+            let parsed = TimestampedName::parse(&name).unwrap();
+            assert_eq!(parsed.range(), times, "{name}");
+            assert_eq!(parsed.fragment_version().unwrap().number(), version, "{name}");
+            assert_eq!(parsed.as_str(), name);
+        }
+    }
+
+    #[test]
+    fn names_that_are_made_are_read_back() {
+        let range = TimeRange { start: 3, end: 7 };
+        for version in Version::all().map(Some).chain([None]) {
+            let made = TimestampedName::new(range, [7; 16], version);
+            let read = TimestampedName::parse(made.as_str()).unwrap();
+            assert_eq!(read.as_str(), made.as_str());
+            assert_eq!(read.stated_version(), made.stated_version());
+        }
+    }
+
+    #[test]
+    fn other_names_are_refused() {
+        for name in [
+            "", "__", "__x", "x_1", "____", "__1_2", "_1_2_ab_3", "__20_10_ab_22", "__1_2_ab_-3", "__+1_2_ab_3",
+            "__1_2_ab_4294967296", "__99999999999999999999_99999999999999999999_ab_3", "__1_2_../x_3",
+        ] {
+            assert!(TimestampedName::parse(name).is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_version_in_a_name_is_unsupported() {
+        let name = TimestampedName::parse(&format!("__1_2_{ID}_4294967295")).unwrap();
+        assert_eq!(name.fragment_version().unwrap_err().kind(), smalti_types::ErrorKind::Unsupported);
+    }
+}

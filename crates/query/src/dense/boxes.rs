@@ -1,0 +1,207 @@
+//! Cuts the result of a dense read into pieces that are contiguous in the output.
+//!
+//! A result is a box: along each dimension the ranges of the read follow each other. Batches and the tasks inside a
+//! batch are both made by [`contiguous_parts`]: every part is one unbroken piece of the output in the read's layout.
+
+use smalti_space::Interval;
+use smalti_types::Layout;
+use std::ops::Range;
+
+/// One range of a dimension and where it starts in the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// The coordinates, in ordinals.
+    pub(crate) cells: Interval,
+    /// The position of the first of them along this dimension of the result.
+    pub(crate) start: u64,
+}
+
+/// The result of a dense read along one dimension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Axis {
+    pub(crate) segments: Vec<Segment>,
+    /// The number of positions.
+    pub(crate) len: u64,
+    /// Positions between borders of space tiles, where parts are best cut; 1 where the ranges do not follow tiles.
+    pub(crate) step: u64,
+    /// Positions before the first such border.
+    pub(crate) lead: u64,
+}
+
+/// A part of a result: per dimension the positions it covers.
+pub(crate) type Part = Vec<Range<u64>>;
+
+impl Axis {
+    /// The axis of some ranges on a dimension whose tiles have `extent` cells from `domain_lo` on; `None` when it has
+    /// more positions than can be counted.
+    pub(crate) fn new(ranges: &[Interval], domain_lo: u64, extent: u64) -> Option<Axis> {
+        let mut segments = Vec::with_capacity(ranges.len());
+        let mut len = 0u64;
+        for &cells in ranges {
+            segments.push(Segment { cells, start: len });
+            len = len.checked_add(u64::try_from(cells.value_count()).ok()?)?;
+        }
+        let (step, lead) = match ranges {
+            [only] => (extent, (extent - (only.lo - domain_lo) % extent) % extent),
+            _ => (1, 0),
+        };
+        Some(Axis { segments, len, step, lead })
+    }
+
+    /// The coordinates at positions `part`, each with the position in `part` where it starts.
+    pub(crate) fn cells(&self, part: &Range<u64>) -> impl Iterator<Item = Segment> {
+        let (from, to) = (part.start, part.end);
+        self.segments.iter().filter_map(move |segment| {
+            let last = segment.start + (segment.cells.hi - segment.cells.lo);
+            let (first, last) = (segment.start.max(from), last.min(to.checked_sub(1)?));
+            (first <= last).then(|| Segment {
+                cells: Interval {
+                    lo: segment.cells.lo + (first - segment.start),
+                    hi: segment.cells.lo + (last - segment.start),
+                },
+                start: first - from,
+            })
+        })
+    }
+
+    /// The greatest border not beyond `from + most`, or `from + most` where there is none after `from`.
+    fn cut(&self, from: u64, most: u64, end: u64) -> u64 {
+        let limit = from.saturating_add(most).min(end);
+        if limit == end || limit < self.lead {
+            return limit;
+        }
+        let border = self.lead + (limit - self.lead) / self.step * self.step;
+        if border > from { border } else { limit }
+    }
+}
+
+/// The dimensions from the slowest to the fastest in a layout.
+pub(crate) fn slow_to_fast(dim_count: usize, layout: Layout) -> Vec<usize> {
+    match layout {
+        Layout::ColMajor => (0..dim_count).rev().collect(),
+        _ => (0..dim_count).collect(),
+    }
+}
+
+/// The number of cells of a part; `None` when it exceeds `u64`.
+pub(crate) fn part_cell_count(part: &[Range<u64>]) -> Option<u64> {
+    part.iter().try_fold(1u64, |count, side| count.checked_mul(side.end - side.start))
+}
+
+/// The parts of `whole`, each at most `max_cell_count` cells (but at least one), that follow each other in the output.
+/// Cuts fall on borders of space tiles where the limit allows it.
+pub(crate) struct ContiguousParts<'a> {
+    axes: &'a [Axis],
+    order: Vec<usize>,
+    whole: Part,
+    max_cell_count: u64,
+    /// The next position along each dimension; `None` at the end.
+    next: Option<Vec<u64>>,
+}
+
+/// See [`ContiguousParts`].
+pub(crate) fn contiguous_parts<'a>(
+    axes: &'a [Axis],
+    whole: Part,
+    layout: Layout,
+    max_cell_count: u64,
+) -> ContiguousParts<'a> {
+    let is_empty = whole.iter().any(|side| side.start >= side.end);
+    let next = (!is_empty).then(|| whole.iter().map(|side| side.start).collect());
+    ContiguousParts { axes, order: slow_to_fast(axes.len(), layout), whole, max_cell_count: max_cell_count.max(1), next }
+}
+
+impl Iterator for ContiguousParts<'_> {
+    type Item = Part;
+
+    fn next(&mut self) -> Option<Part> {
+        let next = self.next.as_mut()?;
+        // The slowest dimension along which one position, with all faster dimensions whole, stays within the limit.
+        let mut inner = 1u64;
+        let mut level = self.order.len();
+        while level > 0 {
+            let dim = self.order[level - 1];
+            let len = self.whole[dim].end - self.whole[dim].start;
+            let is_whole = next[dim] == self.whole[dim].start;
+            match inner.checked_mul(len) {
+                Some(cells) if cells <= self.max_cell_count && is_whole && level > 1 => {
+                    inner = cells;
+                    level -= 1;
+                }
+                _ => break,
+            }
+        }
+        let level = level.max(1) - 1;
+        let split = self.order[level];
+        let most = (self.max_cell_count / inner).max(1);
+        let end = self.axes[split].cut(next[split], most, self.whole[split].end);
+        let mut part: Part = self.whole.clone();
+        for &dim in &self.order[..level] {
+            part[dim] = next[dim]..next[dim] + 1;
+        }
+        part[split] = next[split]..end;
+        // Advance like an odometer.
+        next[split] = end;
+        let mut at = level;
+        while next[self.order[at]] >= self.whole[self.order[at]].end {
+            next[self.order[at]] = self.whole[self.order[at]].start;
+            if at == 0 {
+                self.next = None;
+                break;
+            }
+            at -= 1;
+            next[self.order[at]] += 1;
+        }
+        Some(part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn axis(len: u64, step: u64) -> Axis {
+        Axis::new(&[Interval { lo: 10, hi: 9 + len }], 10, step).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn parts_follow_each_other_without_a_gap(
+            lens in prop::collection::vec(1u64..7, 1..4), step in 1u64..4, most in 1u64..40, is_row in any::<bool>(),
+        ) {
+            let axes: Vec<Axis> = lens.iter().map(|&len| axis(len, step)).collect();
+            let layout = if is_row { Layout::RowMajor } else { Layout::ColMajor };
+            let order = slow_to_fast(axes.len(), layout);
+            let position = |cell: &[u64]| order.iter().fold(0, |at, &dim| at * lens[dim] + cell[dim]);
+            let mut expected = 0;
+            for part in contiguous_parts(&axes, lens.iter().map(|&len| 0..len).collect(), layout, most) {
+                let count = part_cell_count(&part).unwrap();
+                prop_assert!(count >= 1 && count <= most.max(1));
+                let first: Vec<u64> = part.iter().map(|side| side.start).collect();
+                let last: Vec<u64> = part.iter().map(|side| side.end - 1).collect();
+                prop_assert_eq!(position(&first), expected);
+                prop_assert_eq!(position(&last), expected + count - 1);
+                expected += count;
+            }
+            prop_assert_eq!(expected, lens.iter().product::<u64>());
+        }
+    }
+
+    #[test]
+    fn cuts_prefer_the_borders_of_tiles() {
+        let axes = [Axis::new(&[Interval { lo: 3, hi: 22 }], 0, 8).unwrap()];
+        let parts: Vec<Part> = contiguous_parts(&axes, vec![0..20], Layout::RowMajor, 9).collect();
+        assert_eq!(parts, [vec![0..5], vec![5..13], vec![13..20]]);
+    }
+
+    #[test]
+    fn positions_lead_back_to_the_coordinates_of_every_range() {
+        let axis = Axis::new(&[Interval { lo: 5, hi: 7 }, Interval { lo: 1, hi: 2 }], 0, 4).unwrap();
+        let cells: Vec<Segment> = axis.cells(&(2..4)).collect();
+        assert_eq!(cells, [
+            Segment { cells: Interval { lo: 7, hi: 7 }, start: 0 },
+            Segment { cells: Interval { lo: 1, hi: 1 }, start: 1 },
+        ]);
+    }
+}

@@ -1,0 +1,5 @@
+//! Reading dense arrays.
+
+mod boxes;
+mod reader;
+mod target;

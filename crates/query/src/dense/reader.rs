@@ -1,0 +1,374 @@
+//! Reads cells of dense arrays: plan, fetch, decode and copy, one batch at a time.
+
+use super::boxes::{Axis, ContiguousParts, Part, contiguous_parts, slow_to_fast};
+use super::target::{Piece, Target, part_len, pieces, target_of_tile, targets_of_part};
+use crate::fetch::{Fetch, FieldSource};
+use crate::gather::{CellRun, gather};
+use crate::request::Batch;
+use crate::workspace::{Workspace, Workspaces, room};
+use rayon::prelude::*;
+use smalti_array::{Fragment, Plane, Snapshot};
+use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, copy_box, fill_box};
+use smalti_tile::{CellShape, Column, ColumnRef};
+use smalti_types::{AlignedBuf, Datatype, Error, Layout, Result};
+use std::ops::Range;
+
+/// A field of a dense read.
+pub(crate) enum DenseField<'a> {
+    /// Coordinates, which are computed.
+    Dimension { dim: usize, datatype: Datatype },
+    /// An attribute, with its source in every fragment (none where the fragment's schema lacks it).
+    Attribute { shape: CellShape, fill: Vec<u8>, fill_valid: bool, sources: Vec<Option<FieldSource<'a>>> },
+}
+
+/// A fragment of a dense read.
+pub(crate) struct DenseFragment<'a> {
+    pub(crate) fragment: &'a Fragment,
+    /// The cells that it wrote.
+    pub(crate) rect: Vec<Interval>,
+    /// Its tiles.
+    pub(crate) block: TileBlock,
+}
+
+/// Everything that a dense read needs to know, worked out before any tile is read.
+pub(crate) struct DensePlan<'a> {
+    pub(crate) fetch: Fetch<'a>,
+    pub(crate) grid: TileGrid,
+    pub(crate) cell_order: Layout,
+    pub(crate) layout: Layout,
+    pub(crate) axes: Vec<Axis>,
+    pub(crate) fields: Vec<DenseField<'a>>,
+    /// Oldest first.
+    pub(crate) fragments: Vec<DenseFragment<'a>>,
+    pub(crate) workspaces: Workspaces,
+}
+
+/// A contiguous piece of the output and the rectangles that fill it.
+struct Task {
+    targets: Vec<Target>,
+    cell_count: usize,
+}
+
+/// A fragment's share of a piece.
+struct Share<'p> {
+    fragment_idx: usize,
+    tile_idx: usize,
+    rect: Vec<Interval>,
+    piece: &'p Piece,
+}
+
+impl DensePlan<'_> {
+    /// The parts of the result that batches of at most `max_cell_count` cells hold; not for the global order.
+    pub(crate) fn parts(&self, max_cell_count: usize) -> ContiguousParts<'_> {
+        let whole = self.axes.iter().map(|axis| 0..axis.len).collect();
+        contiguous_parts(&self.axes, whole, self.layout, max_cell_count as u64)
+    }
+
+    /// Reads one part of the result in row-major or column-major order.
+    ///
+    /// # Errors
+    /// What store and codecs report.
+    pub(crate) fn read_part(&self, part: &Part) -> Result<Batch> {
+        let mut tasks = Vec::new();
+        for part in contiguous_parts(&self.axes, part.clone(), self.layout, self.task_cell_count(part)) {
+            let cell_count = part_len(&part)?;
+            tasks.push(Task { targets: targets_of_part(&self.axes, &part, self.layout)?, cell_count });
+        }
+        self.run(&tasks)
+    }
+
+    /// Reads the wanted cells of some tiles in global order: tile after tile, each in its cell order.
+    ///
+    /// # Errors
+    /// What store and codecs report.
+    pub(crate) fn read_tiles(&self, rects: Vec<Vec<Interval>>) -> Result<Batch> {
+        let mut tasks = Vec::with_capacity(rects.len());
+        for rect in rects {
+            let cell_count = rect.iter().map(|side| (side.hi - side.lo + 1) as usize).product();
+            tasks.push(Task { targets: vec![target_of_tile(rect, self.cell_order)?], cell_count });
+        }
+        self.run(&tasks)
+    }
+
+    /// Cells of a task: whole rows of tiles where that leaves work for every thread, so that no tile is decoded twice.
+    fn task_cell_count(&self, part: &Part) -> u64 {
+        let threads = rayon::current_num_threads() as u64;
+        let slowest = slow_to_fast(part.len(), self.layout)
+            .into_iter()
+            .find(|&dim| part[dim].end - part[dim].start > 1)
+            .unwrap_or(0);
+        let len = part[slowest].end - part[slowest].start;
+        let total = super::boxes::part_cell_count(part).unwrap_or(u64::MAX);
+        let inner = total / len.max(1);
+        let step = self.axes[slowest].step.min(len);
+        let rows = len.div_ceil(step.max(1));
+        if rows >= threads || threads == 1 {
+            inner.saturating_mul(step).saturating_mul(rows.div_ceil(threads * 4))
+        } else {
+            total.div_ceil(threads)
+        }
+    }
+
+    fn run(&self, tasks: &[Task]) -> Result<Batch> {
+        let cell_count = tasks.iter().map(|task| task.cell_count).sum();
+        let columns = self.fields.iter().map(|field| self.read_field(field, tasks, cell_count)).collect::<Result<_>>()?;
+        Ok(Batch { cell_count, columns })
+    }
+
+    fn read_field(&self, field: &DenseField<'_>, tasks: &[Task], cell_count: usize) -> Result<Column> {
+        match field {
+            DenseField::Dimension { dim, datatype } => {
+                let mut data = AlignedBuf::zeroed(cell_count * datatype.byte_len())?;
+                for_each_task(tasks, data.as_mut_slice(), datatype.byte_len(), |task, out| {
+                    task.targets.iter().try_for_each(|target| write_coordinates(target, *dim, *datatype, out))
+                })?;
+                Ok(Column { data, ..Column::default() })
+            }
+            DenseField::Attribute { shape, fill, fill_valid, sources } if shape.is_var() => {
+                self.read_var(*shape, fill, *fill_valid, sources, tasks, cell_count)
+            }
+            DenseField::Attribute { shape, fill, fill_valid, sources } => {
+                let byte_len = shape.cell_byte_len();
+                let mut data = AlignedBuf::zeroed(cell_count * byte_len)?;
+                self.read_plane(Plane::Fixed, byte_len, fill, sources, tasks, data.as_mut_slice())?;
+                let mut column = Column { data, ..Column::default() };
+                if shape.is_nullable {
+                    let mut validity = AlignedBuf::zeroed(cell_count)?;
+                    let fill = [u8::from(*fill_valid)];
+                    self.read_plane(Plane::Validity, 1, &fill, sources, tasks, validity.as_mut_slice())?;
+                    column.validity = Some(validity);
+                }
+                Ok(column)
+            }
+        }
+    }
+
+    /// Reads values or validity of a fixed-size attribute: every task fills its own piece of the output.
+    fn read_plane(
+        &self,
+        plane: Plane,
+        byte_len: usize,
+        fill: &[u8],
+        sources: &[Option<FieldSource<'_>>],
+        tasks: &[Task],
+        out: &mut [u8],
+    ) -> Result<()> {
+        for_each_task(tasks, out, byte_len, |task, out| {
+            self.workspaces.with(|workspace| {
+                for target in &task.targets {
+                    for piece in pieces(&self.grid, target)? {
+                        let (shares, is_covered) = self.shares(&piece, sources)?;
+                        if !is_covered {
+                            let to = Geometry { offset: piece.offset, strides: &target.strides };
+                            fill_box(out, to, &extents(&piece.rect), fill)?;
+                        }
+                        for share in shares {
+                            self.copy_share(plane, byte_len, &share, sources, target, out, workspace)?;
+                        }
+                    }
+                }
+                Ok(())
+            })
+        })
+    }
+
+    fn copy_share(
+        &self,
+        plane: Plane,
+        byte_len: usize,
+        share: &Share<'_>,
+        sources: &[Option<FieldSource<'_>>],
+        target: &Target,
+        out: &mut [u8],
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let Some(source) = &sources[share.fragment_idx] else { return Ok(()) };
+        let tile_strides = self.grid.cell_strides(self.cell_order)?;
+        let tile_byte_len = self.tile_cell_count()? * byte_len;
+        let offset = share
+            .rect
+            .iter()
+            .zip(&share.piece.rect)
+            .zip(&target.strides)
+            .fold(share.piece.offset, |at, ((part, whole), &stride)| at + (part.lo - whole.lo) as usize * stride);
+        let is_whole = share.rect == share.piece.tile_rect;
+        let Workspace { scratch, filtered, tile } = workspace;
+        if is_whole && same_order(&tile_strides, &target.strides, &share.rect) {
+            let place = &mut out[offset * byte_len..][..tile_byte_len];
+            let all = 0..tile_byte_len;
+            return self.fetch.bytes(source, plane, share.tile_idx, &[all], place, (scratch, filtered));
+        }
+        let from = Geometry::of_part(&tile_strides, &share.piece.tile_rect, &share.rect)?;
+        let extents = extents(&share.rect);
+        let wanted: Vec<Range<usize>> = if is_whole {
+            vec![0..tile_byte_len]
+        } else {
+            box_runs(from, from, &extents)?
+                .map(|(_, cell, len)| cell * byte_len..(cell + len) * byte_len)
+                .collect()
+        };
+        let tile = room(tile, tile_byte_len)?;
+        self.fetch.bytes(source, plane, share.tile_idx, &wanted, tile, (scratch, filtered))?;
+        copy_box(out, Geometry { offset, strides: &target.strides }, tile, from, &extents, byte_len)
+    }
+
+    /// Reads a var-sized attribute: notes for every output cell where it comes from, then gathers.
+    fn read_var(
+        &self,
+        shape: CellShape,
+        fill: &[u8],
+        fill_valid: bool,
+        sources: &[Option<FieldSource<'_>>],
+        tasks: &[Task],
+        cell_count: usize,
+    ) -> Result<Column> {
+        const FILL: u64 = u64::MAX;
+        let mut origin = vec![FILL; cell_count];
+        let mut wanted: Vec<(usize, usize)> = Vec::new();
+        let mut slots = std::collections::HashMap::new();
+        let tile_strides = self.grid.cell_strides(self.cell_order)?;
+        let mut start = 0;
+        for task in tasks {
+            for target in &task.targets {
+                for piece in pieces(&self.grid, target)? {
+                    for share in self.shares(&piece, sources)?.0 {
+                        if sources[share.fragment_idx].is_none() {
+                            continue;
+                        }
+                        let slot = *slots.entry((share.fragment_idx, share.tile_idx)).or_insert_with(|| {
+                            wanted.push((share.fragment_idx, share.tile_idx));
+                            wanted.len() as u64 - 1
+                        });
+                        let offset = share.rect.iter().zip(&piece.rect).zip(&target.strides).fold(
+                            start + piece.offset,
+                            |at, ((part, whole), &stride)| at + (part.lo - whole.lo) as usize * stride,
+                        );
+                        let to = Geometry { offset, strides: &target.strides };
+                        let from = Geometry::of_part(&tile_strides, &piece.tile_rect, &share.rect)?;
+                        for (at, cell, len) in box_runs(to, from, &extents(&share.rect))? {
+                            let first = slot << 32 | cell as u64;
+                            for (place, from) in origin[at..at + len].iter_mut().zip(first..) {
+                                *place = from;
+                            }
+                        }
+                    }
+                }
+            }
+            start += task.cell_count;
+        }
+        let tile_cell_count = self.tile_cell_count()?;
+        let columns: Vec<Column> = wanted
+            .par_iter()
+            .map(|&(fragment_idx, tile_idx)| {
+                let source = sources[fragment_idx].as_ref().ok_or_else(|| Error::corrupt("a tile without a source"))?;
+                self.workspaces.with(|workspace| self.fetch.tile(source, tile_idx, tile_cell_count, workspace))
+            })
+            .collect::<Result<_>>()?;
+        let fill_offsets = [0, fill.len() as u64];
+        let fill_validity = [u8::from(fill_valid)];
+        let mut tiles: Vec<ColumnRef<'_>> = columns.iter().map(Column::as_ref).collect();
+        tiles.push(ColumnRef::var(fill, &fill_offsets).with_validity(&fill_validity));
+        gather(&runs_of(&origin, FILL, columns.len() as u32), &tiles, shape)
+    }
+
+    /// Which fragments give the cells of a piece, oldest first, none that newer ones hide; and whether they give all.
+    fn shares<'p>(&self, piece: &'p Piece, sources: &[Option<FieldSource<'_>>]) -> Result<(Vec<Share<'p>>, bool)> {
+        let mut shares = Vec::new();
+        let mut is_covered = false;
+        for (fragment_idx, fragment) in self.fragments.iter().enumerate().rev() {
+            let mut rect = vec![Interval::ALL; piece.rect.len()];
+            if !smalti_space::intersect_rects(&fragment.rect, &piece.rect, &mut rect) {
+                continue;
+            }
+            let tile_idx = fragment
+                .block
+                .tile_idx(&piece.tile)
+                .ok_or_else(|| Error::corrupt("a fragment's tiles do not cover its non-empty domain"))?;
+            let covers = rect == piece.rect;
+            shares.push(Share { fragment_idx, tile_idx: tile_idx as usize, rect, piece });
+            if covers && sources[fragment_idx].is_some() {
+                is_covered = true;
+                break;
+            }
+        }
+        shares.reverse();
+        Ok((shares, is_covered))
+    }
+
+    fn tile_cell_count(&self) -> Result<usize> {
+        self.grid
+            .cell_count_per_tile()
+            .and_then(|count| usize::try_from(count).ok())
+            .ok_or_else(|| Error::unsupported("the space tiles have more cells than memory can address"))
+    }
+}
+
+/// Runs tasks in parallel, each on its own piece of the output.
+fn for_each_task(
+    tasks: &[Task],
+    mut out: &mut [u8],
+    byte_len: usize,
+    work: impl Fn(&Task, &mut [u8]) -> Result<()> + Sync,
+) -> Result<()> {
+    let mut places = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        let (place, rest) = out.split_at_mut(task.cell_count * byte_len);
+        places.push((task, place));
+        out = rest;
+    }
+    if let [(task, place)] = &mut places[..] {
+        return work(task, place);
+    }
+    places.into_par_iter().try_for_each(|(task, place)| work(task, place))
+}
+
+fn write_coordinates(target: &Target, dim: usize, datatype: Datatype, out: &mut [u8]) -> Result<()> {
+    let mut extents = extents(&target.rect);
+    let len = extents[dim];
+    extents[dim] = 1;
+    for position in 0..len {
+        let value = datatype.bytes_of_ordinal(target.rect[dim].lo + position);
+        let offset = target.offset + position as usize * target.strides[dim];
+        fill_box(out, Geometry { offset, strides: &target.strides }, &extents, &value)?;
+    }
+    Ok(())
+}
+
+fn extents(rect: &[Interval]) -> Vec<u64> {
+    rect.iter().map(|side| side.hi - side.lo + 1).collect()
+}
+
+/// Whether a box of these sides lies the same way in both buffers, so that it is one run of the output.
+fn same_order(tile: &[usize], out: &[usize], rect: &[Interval]) -> bool {
+    rect.iter().zip(tile).zip(out).all(|((side, tile), out)| side.lo == side.hi || tile == out)
+}
+
+/// Runs of cells from their origins, `slot << 32 | cell`; origins of `fill` name the only cell of slot `fill_slot`.
+fn runs_of(origin: &[u64], fill: u64, fill_slot: u32) -> Vec<CellRun> {
+    let mut runs: Vec<CellRun> = Vec::new();
+    for &from in origin {
+        let (slot, start) = if from == fill { (fill_slot, 0) } else { ((from >> 32) as u32, from as u32) };
+        match runs.last_mut() {
+            Some(run) if slot != fill_slot && run.slot == slot && run.start + run.len == start => run.len += 1,
+            _ => runs.push(CellRun { slot, start, len: 1 }),
+        }
+    }
+    runs
+}
+
+/// The snapshot's tiles are read with the codecs of each fragment's own schema.
+pub(crate) fn attribute_sources<'a>(
+    snapshot: &'a Snapshot,
+    fragments: &[DenseFragment<'a>],
+    name: &str,
+) -> Result<Vec<Option<FieldSource<'a>>>> {
+    fragments
+        .iter()
+        .map(|dense| {
+            let fragment = dense.fragment;
+            let Some(field_idx) = fragment.field_idx(name) else { return Ok(None) };
+            let codec = snapshot.field_codec(fragment, field_idx)?;
+            Ok(Some(FieldSource { fragment, field_idx, codec }))
+        })
+        .collect()
+}

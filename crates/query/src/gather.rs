@@ -1,0 +1,223 @@
+//! The last stage of every read: copies runs of cells out of decoded tiles into output columns.
+//!
+//! All read paths end here with a list of [`CellRun`]s in output order; fixed values, var-sized values and validity
+//! are each copied by one loop. Long lists are cut into pieces that threads copy side by side.
+
+use rayon::prelude::*;
+use smalti_tile::{Column, ColumnRef};
+use smalti_types::{AlignedBuf, Result};
+
+/// A run of neighbouring cells of one decoded tile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CellRun {
+    /// Which of the decoded tiles.
+    pub(crate) slot: u32,
+    /// The first cell in it.
+    pub(crate) start: u32,
+    /// The number of cells.
+    pub(crate) len: u32,
+}
+
+/// How the cells of a field are laid out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CellShape {
+    /// Bytes of a cell; for var-sized fields of one value.
+    pub(crate) byte_len: usize,
+    pub(crate) is_var: bool,
+    pub(crate) is_nullable: bool,
+}
+
+/// Cells that one task copies: enough to outweigh the cost of handing it out.
+const CELLS_PER_TASK: usize = 1 << 15;
+
+/// A piece of the list of runs, with the number of cells before and in it.
+struct Piece<'r> {
+    runs: &'r [CellRun],
+    cell_count: usize,
+}
+
+/// The number of cells in `runs`.
+pub(crate) fn cell_count(runs: &[CellRun]) -> usize {
+    runs.iter().map(|run| run.len as usize).sum()
+}
+
+/// Copies the cells of `runs` out of `tiles` into a new column.
+///
+/// # Errors
+/// `OutOfMemory` when the output cannot be allocated.
+///
+/// # Panics
+/// When a run leaves its tile; the stages before select only cells that are there.
+pub(crate) fn gather(runs: &[CellRun], tiles: &[ColumnRef<'_>], shape: CellShape) -> Result<Column> {
+    let pieces = cut(runs);
+    let total = pieces.iter().map(|piece| piece.cell_count).sum::<usize>();
+    let mut column = Column::default();
+    if shape.is_var {
+        let mut offsets = AlignedBuf::zeroed((total + 1) * 8)?;
+        column.data = gather_var(&pieces, tiles, offsets.values_mut())?;
+        column.offsets = Some(offsets);
+    } else {
+        column.data = AlignedBuf::zeroed(total * shape.byte_len)?;
+        gather_fixed(&pieces, column.data.as_mut_slice(), shape.byte_len, |slot| tiles[slot].data);
+    }
+    if shape.is_nullable {
+        let mut validity = AlignedBuf::zeroed(total)?;
+        gather_fixed(&pieces, validity.as_mut_slice(), 1, |slot| tiles[slot].validity.unwrap_or_default());
+        column.validity = Some(validity);
+    }
+    Ok(column)
+}
+
+fn cut(runs: &[CellRun]) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let (mut start, mut cell_count) = (0, 0);
+    for (i, run) in runs.iter().enumerate() {
+        cell_count += run.len as usize;
+        if cell_count >= CELLS_PER_TASK {
+            pieces.push(Piece { runs: &runs[start..=i], cell_count });
+            (start, cell_count) = (i + 1, 0);
+        }
+    }
+    if cell_count > 0 {
+        pieces.push(Piece { runs: &runs[start..], cell_count });
+    }
+    pieces
+}
+
+fn gather_fixed<'t>(
+    pieces: &[Piece<'_>],
+    mut out: &mut [u8],
+    byte_len: usize,
+    tile: impl Fn(usize) -> &'t [u8] + Sync,
+) {
+    let mut tasks = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        let (head, rest) = out.split_at_mut(piece.cell_count * byte_len);
+        tasks.push((piece, head));
+        out = rest;
+    }
+    for_each(tasks, |(piece, out)| match byte_len {
+        1 => copy_runs::<1>(piece.runs, out, &tile),
+        2 => copy_runs::<2>(piece.runs, out, &tile),
+        4 => copy_runs::<4>(piece.runs, out, &tile),
+        8 => copy_runs::<8>(piece.runs, out, &tile),
+        _ => {
+            let mut at = 0;
+            for run in piece.runs {
+                let from = run.start as usize * byte_len;
+                let len = run.len as usize * byte_len;
+                out[at..at + len].copy_from_slice(&tile(run.slot as usize)[from..from + len]);
+                at += len;
+            }
+        }
+    });
+}
+
+/// Copies with the cell length known to the compiler, so that runs of one cell are plain moves.
+fn copy_runs<'t, const N: usize>(runs: &[CellRun], out: &mut [u8], tile: &impl Fn(usize) -> &'t [u8]) {
+    let mut cells = out.as_chunks_mut::<N>().0;
+    for run in runs {
+        let source = tile(run.slot as usize).as_chunks::<N>().0;
+        let (head, rest) = cells.split_at_mut(run.len as usize);
+        if let [cell] = head {
+            *cell = source[run.start as usize];
+        } else {
+            head.copy_from_slice(&source[run.start as usize..][..run.len as usize]);
+        }
+        cells = rest;
+    }
+}
+
+fn gather_var(pieces: &[Piece<'_>], tiles: &[ColumnRef<'_>], offsets: &mut [u64]) -> Result<AlignedBuf> {
+    let source = |slot: u32| {
+        let tile = &tiles[slot as usize];
+        (tile.data, tile.offsets.unwrap_or_default())
+    };
+    let byte_lens: Vec<usize> = pieces
+        .par_iter()
+        .map(|piece| {
+            let span = |run: &CellRun| {
+                let offsets = source(run.slot).1;
+                offsets[(run.start + run.len) as usize] - offsets[run.start as usize]
+            };
+            piece.runs.iter().map(span).sum::<u64>() as usize
+        })
+        .collect();
+    let mut data = AlignedBuf::zeroed(byte_lens.iter().sum())?;
+    let (mut out, mut ends) = (data.as_mut_slice(), &mut offsets[1..]);
+    let mut tasks = Vec::with_capacity(pieces.len());
+    let mut base = 0u64;
+    for (piece, &byte_len) in pieces.iter().zip(&byte_lens) {
+        let (bytes, bytes_rest) = out.split_at_mut(byte_len);
+        let (cells, cells_rest) = ends.split_at_mut(piece.cell_count);
+        tasks.push((piece, bytes, cells, base));
+        (out, ends) = (bytes_rest, cells_rest);
+        base += byte_len as u64;
+    }
+    for_each(tasks, |(piece, bytes, ends, base)| {
+        let (mut at, mut cell) = (0usize, 0usize);
+        for run in piece.runs {
+            let (data, offsets) = source(run.slot);
+            let offsets = &offsets[run.start as usize..=(run.start + run.len) as usize];
+            let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
+            let len = (last - first) as usize;
+            bytes[at..at + len].copy_from_slice(&data[first as usize..last as usize]);
+            let shift = (base + at as u64).wrapping_sub(first);
+            for (end, &offset) in ends[cell..].iter_mut().zip(&offsets[1..]) {
+                *end = offset.wrapping_add(shift);
+            }
+            at += len;
+            cell += run.len as usize;
+        }
+    });
+    Ok(data)
+}
+
+fn for_each<T: Send>(tasks: Vec<T>, work: impl Fn(T) + Sync + Send) {
+    if tasks.len() <= 1 {
+        tasks.into_iter().for_each(work);
+    } else {
+        tasks.into_par_iter().for_each(work);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_copied_in_their_order() {
+        let (a, b): (Vec<u32>, Vec<u32>) = ((0..10).collect(), (100..110).collect());
+        let tiles = [ColumnRef::fixed(bytemuck::cast_slice(&a)), ColumnRef::fixed(bytemuck::cast_slice(&b))];
+        let runs = [
+            CellRun { slot: 1, start: 9, len: 1 },
+            CellRun { slot: 0, start: 2, len: 3 },
+            CellRun { slot: 1, start: 0, len: 2 },
+        ];
+        let shape = CellShape { byte_len: 4, is_var: false, is_nullable: false };
+        let column = gather(&runs, &tiles, shape).unwrap();
+        assert_eq!(column.data.values::<u32>(), [109, 2, 3, 4, 100, 101]);
+    }
+
+    #[test]
+    fn var_sized_cells_get_new_offsets() {
+        let offsets = [0u64, 1, 3, 3, 6];
+        let tile = ColumnRef::var(b"abbccc", &offsets).with_validity(&[1, 0, 1, 1]);
+        let runs = [CellRun { slot: 0, start: 3, len: 1 }, CellRun { slot: 0, start: 0, len: 3 }];
+        let shape = CellShape { byte_len: 1, is_var: true, is_nullable: true };
+        let column = gather(&runs, &[tile], shape).unwrap();
+        assert_eq!(column.data.as_slice(), b"cccabb");
+        assert_eq!(column.offsets.unwrap().values::<u64>(), [0, 3, 4, 6, 6]);
+        assert_eq!(column.validity.unwrap().as_slice(), [1, 1, 0, 1]);
+    }
+
+    #[test]
+    fn long_lists_are_copied_in_pieces() {
+        let cells: Vec<u16> = (0..60_000).map(|i| i as u16).collect();
+        let tiles = [ColumnRef::fixed(bytemuck::cast_slice(&cells))];
+        let runs: Vec<CellRun> = (0..120_000u32).map(|i| CellRun { slot: 0, start: i * 7 % 60_000, len: 1 }).collect();
+        let shape = CellShape { byte_len: 2, is_var: false, is_nullable: false };
+        let column = gather(&runs, &tiles, shape).unwrap();
+        assert!(column.data.values::<u16>().iter().zip(&runs).all(|(&v, run)| v == run.start as u16));
+    }
+}

@@ -1,0 +1,44 @@
+//! What is asked of a read, and the batches that answer.
+
+use smalti_tile::{CellShape, Column};
+use smalti_types::{Extent, Layout};
+
+/// The name under which the write times of cells are read from sparse arrays.
+pub const TIMESTAMPS_FIELD: &str = "__timestamps";
+
+/// What to read. The default asks for everything.
+#[derive(Debug, Clone, Default)]
+pub struct ReadRequest {
+    /// Attributes and dimensions by name, and [`TIMESTAMPS_FIELD`]; empty for all dimensions, then all attributes.
+    pub fields: Vec<String>,
+    /// Per dimension the wanted ranges, in ordinals; empty for the whole dimension. Fewer lists than dimensions leave the
+    /// last ones whole. Ranges outside the domain select nothing.
+    pub ranges: Vec<Vec<Extent>>,
+    /// The order of the cells; `None` for row-major (dense) or global order (sparse).
+    pub layout: Option<Layout>,
+    /// The most cells of a batch, but at least one; `None` for the default of [`DEFAULT_BATCH_CELL_COUNT`].
+    pub batch_cell_count: Option<usize>,
+}
+
+/// Cells of a batch where the request names no number.
+pub const DEFAULT_BATCH_CELL_COUNT: usize = 1 << 20;
+
+/// A field of a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResultField {
+    /// The name of the attribute or dimension.
+    pub name: String,
+    /// What its cells are.
+    pub shape: CellShape,
+    /// Whether it is a dimension.
+    pub is_dimension: bool,
+}
+
+/// Some cells of a result, in the order of the request's layout.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    /// The number of cells.
+    pub cell_count: usize,
+    /// One column per field, in the order of the fields.
+    pub columns: Vec<Column>,
+}

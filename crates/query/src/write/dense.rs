@@ -1,0 +1,243 @@
+//! Writes a rectangle of a dense array.
+//!
+//! The cells come in row-major or column-major order of the rectangle, or in global order (a rectangle of whole tiles).
+//! Tiles on the rectangle's edge are padded with zeros; the fragment's non-empty domain says which cells count.
+
+use super::columns::{InputColumn, written_fields};
+use super::fragment_writer::{Counted, FragmentExtent, FragmentWriter, TileCells, WrittenField};
+use super::request::{WriteRequest, check_layout};
+use crate::dense_grid;
+use smalti_array::{ArrayPlace, Snapshot};
+use smalti_format::ArraySchema;
+use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, copy_box, intersect_rects, strides};
+use smalti_tile::{Column, ColumnRef};
+use smalti_types::{AlignedBuf, Error, Extent, Layout, Result};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes of unfiltered cells that a group of tiles holds while it is filtered.
+const GROUP_BYTE_LEN: usize = 16 << 20;
+
+/// A dense write, checked.
+struct DenseWrite<'a> {
+    grid: &'a TileGrid,
+    cell_order: Layout,
+    block: TileBlock,
+    rect: Vec<Interval>,
+    /// Strides of the rectangle in the input; `None` for input in global order.
+    input_strides: Option<Vec<usize>>,
+    tile_strides: Vec<usize>,
+    tile_cell_count: usize,
+}
+
+/// Writes a rectangle and returns the name of the new fragment.
+///
+/// # Errors
+/// `InvalidArgument` when the rectangle is not in the domain, a column is missing, unknown or of another length than
+/// the rectangle has cells; what codecs and store report. An error leaves the array as it was.
+pub(crate) fn write_dense(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<String> {
+    let schema = snapshot.schema();
+    check_layout(schema, request.layout)?;
+    let grid = dense_grid(schema)?;
+    let rect = rectangle(schema, &grid, request)?;
+    let cell_count = smalti_space::cell_count(&rect)
+        .and_then(|count| usize::try_from(count).ok())
+        .ok_or_else(|| Error::invalid("the rectangle has more cells than memory can address; write it in pieces"))?;
+    let columns = InputColumn::of_attributes(schema, request, cell_count)?;
+    let place = snapshot.place();
+    let fields = written_fields(schema, place, &columns)?;
+    let write = DenseWrite::new(&grid, schema.cell_order, rect, request.layout)?;
+    write.run(place, schema, request, &columns, &fields)
+}
+
+impl<'a> DenseWrite<'a> {
+    fn new(grid: &'a TileGrid, cell_order: Layout, rect: Vec<Interval>, layout: Layout) -> Result<Self> {
+        let shape: Vec<u64> = rect.iter().map(|side| side.hi - side.lo + 1).collect();
+        let input_strides = match layout {
+            Layout::GlobalOrder => {
+                if !grid.is_tile_aligned(&rect) {
+                    return Err(Error::invalid(
+                        "a dense write in global order covers whole space tiles; widen the range to the tiles' borders",
+                    ));
+                }
+                None
+            }
+            order => Some(strides(&shape, order)?),
+        };
+        let tile_cell_count = grid
+            .cell_count_per_tile()
+            .and_then(|count| usize::try_from(count).ok())
+            .ok_or_else(|| Error::unsupported("the space tiles have more cells than memory can address"))?;
+        let tile_strides = grid.cell_strides(cell_order)?;
+        Ok(DenseWrite { grid, cell_order, block: grid.block(&rect)?, rect, input_strides, tile_strides, tile_cell_count })
+    }
+
+    fn run(
+        &self,
+        place: &ArrayPlace,
+        schema: &ArraySchema,
+        request: &WriteRequest<'_>,
+        columns: &[InputColumn<'_>],
+        fields: &[WrittenField],
+    ) -> Result<String> {
+        let new = place.new_fragment(schema, request.at)?;
+        let mut writer = FragmentWriter::new(place, new, schema, fields);
+        let tile_count = usize::try_from(self.block.tile_count())
+            .map_err(|_| Error::invalid("the rectangle meets more tiles than memory can address"))?;
+        let cell_byte_len: usize = fields.iter().map(|field| field.shape.cell_byte_len()).sum();
+        let group_len = (GROUP_BYTE_LEN / (self.tile_cell_count * cell_byte_len).max(1))
+            .max(rayon::current_num_threads())
+            .max(1);
+        let starts = self.global_starts(tile_count);
+        writer.append(0..tile_count, group_len, |tile, field| {
+            self.tile(tile, starts.as_deref(), columns[field].cells, fields[field].shape)
+        })?;
+        let non_empty_domain = self.rect.iter().map(|&side| Extent::from(side)).collect();
+        writer.commit(FragmentExtent {
+            rects: None,
+            non_empty_domain,
+            tile_count: self.block.tile_count(),
+            last_tile_cell_count: 0,
+        })
+    }
+
+    /// The cells of one tile of one field.
+    fn tile(
+        &self,
+        tile_idx: usize,
+        starts: Option<&[usize]>,
+        input: ColumnRef<'_>,
+        shape: smalti_tile::CellShape,
+    ) -> Result<TileCells> {
+        let dim_count = self.rect.len();
+        let mut tile = vec![0; dim_count];
+        self.block.tile_coords(tile_idx as u64, &mut tile);
+        let mut tile_rect = vec![Interval::ALL; dim_count];
+        self.grid.tile_rect(&tile, &mut tile_rect);
+        let mut part = tile_rect.clone();
+        if !intersect_rects(&tile_rect, &self.rect, &mut part) {
+            return Err(Error::invalid("a tile of the rectangle does not meet it"));
+        }
+        let extents: Vec<u64> = part.iter().map(|side| side.hi - side.lo + 1).collect();
+        let to = Geometry::of_part(&self.tile_strides, &tile_rect, &part)?;
+        let tile_input_strides;
+        let from = match (&self.input_strides, starts) {
+            (Some(strides), _) => Geometry::of_part(strides, &self.rect, &part)?,
+            (None, starts) => {
+                tile_input_strides = strides(&extents, self.cell_order)?;
+                let offset = starts.and_then(|starts| starts.get(tile_idx)).copied().unwrap_or_default();
+                Geometry { offset, strides: &tile_input_strides }
+            }
+        };
+        let is_whole = part == tile_rect;
+        let counted = if is_whole {
+            Counted::All
+        } else {
+            let runs: Arc<[Range<usize>]> = box_runs(to, to, &extents)?.map(|(_, cell, len)| cell..cell + len).collect();
+            Counted::Runs(runs)
+        };
+        let mut column = Column::default();
+        if shape.is_var() {
+            self.var_tile(&mut column, input, to, from, &extents, shape.cell_byte_len())?;
+        } else {
+            let byte_len = shape.cell_byte_len();
+            column.data = AlignedBuf::zeroed(self.tile_cell_count * byte_len)?;
+            copy_box(column.data.as_mut_slice(), to, input.data, from, &extents, byte_len)?;
+        }
+        if let Some(validity) = input.validity {
+            let mut buffer = AlignedBuf::zeroed(self.tile_cell_count)?;
+            copy_box(buffer.as_mut_slice(), to, validity, from, &extents, 1)?;
+            column.validity = Some(buffer);
+        }
+        Ok(TileCells { column, counted })
+    }
+
+    /// Var-sized cells of a tile; a cell that pads it is one zero value, as the reference has it.
+    fn var_tile(
+        &self,
+        column: &mut Column,
+        input: ColumnRef<'_>,
+        to: Geometry<'_>,
+        from: Geometry<'_>,
+        extents: &[u64],
+        value_byte_len: usize,
+    ) -> Result<()> {
+        const PADDING: u64 = u64::MAX;
+        let offsets = input.offsets.unwrap_or_default();
+        let mut origin = vec![PADDING; self.tile_cell_count];
+        for (at, cell, len) in box_runs(to, from, extents)? {
+            for (place, from) in origin[at..at + len].iter_mut().zip(cell as u64..) {
+                *place = from;
+            }
+        }
+        let byte_len_of = |&from: &u64| match from {
+            PADDING => value_byte_len as u64,
+            cell => offsets[cell as usize + 1] - offsets[cell as usize],
+        };
+        let total: u64 = origin.iter().map(byte_len_of).sum();
+        let mut data = AlignedBuf::zeroed(total as usize)?;
+        let mut ends = AlignedBuf::zeroed((self.tile_cell_count + 1) * 8)?;
+        let (bytes, places) = (data.as_mut_slice(), &mut ends.values_mut::<u64>()[1..]);
+        let mut at = 0;
+        for (from, end) in origin.iter().zip(places) {
+            let byte_len = byte_len_of(from) as usize;
+            if *from != PADDING {
+                let start = offsets[*from as usize] as usize;
+                bytes[at..at + byte_len].copy_from_slice(&input.data[start..start + byte_len]);
+            }
+            at += byte_len;
+            *end = at as u64;
+        }
+        column.data = data;
+        column.offsets = Some(ends);
+        Ok(())
+    }
+
+    /// For input in global order: the first input cell of every tile.
+    fn global_starts(&self, tile_count: usize) -> Option<Vec<usize>> {
+        if self.input_strides.is_some() {
+            return None;
+        }
+        let dim_count = self.rect.len();
+        let (mut tile, mut tile_rect, mut part) =
+            (vec![0; dim_count], vec![Interval::ALL; dim_count], vec![Interval::ALL; dim_count]);
+        let mut start = 0;
+        let starts = (0..tile_count).map(|tile_idx| {
+            let first = start;
+            self.block.tile_coords(tile_idx as u64, &mut tile);
+            self.grid.tile_rect(&tile, &mut tile_rect);
+            if intersect_rects(&tile_rect, &self.rect, &mut part) {
+                start += part.iter().map(|side| (side.hi - side.lo + 1) as usize).product::<usize>();
+            }
+            first
+        });
+        Some(starts.collect())
+    }
+}
+
+/// The rectangle to write: the request's, or the whole domain.
+fn rectangle(schema: &ArraySchema, grid: &TileGrid, request: &WriteRequest<'_>) -> Result<Vec<Interval>> {
+    let mut rect = grid.domain();
+    let Some(asked) = &request.subarray else { return Ok(rect) };
+    if asked.len() != rect.len() {
+        return Err(Error::invalid(format!(
+            "the rectangle has {} dimensions, the array {}",
+            asked.len(),
+            rect.len()
+        )));
+    }
+    for ((side, extent), dimension) in rect.iter_mut().zip(asked).zip(&schema.dimensions) {
+        let wanted = Interval::of_extent(extent.as_ref())
+            .ok_or_else(|| Error::invalid(format!("dimension {:?} is numeric", dimension.name)))?;
+        if !side.covers(wanted) || wanted.lo > wanted.hi {
+            return Err(Error::invalid(format!(
+                "the range {} of dimension {:?} is not inside its domain {}",
+                crate::show::interval(dimension, wanted),
+                dimension.name,
+                crate::show::interval(dimension, *side),
+            )));
+        }
+        *side = wanted;
+    }
+    Ok(rect)
+}

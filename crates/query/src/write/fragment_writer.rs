@@ -1,0 +1,251 @@
+//! Writes one fragment: filters tiles in parallel, streams them to their files, and commits at the end.
+//!
+//! Order of durability: data files and fragment metadata, then the folders that name them, then the commit file, which alone
+//! makes the fragment visible. Until then a failure leaves an orphan that no reader sees.
+
+use crate::workspace::Workspaces;
+use rayon::prelude::*;
+use smalti_array::{ArrayPlace, FieldContent, FragmentContent, NewFragment, Plane};
+use smalti_format::ArraySchema;
+use smalti_store::{FileWriter, NewFile, finish_all};
+use smalti_tile::{CellShape, Column, FieldCodec, FilteredTile, Stats, StatsBuilder, StatsKind};
+use smalti_types::{Error, Extent, RectList, Result};
+use std::ops::Range;
+
+/// A field that a write stores.
+pub(crate) struct WrittenField {
+    /// Its number in the fragment's metadata.
+    pub(crate) field_idx: usize,
+    pub(crate) shape: CellShape,
+    pub(crate) codec: FieldCodec,
+    pub(crate) stats: StatsKind,
+}
+
+/// The cells of one tile of one field, and those of them that statistics count.
+pub(crate) struct TileCells {
+    pub(crate) column: Column,
+    pub(crate) counted: Counted,
+}
+
+/// The cells of a tile that were written; the others pad it.
+pub(crate) enum Counted {
+    All,
+    Runs(std::sync::Arc<[Range<usize>]>),
+}
+
+/// One tile of one field, filtered, with what the metadata says of it.
+struct DoneTile {
+    filtered: FilteredTile,
+    var_byte_len: u64,
+    stats: Stats,
+}
+
+/// A data file: small ones wait in memory, so that they are put together; large ones are streamed.
+#[derive(Default)]
+struct DataFile {
+    waiting: Vec<u8>,
+    writer: Option<Box<dyn FileWriter>>,
+    byte_len: u64,
+}
+
+/// Files longer than this are streamed.
+const STREAM_FROM: usize = 1 << 20;
+
+/// A fragment that is being written.
+pub(crate) struct FragmentWriter<'a> {
+    place: &'a ArrayPlace,
+    new: NewFragment,
+    fields: &'a [WrittenField],
+    /// Fixed, var and validity file of every written field.
+    files: Vec<[DataFile; 3]>,
+    content: FragmentContent,
+    workspaces: Workspaces,
+}
+
+impl<'a> FragmentWriter<'a> {
+    /// Starts a fragment under a new name.
+    pub(crate) fn new(
+        place: &'a ArrayPlace,
+        new: NewFragment,
+        schema: &ArraySchema,
+        fields: &'a [WrittenField],
+    ) -> Self {
+        let content = FragmentContent::new(schema);
+        let files = fields.iter().map(|_| Default::default()).collect();
+        FragmentWriter { place, new, fields, files, content, workspaces: Workspaces::default() }
+    }
+
+    /// Filters and writes the tiles `tiles`. `cells` makes the cells of a tile of a field; it is called from many threads. While
+    /// a group of tiles is filtered, the group before it is handed to the store.
+    ///
+    /// # Errors
+    /// What `cells`, the codecs and the store report.
+    pub(crate) fn append(
+        &mut self,
+        tiles: Range<usize>,
+        group_len: usize,
+        cells: impl Fn(usize, usize) -> Result<TileCells> + Sync,
+    ) -> Result<()> {
+        let field_count = self.fields.len();
+        let groups: Vec<Range<usize>> =
+            tiles.clone().step_by(group_len.max(1)).map(|at| at..(at + group_len.max(1)).min(tiles.end)).collect();
+        let (fields, workspaces) = (self.fields, std::mem::take(&mut self.workspaces));
+        let filter = |group: &Range<usize>| -> Result<Vec<DoneTile>> {
+            let jobs = group.len() * field_count;
+            (0..jobs)
+                .into_par_iter()
+                .map(|job| {
+                    let (tile, field) = (group.start + job / field_count, job % field_count);
+                    let cells = cells(tile, field)?;
+                    workspaces.with(|workspace| filter_tile(&fields[field], cells, &mut workspace.scratch))
+                })
+                .collect()
+        };
+        let mut done: Option<Vec<DoneTile>> = None;
+        for group in &groups {
+            let before = done.take();
+            let (written, filtered) = rayon::join(
+                || before.map_or(Ok(()), |tiles| self.store_tiles(tiles)),
+                || filter(group),
+            );
+            written?;
+            done = Some(filtered?);
+        }
+        done.map_or(Ok(()), |tiles| self.store_tiles(tiles))?;
+        self.workspaces = workspaces;
+        Ok(())
+    }
+
+    fn store_tiles(&mut self, tiles: Vec<DoneTile>) -> Result<()> {
+        for (job, tile) in tiles.into_iter().enumerate() {
+            let slot = job % self.fields.len();
+            let field = &self.fields[slot];
+            let content = &mut self.content.fields[field.field_idx];
+            let [fixed, var, validity] = &mut self.files[slot];
+            content.tile_offsets.push(fixed.byte_len);
+            content.var_offsets.push(var.byte_len);
+            content.var_byte_lens.push(tile.var_byte_len);
+            content.validity_offsets.push(validity.byte_len);
+            content.stats.push(tile.stats);
+            let planes = [
+                (fixed, Plane::Fixed, tile.filtered.fixed),
+                (var, Plane::Var, tile.filtered.var),
+                (validity, Plane::Validity, tile.filtered.validity),
+            ];
+            for (file, plane, bytes) in planes {
+                if !bytes.is_empty() {
+                    file.append(bytes, || self.place.create_data_file(&self.new, field.field_idx, plane))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is left, then the metadata, then the commit: after this the fragment is visible and durable.
+    ///
+    /// # Errors
+    /// What the store reports. An error before the commit file leaves the array as it was.
+    pub(crate) fn commit(mut self, extent: FragmentExtent) -> Result<String> {
+        let written: Vec<usize> = self.fields.iter().map(|field| field.field_idx).collect();
+        let mut streamed = Vec::new();
+        let mut small = Vec::new();
+        for (slot, files) in self.files.into_iter().enumerate() {
+            let field = &self.fields[slot];
+            let content: &mut FieldContent = &mut self.content.fields[field.field_idx];
+            let [fixed, var, validity] = files;
+            content.byte_len = fixed.byte_len;
+            content.var_byte_len = var.byte_len;
+            content.validity_byte_len = validity.byte_len;
+            let planes = [
+                (fixed, Plane::Fixed, true),
+                (var, Plane::Var, field.shape.is_var()),
+                (validity, Plane::Validity, field.shape.is_nullable),
+            ];
+            for (mut file, plane, exists) in planes {
+                match file.writer.take() {
+                    Some(mut writer) => {
+                        writer.write(&file.waiting)?;
+                        streamed.push(writer);
+                    }
+                    None if exists => {
+                        small.push((self.place.data_file(&self.new, field.field_idx, plane)?, file.waiting));
+                    }
+                    None => {}
+                }
+            }
+        }
+        self.content.set_extent(extent.rects, extent.non_empty_domain, extent.tile_count, extent.last_tile_cell_count);
+        for &field_idx in &written {
+            let content = &self.content.fields[field_idx];
+            if content.tile_offsets.len() as u64 != extent.tile_count {
+                return Err(Error::invalid("the fields of a fragment have different numbers of tiles"));
+            }
+        }
+        let metadata = self.place.encode_metadata(&self.new, self.content)?;
+        small.push((self.place.metadata_file(&self.new), metadata));
+        let store = &**self.place.store();
+        if !streamed.is_empty() {
+            finish_all(streamed)?;
+        }
+        let parts: Vec<[&[u8]; 1]> = small.iter().map(|(_, bytes)| [&bytes[..]]).collect();
+        let files: Vec<NewFile<'_>> =
+            small.iter().zip(&parts).map(|((path, _), parts)| NewFile { path, parts }).collect();
+        store.put_batch(&files)?;
+        self.place.commit(&self.new)?;
+        Ok(self.new.name().to_owned())
+    }
+}
+
+/// What the metadata says of a fragment as a whole.
+pub(crate) struct FragmentExtent {
+    /// The rectangle of every tile of a sparse fragment; `None` for a dense one.
+    pub(crate) rects: Option<RectList>,
+    /// The least rectangle around all cells.
+    pub(crate) non_empty_domain: Vec<Extent>,
+    pub(crate) tile_count: u64,
+    /// Cells in the last tile of a sparse fragment; 0 for a dense one.
+    pub(crate) last_tile_cell_count: u64,
+}
+
+impl DataFile {
+    fn append(&mut self, bytes: Vec<u8>, create: impl FnOnce() -> Result<Box<dyn FileWriter>>) -> Result<()> {
+        self.byte_len += bytes.len() as u64;
+        if self.waiting.is_empty() && self.writer.is_none() {
+            self.waiting = bytes;
+        } else {
+            self.waiting.extend_from_slice(&bytes);
+        }
+        if self.waiting.len() >= STREAM_FROM {
+            let writer = match &mut self.writer {
+                Some(writer) => writer,
+                none => none.insert(create()?),
+            };
+            writer.write(&self.waiting)?;
+            self.waiting.clear();
+        }
+        Ok(())
+    }
+}
+
+fn filter_tile(
+    field: &WrittenField,
+    cells: TileCells,
+    scratch: &mut smalti_tile::Scratch,
+) -> Result<DoneTile> {
+    let column = cells.column.as_ref();
+    let mut builder = StatsBuilder::new(field.stats);
+    match &cells.counted {
+        Counted::All => {
+            let cell_count = match column.offsets {
+                Some(offsets) => offsets.len().saturating_sub(1),
+                None => column.data.len() / field.shape.cell_byte_len(),
+            };
+            builder.add(column, 0..cell_count);
+        }
+        Counted::Runs(runs) => runs.iter().for_each(|run| builder.add(column, run.clone())),
+    }
+    let mut filtered = FilteredTile::default();
+    field.codec.encode_tile(column, &mut filtered, scratch)?;
+    let var_byte_len = if field.shape.is_var() { column.data.len() as u64 } else { 0 };
+    Ok(DoneTile { filtered, var_byte_len, stats: builder.finish() })
+}

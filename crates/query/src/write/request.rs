@@ -1,0 +1,44 @@
+//! What is asked of a write.
+
+use smalti_format::ArraySchema;
+use smalti_tile::ColumnRef;
+use smalti_types::{ArrayType, Error, Extent, Layout, Result};
+
+/// Cells to write. Every attribute must be given, and for sparse arrays every dimension.
+#[derive(Debug, Clone)]
+pub struct WriteRequest<'a> {
+    /// The cells of each field, all of the same number.
+    pub columns: Vec<(String, ColumnRef<'a>)>,
+    /// Dense arrays: the rectangle that the cells fill, in ordinals; `None` for the whole domain.
+    pub subarray: Option<Vec<Extent>>,
+    /// The order of the cells. Dense: row-major, column-major, or global. Sparse: unordered or global.
+    pub layout: Layout,
+    /// The write's timestamp in milliseconds; `None` for now, later than every earlier write of this process.
+    pub at: Option<u64>,
+    /// Sparse arrays without duplicates: what happens to cells of equal coordinates in one write.
+    pub duplicates: Duplicates,
+}
+
+/// What happens to cells of equal coordinates in one write, where the schema does not allow them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Duplicates {
+    /// The write is refused and the first of them named.
+    #[default]
+    Refuse,
+    /// The first of them in the order of the columns is written.
+    KeepFirst,
+}
+
+/// The orders that an array can be written in.
+pub(crate) fn check_layout(schema: &ArraySchema, layout: Layout) -> Result<()> {
+    use Layout::*;
+    match (schema.array_type, layout) {
+        (ArrayType::Dense, RowMajor | ColMajor | GlobalOrder) | (ArrayType::Sparse, Unordered | GlobalOrder) => Ok(()),
+        (ArrayType::Dense, _) => Err(Error::invalid(format!(
+            "dense arrays are written in row-major, col-major or global order, not {layout}"
+        ))),
+        (ArrayType::Sparse, _) => Err(Error::invalid(format!(
+            "sparse arrays are written unordered or in global order, not {layout}"
+        ))),
+    }
+}

@@ -1,0 +1,494 @@
+//! The layout of sort keys: which bits hold what, for an order of cells and the bounds of their coordinates.
+
+use crate::column::{Column, values_of};
+use crate::hilbert_bucket::{buckets_are_distinct, check_columns, hilbert_values};
+use crate::keys::OrderKeys;
+use crate::tile_number::{Coordinate, Divisor, TileRule, integer_extent, multiply_high};
+use crate::{CellOrder, Hilbert, Interval, OrderDim};
+use rayon::prelude::*;
+use smalti_types::{Error, Layout, Result, dispatch_physical};
+use std::ops::Range;
+
+/// How the sort keys of cells are packed.
+///
+/// From the most to the least significant bits: the place on the Hilbert curve, or the tile coordinates in tile order;
+/// then the coordinates in cell order, within their tile where there are tiles; then one bit per float dimension that
+/// may hold -0.0, which tells the zeros apart. Every part takes as many bits as its bounds need, so that two dimensions
+/// with millions of values each fit 64 bits.
+///
+/// Keys can be compared when they were made by the same layout: to merge runs, lay out for the bounds of all of them.
+#[derive(Debug, Clone)]
+pub struct KeyLayout {
+    order: CellOrder,
+    dims: Vec<DimPlan>,
+    place: Option<Field>,
+    width: Width,
+    /// The parts of a byte key from first to last; empty for other widths.
+    segments: Vec<Segment>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Width {
+    U64,
+    U128,
+    Words(usize),
+    Bytes,
+}
+
+/// A part of a key: `value - base`, at most `range`, in `bits` bits at `shift` from the least significant bit.
+#[derive(Debug, Clone, Copy, Default)]
+struct Field {
+    base: u64,
+    range: u64,
+    bits: u32,
+    shift: u32,
+}
+
+impl Field {
+    fn new(base: u64, range: u64) -> Self {
+        Field { base, range, bits: u64::BITS - range.leading_zeros(), shift: 0 }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct DimPlan {
+    rule: TileRule,
+    tile: Field,
+    cell: Field,
+    zero: Option<Field>,
+    /// Ordinals of -0.0 and 0.0 in the dimension's type; they differ from each other only in floats.
+    zeros: (u64, u64),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Segment {
+    Place,
+    Tile(usize),
+    Cell(usize),
+    Zero(usize),
+}
+
+/// Cells of one parallel task.
+const TASK: usize = 1 << 13;
+
+impl KeyLayout {
+    /// A layout for cells whose coordinates lie inside `bounds`, one interval per dimension; those of string dimensions
+    /// are not looked at. [`column_bounds`](crate::column_bounds) gives the bounds of columns.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the numbers of dimensions differ or an interval is inverted.
+    pub fn new(order: &CellOrder, bounds: &[Interval]) -> Result<Self> {
+        if bounds.len() != order.dims.len() {
+            return Err(Error::invalid(format!(
+                "{} bounds were given for {} dimensions",
+                bounds.len(),
+                order.dims.len()
+            )));
+        }
+        let mut dims = Vec::with_capacity(bounds.len());
+        for (dim, bounds) in order.dims.iter().zip(bounds) {
+            if dim.is_string() {
+                dims.push(DimPlan::of_strings());
+            } else {
+                Interval::new(bounds.lo, bounds.hi)?;
+                let is_tiled = order.tile_order.is_some();
+                dims.push(dispatch_physical!(dim.datatype, T => DimPlan::new::<T>(dim, *bounds, is_tiled)));
+            }
+        }
+        let mut layout =
+            KeyLayout { order: order.clone(), dims, place: None, width: Width::U64, segments: Vec::new() };
+        if order.cell_order == Layout::Hilbert {
+            let curve = Hilbert::new(order.dims.len())?;
+            let bits = curve.bits() * order.dims.len() as u32;
+            layout.place = Some(Field::new(0, (1 << bits) - 1));
+            if order.dims.iter().zip(bounds).all(|(dim, bounds)| buckets_are_distinct(&curve, dim, *bounds)) {
+                layout.dims.iter_mut().for_each(DimPlan::leave_out);
+            }
+        }
+        layout.assign();
+        Ok(layout)
+    }
+
+    /// The keys of cells. Columns come in the order of the dimensions.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the columns do not fit the dimensions or a coordinate lies outside the bounds that the
+    /// layout was made for.
+    pub fn keys(&self, columns: &[Column<'_>]) -> Result<OrderKeys> {
+        let cell_count = check_columns(&self.order.dims, columns)?;
+        let places = match self.place {
+            Some(_) => hilbert_values(&self.order, columns)?,
+            None => Vec::new(),
+        };
+        let (keys, fits) = match self.width {
+            Width::U64 => {
+                let mut keys = vec![0u64; cell_count];
+                let fits = self.fill(&mut keys, 1, columns, &places, |keys| Packed { keys });
+                (OrderKeys::U64(keys), fits)
+            }
+            Width::U128 => {
+                let mut keys = vec![0u128; cell_count];
+                let fits = self.fill(&mut keys, 1, columns, &places, |keys| Packed { keys });
+                (OrderKeys::U128(keys), fits)
+            }
+            Width::Words(width) => {
+                let mut words = vec![0u64; cell_count.saturating_mul(width)];
+                let fits = self.fill(&mut words, width, columns, &places, |words| Spread { words, width });
+                (OrderKeys::Words { width, words }, fits)
+            }
+            Width::Bytes => self.byte_keys(cell_count, columns, &places),
+        };
+        if !fits {
+            return Err(Error::invalid("a coordinate lies outside the bounds that the sort keys were laid out for"));
+        }
+        Ok(keys)
+    }
+
+    /// Bits of a key; `None` when keys hold strings.
+    pub fn bit_count(&self) -> Option<u32> {
+        (self.width != Width::Bytes).then(|| {
+            let fields = self.dims.iter().map(|dim| dim.tile.bits + dim.cell.bits + dim.zero.map_or(0, |z| z.bits));
+            fields.sum::<u32>() + self.place.map_or(0, |place| place.bits)
+        })
+    }
+
+    /// Gives every field its place, the least significant first.
+    fn assign(&mut self) {
+        let mut shift = 0;
+        let mut place = |field: &mut Field| {
+            // A field without bits is never moved, so that no shift exceeds a word.
+            field.shift = if field.bits == 0 { 0 } else { shift };
+            shift += field.bits;
+        };
+        for dim in self.dims.iter_mut().rev() {
+            if let Some(zero) = &mut dim.zero {
+                place(zero);
+            }
+        }
+        for dim in self.order.significance(self.order.cell_order).into_iter().rev() {
+            place(&mut self.dims[dim].cell);
+        }
+        if let Some(tile_order) = self.order.tile_order {
+            for dim in self.order.significance(tile_order).into_iter().rev() {
+                place(&mut self.dims[dim].tile);
+            }
+        }
+        if let Some(curve) = &mut self.place {
+            place(curve);
+        }
+        self.width = match shift {
+            _ if self.order.dims.iter().any(OrderDim::is_string) => Width::Bytes,
+            0..=64 => Width::U64,
+            65..=128 => Width::U128,
+            bits => Width::Words(bits.div_ceil(64) as usize),
+        };
+        if self.width == Width::Bytes {
+            self.segments = self.byte_segments();
+        }
+    }
+
+    fn byte_segments(&self) -> Vec<Segment> {
+        let mut segments = Vec::new();
+        segments.extend(self.place.map(|_| Segment::Place));
+        if let Some(tile_order) = self.order.tile_order {
+            let tiled = self.order.significance(tile_order).into_iter().filter(|&dim| self.dims[dim].tile.bits > 0);
+            segments.extend(tiled.map(Segment::Tile));
+        }
+        segments.extend(self.order.significance(self.order.cell_order).into_iter().map(Segment::Cell));
+        segments.extend((0..self.dims.len()).filter(|&dim| self.dims[dim].zero.is_some()).map(Segment::Zero));
+        segments
+    }
+
+    /// Fills the keys of all cells and says whether all coordinates were inside the bounds.
+    fn fill<'k, K: Send, S: KeySink + 'k>(
+        &self,
+        keys: &'k mut [K],
+        words_per_key: usize,
+        columns: &[Column<'_>],
+        places: &[u64],
+        sink: impl Fn(&'k mut [K]) -> S + Sync,
+    ) -> bool {
+        let task = |(task_idx, keys): (usize, &'k mut [K])| {
+            let start = task_idx * TASK;
+            let cells = start..start + keys.len() / words_per_key;
+            self.fill_cells(&mut sink(keys), columns, places, cells)
+        };
+        let keys_per_task = TASK * words_per_key;
+        if keys.len() <= keys_per_task {
+            keys.chunks_mut(keys_per_task).enumerate().all(task)
+        } else {
+            keys.par_chunks_mut(keys_per_task).enumerate().all(task)
+        }
+    }
+
+    fn fill_cells(
+        &self,
+        sink: &mut impl KeySink,
+        columns: &[Column<'_>],
+        places: &[u64],
+        cells: Range<usize>,
+    ) -> bool {
+        if let (Some(field), Some(places)) = (&self.place, places.get(cells.clone())) {
+            for (cell, &place) in places.iter().enumerate() {
+                sink.put(cell, field, place);
+            }
+        }
+        self.dims.iter().zip(&self.order.dims).zip(columns).all(|((plan, dim), column)| {
+            let values = column.number_bytes(cells.clone());
+            dispatch_physical!(dim.datatype, T => plan.put::<T, _>(values, sink))
+        })
+    }
+
+    /// Keys with strings: numbers as big-endian bytes of their field's width, strings with NUL escaped and an end mark,
+    /// or as they are where nothing follows.
+    fn byte_keys(&self, cell_count: usize, columns: &[Column<'_>], places: &[u64]) -> (OrderKeys, bool) {
+        let mut fits = true;
+        let mut numbers: Vec<Fields> = Vec::with_capacity(columns.len());
+        for ((plan, dim), column) in self.dims.iter().zip(&self.order.dims).zip(columns) {
+            let mut fields = Fields::default();
+            if !dim.is_string() {
+                fields = Fields { tile: vec![0; cell_count], cell: vec![0; cell_count], zero: vec![0; cell_count] };
+                let mut plan = *plan;
+                plan.tile.shift = TILE_MARK;
+                plan.cell.shift = CELL_MARK;
+                if let Some(zero) = &mut plan.zero {
+                    zero.shift = ZERO_MARK;
+                }
+                let values = column.number_bytes(0..cell_count);
+                fits &= dispatch_physical!(dim.datatype, T => plan.put::<T, _>(values, &mut fields));
+            }
+            numbers.push(fields);
+        }
+        let mut ends = Vec::with_capacity(cell_count);
+        let mut bytes = Vec::new();
+        for cell in 0..cell_count {
+            for (i, segment) in self.segments.iter().enumerate() {
+                let is_last = i + 1 == self.segments.len();
+                match *segment {
+                    Segment::Place => bytes.extend(places.get(cell).copied().unwrap_or(0).to_be_bytes()),
+                    Segment::Tile(dim) => push_number(&mut bytes, numbers[dim].tile[cell], &self.dims[dim].tile),
+                    Segment::Zero(dim) => bytes.push(numbers[dim].zero[cell] as u8),
+                    Segment::Cell(dim) => match columns[dim].string(cell) {
+                        Some(string) => push_string(&mut bytes, string, is_last),
+                        None => push_number(&mut bytes, numbers[dim].cell[cell], &self.dims[dim].cell),
+                    },
+                }
+            }
+            ends.push(bytes.len());
+        }
+        (OrderKeys::Bytes { ends, bytes }, fits)
+    }
+}
+
+impl DimPlan {
+    fn of_strings() -> Self {
+        DimPlan { rule: TileRule::One, tile: Field::default(), cell: Field::default(), zero: None, zeros: (0, 0) }
+    }
+
+    /// Takes the coordinates out of the key, because another field orders the cells already.
+    fn leave_out(&mut self) {
+        self.cell.bits = 0;
+    }
+
+    fn new<T: Coordinate>(dim: &OrderDim, bounds: Interval, is_tiled: bool) -> Self {
+        let is_float = dim.datatype.is_float();
+        let mask = u64::MAX >> (64 - 8 * size_of::<T>() as u32);
+        let bounds = Interval { lo: bounds.lo.min(mask), hi: bounds.hi.min(mask) };
+        let zeros = if is_float {
+            let negative = T::from_ordinal(mask >> 1).ordinal();
+            (negative, negative + 1)
+        } else {
+            (0, 0)
+        };
+        let merged = |ordinal: u64| if is_float && ordinal == zeros.0 { zeros.1 } else { ordinal };
+        let zero = (is_float && bounds.contains(zeros.0)).then(|| Field::new(0, 1));
+        let (lo, hi) = (merged(bounds.lo), merged(bounds.hi));
+        let whole = DimPlan {
+            rule: TileRule::One,
+            tile: Field::default(),
+            cell: Field::new(lo, hi - lo),
+            zero,
+            zeros,
+        };
+        let Some(extent) = dim.extent.filter(|_| is_tiled) else { return whole };
+        if is_float {
+            let Ok(extent) = extent.cast(dim.datatype) else { return whole };
+            let rule = TileRule::Float { lo: dim.domain.lo, extent: extent.ordinal() };
+            let (first, last) = (rule.tile::<T>(bounds.lo), rule.tile::<T>(bounds.hi));
+            if first >= last {
+                return whole;
+            }
+            return DimPlan { rule, tile: Field::new(first, last - first), ..whole };
+        }
+        let Some(extent) = integer_extent(extent) else { return whole };
+        let rule = TileRule::Integer { lo: dim.domain.lo, mask, extent };
+        let (mut first, mut last) = (rule.tile::<T>(bounds.lo), rule.tile::<T>(bounds.hi));
+        if bounds.lo < dim.domain.lo {
+            // Cells below the domain wrap around to the last tiles.
+            (first, last) = (0, mask / extent);
+        }
+        if first == last {
+            return whole;
+        }
+        DimPlan { rule, tile: Field::new(first, last - first), cell: Field::new(0, (extent - 1).min(mask)), ..whole }
+    }
+
+    /// Puts the fields of some cells into their keys, and says whether all coordinates were inside the bounds.
+    fn put<T: Coordinate, S: KeySink>(&self, values: &[u8], sink: &mut S) -> bool {
+        let inside = match self.rule {
+            TileRule::One => self.put_with::<T, S>(values, sink, |_, merged| (0, merged)),
+            TileRule::Float { lo, extent } => {
+                let (lo, extent) = (T::from_ordinal(lo), T::from_ordinal(extent));
+                self.put_with::<T, S>(values, sink, move |value, merged| (value.float_tile(lo, extent), merged))
+            }
+            TileRule::Integer { lo, mask, extent } => {
+                let numerator = move |value: T| value.ordinal().wrapping_sub(lo) & mask;
+                match Divisor::new(extent, self.greatest_numerator(extent, mask)) {
+                    Divisor::Shift(shift) => self.put_with::<T, S>(values, sink, move |value, _| {
+                        let x = numerator(value);
+                        (x >> shift, x & (extent - 1))
+                    }),
+                    Divisor::Reciprocal { factor, divisor } => self.put_with::<T, S>(values, sink, move |value, _| {
+                        // A numerator above 32 bits lies outside the bounds and gets a tile outside them.
+                        let x = numerator(value);
+                        let tile = if x >> 32 == 0 { multiply_high(x, factor) } else { u64::MAX };
+                        (tile, x.wrapping_sub(tile.wrapping_mul(divisor)))
+                    }),
+                    Divisor::Plain(divisor) => self.put_with::<T, S>(values, sink, move |value, _| {
+                        let x = numerator(value);
+                        (x / divisor, x % divisor)
+                    }),
+                }
+            }
+        };
+        if let Some(zero) = &self.zero {
+            for (cell, value) in values_of::<T>(values).enumerate() {
+                sink.put(cell, zero, u64::from(value.ordinal() != self.zeros.0));
+            }
+        }
+        inside
+    }
+
+    /// The greatest distance from the domain's low end of a coordinate inside the bounds.
+    fn greatest_numerator(&self, extent: u64, mask: u64) -> u64 {
+        let last_tile = self.tile.base.saturating_add(self.tile.range);
+        last_tile.saturating_mul(extent).saturating_add(extent - 1).min(mask)
+    }
+
+    /// The loop over some cells, with the computation of tile and coordinate as a closure that the compiler inlines.
+    /// The closure is given the value and its ordinal, that of -0.0 replaced by that of 0.0.
+    #[inline(always)]
+    fn put_with<T: Coordinate, S: KeySink>(
+        &self,
+        values: &[u8],
+        sink: &mut S,
+        parts: impl Fn(T, u64) -> (u64, u64),
+    ) -> bool {
+        let (tile_field, cell_field) = (self.tile, self.cell);
+        let has_tiles = tile_field.bits > 0;
+        let has_cells = cell_field.bits > 0;
+        let is_float = self.zeros.1 != 0;
+        let mut is_outside = false;
+        for (cell, value) in values_of::<T>(values).enumerate() {
+            let ordinal = value.ordinal();
+            let ordinal = if is_float { ordinal + u64::from(ordinal == self.zeros.0) } else { ordinal };
+            let (tile, along) = parts(value, ordinal);
+            let (tile, along) = (tile.wrapping_sub(tile_field.base), along.wrapping_sub(cell_field.base));
+            is_outside |= (along > cell_field.range) | (has_tiles & (tile > tile_field.range));
+            if has_tiles {
+                sink.put(cell, &tile_field, tile);
+            }
+            if has_cells {
+                sink.put(cell, &cell_field, along);
+            }
+        }
+        !is_outside
+    }
+}
+
+/// Where the fields of keys go.
+trait KeySink {
+    /// Adds a field to a key in which its bits are still 0.
+    fn put(&mut self, cell: usize, field: &Field, value: u64);
+}
+
+/// Keys of one machine word.
+struct Packed<'a, K> {
+    keys: &'a mut [K],
+}
+
+impl KeySink for Packed<'_, u64> {
+    #[inline(always)]
+    fn put(&mut self, cell: usize, field: &Field, value: u64) {
+        self.keys[cell] |= value << (field.shift & 63);
+    }
+}
+
+impl KeySink for Packed<'_, u128> {
+    #[inline(always)]
+    fn put(&mut self, cell: usize, field: &Field, value: u64) {
+        self.keys[cell] |= u128::from(value) << (field.shift & 127);
+    }
+}
+
+/// Keys of many words.
+struct Spread<'a> {
+    words: &'a mut [u64],
+    width: usize,
+}
+
+impl KeySink for Spread<'_> {
+    #[inline(always)]
+    fn put(&mut self, cell: usize, field: &Field, value: u64) {
+        let key = &mut self.words[cell * self.width..(cell + 1) * self.width];
+        let word = self.width - 1 - field.shift as usize / 64;
+        let bit = field.shift % 64;
+        key[word] |= value << bit;
+        if bit > 0 && word > 0 {
+            key[word - 1] |= value >> (64 - bit);
+        }
+    }
+}
+
+/// The fields of one dimension apart, for byte keys; the shift of a field says which it is.
+#[derive(Default)]
+struct Fields {
+    tile: Vec<u64>,
+    cell: Vec<u64>,
+    zero: Vec<u64>,
+}
+
+const TILE_MARK: u32 = 0;
+const CELL_MARK: u32 = 1;
+const ZERO_MARK: u32 = 2;
+
+impl KeySink for Fields {
+    #[inline(always)]
+    fn put(&mut self, cell: usize, field: &Field, value: u64) {
+        match field.shift {
+            TILE_MARK => self.tile[cell] = value,
+            CELL_MARK => self.cell[cell] = value,
+            _ => self.zero[cell] = value,
+        }
+    }
+}
+
+fn push_number(bytes: &mut Vec<u8>, value: u64, field: &Field) {
+    let byte_len = field.bits.div_ceil(8) as usize;
+    bytes.extend_from_slice(&value.to_be_bytes()[8 - byte_len..]);
+}
+
+fn push_string(bytes: &mut Vec<u8>, string: &[u8], is_last: bool) {
+    if is_last {
+        bytes.extend_from_slice(string);
+        return;
+    }
+    let mut rest = string;
+    while let Some(nul) = rest.iter().position(|&byte| byte == 0) {
+        bytes.extend_from_slice(&rest[..=nul]);
+        bytes.push(0xff);
+        rest = &rest[nul + 1..];
+    }
+    bytes.extend_from_slice(rest);
+    bytes.extend_from_slice(&[0, 0]);
+}

@@ -1,0 +1,75 @@
+//! A shared store is a store.
+
+use crate::{Coalescing, Entry, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store, Tail};
+use smalti_types::Result;
+use std::sync::Arc;
+
+impl<S: Store + ?Sized> Store for Arc<S> {
+    fn list(&self, folder: &str) -> Result<Vec<Entry>> {
+        (**self).list(folder)
+    }
+
+    fn byte_len(&self, path: &str) -> Result<u64> {
+        (**self).byte_len(path)
+    }
+
+    fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
+        (**self).read_into(reads)
+    }
+
+    fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail> {
+        (**self).read_tail(path, byte_len)
+    }
+
+    fn put(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
+        (**self).put(path, parts)
+    }
+
+    fn put_batch(&self, files: &[NewFile<'_>]) -> Result<()> {
+        (**self).put_batch(files)
+    }
+
+    fn create(&self, path: &str) -> Result<Box<dyn FileWriter>> {
+        (**self).create(path)
+    }
+
+    fn sync_folder(&self, folder: &str) -> Result<()> {
+        (**self).sync_folder(folder)
+    }
+
+    fn create_folder(&self, folder: &str) -> Result<()> {
+        (**self).create_folder(folder)
+    }
+
+    fn create_tree(&self, root: &str, tree: &NewTree<'_>) -> Result<()> {
+        (**self).create_tree(root, tree)
+    }
+
+    fn delete_files(&self, paths: &[&str]) -> Result<()> {
+        (**self).delete_files(paths)
+    }
+
+    fn delete_folders(&self, folders: &[&str]) -> Result<()> {
+        (**self).delete_folders(folders)
+    }
+
+    fn address(&self, path: &str) -> String {
+        (**self).address(path)
+    }
+
+    fn list_recursive(&self, folder: &str) -> Result<Vec<Entry>> {
+        (**self).list_recursive(folder)
+    }
+
+    fn list_names(&self, folder: &str) -> Result<Vec<String>> {
+        (**self).list_names(folder)
+    }
+
+    fn leftovers(&self, folder: &str) -> Result<Vec<Leftover>> {
+        (**self).leftovers(folder)
+    }
+
+    fn coalescing(&self) -> Coalescing {
+        (**self).coalescing()
+    }
+}

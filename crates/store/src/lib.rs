@@ -1,0 +1,42 @@
+//! Where the bytes of arrays are kept: local folders, memory, and later object stores, behind one blocking trait.
+//!
+//! [`Store`] is the small surface that a backend implements; [`StoreExt`] adds what follows from it. A backend
+//! proves itself with [`conformance::run`]. Tests break stores on purpose with [`FaultStore`] (any store) and
+//! with [`LocalStore`] over a [`SimDisk`] or a [`FaultDisk`] (single steps of the local write protocol);
+//! [`crash_states`] rebuilds every state that a power cut may leave.
+//!
+//! This crate knows no file layout, but for one fact: in which folders a foreign reader trips over a stray file
+//! (see [`LocalStore`]).
+#![forbid(unsafe_code)]
+
+mod coalesce;
+pub mod conformance;
+mod crash;
+mod env;
+mod ext;
+mod fault;
+mod fault_disk;
+mod forward;
+mod local;
+mod memory;
+mod metered;
+mod path;
+mod sim;
+mod store;
+mod uri;
+
+pub use coalesce::{ByteRange, Coalescing, MergedRange, coalesce};
+pub use crash::{CrashLimits, CrashState, DiskOp, FileId, Image, Tear, crash_states};
+pub use env::{ManualClock, SeededEntropy, SystemClock, SystemEntropy, system_env};
+pub use ext::StoreExt;
+pub use fault::{FaultEffect, FaultPlan, FaultScope, FaultStore};
+pub use fault_disk::FaultDisk;
+pub use local::{Disk, DiskEntry, LocalStore, OsDisk};
+pub use memory::MemoryStore;
+pub use metered::{MeteredStore, Traffic};
+pub use path::{check_path, join, split};
+pub use sim::{SimDisk, SimWriter};
+pub use store::{
+    Entry, EntryKind, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store, SyncLevel, Tail, finish_all,
+};
+pub use uri::{Place, forget_memory_store, open_uri};

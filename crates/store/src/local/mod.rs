@@ -1,0 +1,238 @@
+//! The store on a local file system, and its write protocol.
+
+mod disk;
+mod handles;
+mod os;
+mod protocol;
+mod staging;
+mod tree;
+
+pub use disk::{Disk, DiskEntry};
+pub use os::OsDisk;
+
+use crate::ext::{ends_early, zeroed};
+use crate::path::{check_folder, check_path};
+use crate::{
+    ByteRange, Coalescing, Entry, EntryKind, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store,
+    SyncLevel, Tail,
+};
+use bytes::Bytes;
+use rayon::prelude::*;
+use smalti_types::{Error, ErrorKind, Result};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A store in a folder of a local file system.
+///
+/// Nothing becomes visible under its name before it is whole and durable: a file is written under a temporary name,
+/// synced, renamed without replacing, and its folder is synced. Temporary names begin with `.smalti-tmp-` and lie in
+/// the folder of the file, or one above where libtiledb would stumble over them. The files of a fragment that no
+/// commit names yet ([`Store::put_batch`]) are written in place. Whole arrays are built beside their place and renamed.
+///
+/// Writes and deletions never follow symbolic links below the root; reads do. The root is best the folder that
+/// holds the array, so that creating and deleting the array is one rename; [`open_uri`](crate::open_uri) does that.
+#[derive(Debug)]
+pub struct LocalStore<D: Disk = OsDisk> {
+    disk: Arc<D>,
+    sync: SyncLevel,
+}
+
+impl LocalStore {
+    /// The store in a folder. Nothing is touched yet; the folder comes into being with the first write.
+    ///
+    /// # Errors
+    /// `Io` when the path is relative and the working directory is gone.
+    pub fn new(root: impl AsRef<Path>, sync: SyncLevel) -> Result<Self> {
+        Ok(LocalStore::on(OsDisk::new(root)?, sync))
+    }
+}
+
+impl<D: Disk> LocalStore<D> {
+    /// The write protocol over any disk.
+    pub fn on(disk: D, sync: SyncLevel) -> Self {
+        LocalStore { disk: Arc::new(disk), sync }
+    }
+
+    /// The disk below.
+    pub fn disk(&self) -> &D {
+        &self.disk
+    }
+
+    fn open(&self, path: &str, reuse: bool) -> Result<D::Reader> {
+        check_path(path)?;
+        self.disk.open(Path::new(path), reuse).map_err(|error| self.failed(error, path))
+    }
+
+    /// Turns an error of the disk into ours, naming the path.
+    fn failed(&self, error: io::Error, path: impl AsRef<Path>) -> Error {
+        failed(&*self.disk, error, path.as_ref())
+    }
+
+    /// A listing, empty where there is no such folder.
+    fn unless_absent<T>(&self, listing: io::Result<Vec<T>>, folder: &str) -> Result<Vec<T>> {
+        match listing {
+            Err(error) if protocol::is_absent(&error) => Ok(Vec::new()),
+            listing => listing.map_err(|error| self.failed(error, folder)),
+        }
+    }
+
+    fn read_piece(&self, reader: &D::Reader, path: &str, offset: u64, dest: &mut [u8]) -> Result<()> {
+        self.disk.read_exact_at(reader, dest, offset).map_err(|error| {
+            let range = ByteRange { start: offset, byte_len: dest.len() as u64 };
+            match self.disk.byte_len(reader) {
+                Ok(file_byte_len) if range.end() > file_byte_len => {
+                    ends_early(range, file_byte_len).at_uri(self.address(path))
+                }
+                _ => self.failed(error, path),
+            }
+        })
+    }
+}
+
+/// Turns an error of a disk into ours, naming the path.
+fn failed<D: Disk>(disk: &D, error: io::Error, path: &Path) -> Error {
+    let address = disk.address(path);
+    let ours = match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Error::not_found("no such file or folder"),
+        io::ErrorKind::AlreadyExists => Error::new(ErrorKind::AlreadyExists, "something of that name exists"),
+        io::ErrorKind::Unsupported => Error::unsupported(error.to_string()),
+        io::ErrorKind::IsADirectory => Error::invalid("it is a folder, not a file"),
+        io::ErrorKind::InvalidFilename => Error::invalid(error.to_string()),
+        _ => error.into(),
+    };
+    ours.at_uri(address)
+}
+
+/// Batches below this size are read by the calling thread: waking others costs more than copying so much.
+const PARALLEL_BYTE_LEN: usize = 1 << 20;
+/// Long reads are cut into pieces of this size for several threads.
+const PIECE_BYTE_LEN: usize = 4 << 20;
+
+impl<D: Disk> Store for LocalStore<D> {
+    fn list(&self, folder: &str) -> Result<Vec<Entry>> {
+        check_folder(folder)?;
+        let mut entries = self.unless_absent(self.disk.entries(Path::new(folder)), folder)?;
+        entries.retain(|entry| !staging::is_leftover(&entry.name));
+        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+
+    fn list_names(&self, folder: &str) -> Result<Vec<String>> {
+        check_folder(folder)?;
+        let mut names = self.unless_absent(self.disk.names(Path::new(folder)), folder)?;
+        names.retain(|name| !staging::is_leftover(name));
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn byte_len(&self, path: &str) -> Result<u64> {
+        let reader = self.open(path, false)?;
+        self.disk.byte_len(&reader).map_err(|error| self.failed(error, path))
+    }
+
+    fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
+        let total = reads.iter().fold(0_usize, |sum, read| sum.saturating_add(read.dest.len()));
+        let mut opened: Option<(&str, D::Reader)> = None;
+        let mut pieces = Vec::new();
+        let in_parallel = total >= PARALLEL_BYTE_LEN && self.disk.reads_in_parallel();
+        for read in reads {
+            let reader = match &opened {
+                Some((path, reader)) if *path == read.path => reader.clone(),
+                _ => self.open(read.path, true)?,
+            };
+            opened = Some((read.path, reader.clone()));
+            if !in_parallel {
+                self.read_piece(&reader, read.path, read.offset, read.dest)?;
+                continue;
+            }
+            let mut offset = read.offset;
+            for dest in read.dest.chunks_mut(PIECE_BYTE_LEN) {
+                let byte_len = dest.len() as u64;
+                pieces.push((reader.clone(), read.path, offset, dest));
+                offset = offset.saturating_add(byte_len);
+            }
+        }
+        pieces
+            .into_par_iter()
+            .try_for_each(|(reader, path, offset, dest)| self.read_piece(&reader, path, offset, dest))
+    }
+
+    fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail> {
+        let reader = self.open(path, false)?;
+        let file_byte_len = self.disk.byte_len(&reader).map_err(|error| self.failed(error, path))?;
+        let tail_byte_len = file_byte_len.min(byte_len);
+        let mut tail = zeroed(tail_byte_len)?;
+        self.read_piece(&reader, path, file_byte_len - tail_byte_len, tail.as_mut_slice())?;
+        Ok(Tail { file_byte_len, bytes: Bytes::from_owner(tail) })
+    }
+
+    fn put(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
+        check_path(path)?;
+        protocol::put(&self.disk, self.sync, Path::new(path), parts)
+    }
+
+    fn put_batch(&self, files: &[NewFile<'_>]) -> Result<()> {
+        files.iter().try_for_each(|file| check_path(file.path))?;
+        protocol::put_batch(&*self.disk, self.sync, files)
+    }
+
+    fn create(&self, path: &str) -> Result<Box<dyn FileWriter>> {
+        check_path(path)?;
+        Ok(Box::new(protocol::StagedFile::create(&self.disk, self.sync, Path::new(path))?))
+    }
+
+    fn sync_folder(&self, folder: &str) -> Result<()> {
+        check_folder(folder)?;
+        protocol::sync_folder(&*self.disk, self.sync, Path::new(folder))
+    }
+
+    fn create_folder(&self, folder: &str) -> Result<()> {
+        check_folder(folder)?;
+        protocol::create_folders(&*self.disk, self.sync, Path::new(folder))
+    }
+
+    fn create_tree(&self, root: &str, new: &NewTree<'_>) -> Result<()> {
+        check_path(root)?;
+        new.folders.iter().try_for_each(|folder| check_path(folder))?;
+        new.files.iter().try_for_each(|file| check_path(file.path))?;
+        tree::create(&self.disk, self.sync, Path::new(root), new)
+    }
+
+    fn delete_files(&self, paths: &[&str]) -> Result<()> {
+        paths.iter().try_for_each(|path| check_path(path))?;
+        protocol::delete_files(&*self.disk, self.sync, paths)
+    }
+
+    fn delete_folders(&self, folders: &[&str]) -> Result<()> {
+        folders.iter().try_for_each(|folder| check_path(folder))?;
+        tree::delete(&*self.disk, self.sync, folders)
+    }
+
+    fn address(&self, path: &str) -> String {
+        self.disk.address(Path::new(path))
+    }
+
+    fn leftovers(&self, folder: &str) -> Result<Vec<Leftover>> {
+        check_folder(folder)?;
+        let entries = self.unless_absent(self.disk.raw_entries(Path::new(folder)), folder)?;
+        let mut leftovers: Vec<_> = entries
+            .into_iter()
+            .filter_map(|entry| {
+                let name = entry.name.to_str().filter(|name| staging::is_leftover(name))?;
+                Some(Leftover {
+                    path: crate::join(folder, name),
+                    kind: if entry.is_folder { EntryKind::Folder } else { EntryKind::File },
+                    modified_ms: entry.modified_ms,
+                })
+            })
+            .collect();
+        leftovers.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        Ok(leftovers)
+    }
+
+    /// A page cache answers small reads quickly: only a page of waste is cheaper than another call.
+    fn coalescing(&self) -> Coalescing {
+        Coalescing { max_gap_byte_len: 4 << 10, max_byte_len: 16 << 20 }
+    }
+}

@@ -1,0 +1,338 @@
+//! The file system of the operating system.
+
+use super::{Disk, DiskEntry, handles};
+use crate::{Entry, EntryKind};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// The real file system below a root folder.
+///
+/// The root itself may be reached through symbolic links. Below it, mutating steps open folder after folder without
+/// following links, so that a link planted in an array can neither redirect a write nor a deletion, not even when
+/// it appears during the call. Reading follows links: arrays in caches and on several disks are made of them.
+#[derive(Debug)]
+pub struct OsDisk {
+    root: PathBuf,
+}
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+impl OsDisk {
+    /// The disk below a folder, which need not exist yet.
+    ///
+    /// # Errors
+    /// When the path is relative and the working directory is gone.
+    pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
+        Ok(OsDisk { root: std::path::absolute(root)? })
+    }
+
+    /// Opens a folder step by step, refusing symbolic links.
+    fn folder(&self, path: &Path) -> io::Result<OwnedFd> {
+        let mut folder = rustix::fs::open(&self.root, FOLDER, Mode::empty())?;
+        for part in path.components() {
+            let Component::Normal(name) = part else { return Err(io::ErrorKind::InvalidInput.into()) };
+            folder = match rustix::fs::openat(&folder, name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
+                Ok(next) => next,
+                // Linux says ENOTDIR for a link that is not to be followed, others say ELOOP.
+                Err(Errno::NOTDIR | Errno::LOOP) if is_link(&folder, name) => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::Unsupported,
+                        format!(
+                            "{} is a symbolic link below the storage root, and nothing is written or deleted through those",
+                            name.display()
+                        ),
+                    ));
+                }
+                Err(error) => return Err(error.into()),
+            };
+        }
+        Ok(folder)
+    }
+
+    /// The opened folder of a path, and its name there.
+    fn parent<'p>(&self, path: &'p Path) -> io::Result<(OwnedFd, &'p OsStr)> {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        Ok((self.folder(path.parent().unwrap_or(Path::new("")))?, name))
+    }
+}
+
+fn is_link(folder: &OwnedFd, name: &OsStr) -> bool {
+    rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
+}
+
+#[allow(clippy::useless_conversion, reason = "the type of the nanoseconds differs between platforms")]
+fn modified_ms(stat: &Stat) -> Option<u64> {
+    let seconds = u64::try_from(stat.st_mtime).ok()?;
+    seconds.checked_mul(1000)?.checked_add(u64::try_from(stat.st_mtime_nsec).ok()? / 1_000_000)
+}
+
+/// File systems without an atomic rename that does not replace.
+fn lacks_rename_flags(error: Errno) -> bool {
+    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::NOTSUP)
+}
+
+impl Disk for OsDisk {
+    type Writer = File;
+    type Reader = Arc<File>;
+
+    fn create_file(&self, path: &Path) -> io::Result<File> {
+        let (folder, name) = self.parent(path)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(File::from(rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o666))?))
+    }
+
+    fn append(&self, file: &mut File, bytes: &[u8]) -> io::Result<()> {
+        file.write_all(bytes)
+    }
+
+    fn sync_file(&self, file: &mut File) -> io::Result<()> {
+        file.sync_all()
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        match rustix::fs::fsync(self.folder(folder)?) {
+            // Some network file systems cannot sync folders: there is nothing more to do there.
+            Err(Errno::INVAL | Errno::NOTSUP) => Ok(()),
+            result => Ok(result?),
+        }
+    }
+
+    fn create_folder(&self, folder: &Path) -> io::Result<()> {
+        if folder.as_os_str().is_empty() {
+            return std::fs::create_dir_all(&self.root);
+        }
+        let (parent, name) = self.parent(folder)?;
+        Ok(rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(0o777))?)
+    }
+
+    fn rename_file(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let (from_folder, from_name) = self.parent(from)?;
+        let (to_folder, to_name) = self.parent(to)?;
+        handles::forget_file(&self.root.join(to));
+        #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+        match rustix::fs::renameat_with(
+            &from_folder,
+            from_name,
+            &to_folder,
+            to_name,
+            rustix::fs::RenameFlags::NOREPLACE,
+        ) {
+            Err(error) if lacks_rename_flags(error) => {}
+            result => return Ok(result?),
+        }
+        link_and_unlink(&from_folder, from_name, &to_folder, to_name)
+    }
+
+    fn rename_folder(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let (from_folder, from_name) = self.parent(from)?;
+        let (to_folder, to_name) = self.parent(to)?;
+        // A plain rename of a folder replaces an empty folder and refuses everything else.
+        let renamed = rustix::fs::renameat(from_folder, from_name, to_folder, to_name);
+        handles::forget(&self.root.join(from));
+        handles::forget(&self.root.join(to));
+        match renamed {
+            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Err(io::ErrorKind::AlreadyExists.into()),
+            result => Ok(result?),
+        }
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        let (folder, name) = self.parent(path)?;
+        let result = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+        // Afterwards: a reader that opened the file in between must not keep it for those that come later.
+        handles::forget_file(&self.root.join(path));
+        Ok(result?)
+    }
+
+    fn remove_folder(&self, path: &Path) -> io::Result<()> {
+        let (folder, name) = self.parent(path)?;
+        Ok(rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?)
+    }
+
+    fn raw_entries(&self, folder: &Path) -> io::Result<Vec<DiskEntry>> {
+        let folder = self.folder(folder)?;
+        let mut entries = Vec::new();
+        for entry in Dir::read_from(&folder)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let stat = match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => continue,
+                stat => stat?,
+            };
+            entries.push(DiskEntry {
+                name: OsString::from(name),
+                is_folder: FileType::from_raw_mode(stat.st_mode) == FileType::Directory,
+                modified_ms: modified_ms(&stat),
+            });
+        }
+        Ok(entries)
+    }
+
+    fn is_folder(&self, folder: &Path) -> io::Result<bool> {
+        match self.folder(folder) {
+            Ok(_) => Ok(true),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn entries(&self, folder: &Path) -> io::Result<Vec<Entry>> {
+        let folder = self.root.join(folder);
+        let mut entries = Vec::new();
+        for entry in std::fs::read_dir(&folder)? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let file_type = entry.file_type()?;
+            if file_type.is_dir() {
+                entries.push(Entry { name, kind: EntryKind::Folder, byte_len: 0 });
+                continue;
+            }
+            let metadata =
+                if file_type.is_symlink() { std::fs::metadata(entry.path()) } else { entry.metadata() };
+            match metadata {
+                Ok(found) if found.is_dir() => {
+                    entries.push(Entry { name, kind: EntryKind::Folder, byte_len: 0 })
+                }
+                Ok(found) if found.is_file() => {
+                    entries.push(Entry { name, kind: EntryKind::File, byte_len: found.len() });
+                }
+                // Pipes and devices hold no array data, and a file may vanish while its folder is listed.
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(entries)
+    }
+
+    fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(self.root.join(folder))? {
+            names.extend(entry?.file_name().into_string());
+        }
+        Ok(names)
+    }
+
+    fn open(&self, path: &Path, reuse: bool) -> io::Result<Arc<File>> {
+        let path = self.root.join(path);
+        if reuse && let Some(file) = handles::find(&path) {
+            return Ok(file);
+        }
+        // Opening a pipe would block for ever without the flag; regular files do not mind it.
+        let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or_default();
+        let open = || File::options().read(true).custom_flags(flags).open(&path);
+        let file = match open() {
+            Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::MFILE | Errno::NFILE)) => {
+                handles::forget_all();
+                open()?
+            }
+            result => result?,
+        };
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "it is a folder, not a file"));
+        }
+        if !metadata.is_file() {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "it is no regular file"));
+        }
+        let file = Arc::new(file);
+        handles::keep(path, Arc::clone(&file));
+        Ok(file)
+    }
+
+    fn byte_len(&self, file: &Arc<File>) -> io::Result<u64> {
+        Ok(file.metadata()?.len())
+    }
+
+    fn read_exact_at(&self, file: &Arc<File>, dest: &mut [u8], offset: u64) -> io::Result<()> {
+        file.read_exact_at(dest, offset)
+    }
+
+    fn unique(&self) -> io::Result<u64> {
+        getrandom::u64().map_err(|error| io::Error::other(error.to_string()))
+    }
+
+    fn write_parallelism(&self) -> usize {
+        8
+    }
+
+    fn reads_in_parallel(&self) -> bool {
+        true
+    }
+
+    fn address(&self, path: &Path) -> String {
+        let whole = if path.as_os_str().is_empty() { self.root.clone() } else { self.root.join(path) };
+        whole.display().to_string()
+    }
+}
+
+/// The oldest way to name a file without replacing another: link the new name, then remove the old one.
+fn link_and_unlink(from_folder: &OwnedFd, from: &OsStr, to_folder: &OwnedFd, to: &OsStr) -> io::Result<()> {
+    rustix::fs::linkat(from_folder, from, to_folder, to, AtFlags::empty())?;
+    // The file has its final name now. Failing to remove the other one leaves a leftover, no damage.
+    let _ = rustix::fs::unlinkat(from_folder, from, AtFlags::empty());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linking_is_a_rename_that_does_not_replace() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = OsDisk::new(folder.path()).unwrap();
+        disk.append(&mut disk.create_file(Path::new("a")).unwrap(), b"new").unwrap();
+        disk.append(&mut disk.create_file(Path::new("taken")).unwrap(), b"old").unwrap();
+        let fd = disk.folder(Path::new("")).unwrap();
+        let error = link_and_unlink(&fd, OsStr::new("a"), &fd, OsStr::new("taken")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(std::fs::read(folder.path().join("taken")).unwrap(), b"old");
+        link_and_unlink(&fd, OsStr::new("a"), &fd, OsStr::new("b")).unwrap();
+        assert_eq!(std::fs::read(folder.path().join("b")).unwrap(), b"new");
+        assert!(!folder.path().join("a").exists());
+    }
+
+    #[test]
+    fn a_pipe_is_an_error_and_no_hang() {
+        let folder = tempfile::tempdir().unwrap();
+        let status = std::process::Command::new("mkfifo").arg(folder.path().join("pipe")).status();
+        if !status.is_ok_and(|status| status.success()) {
+            return;
+        }
+        let disk = OsDisk::new(folder.path()).unwrap();
+        assert_eq!(disk.open(Path::new("pipe"), true).unwrap_err().kind(), io::ErrorKind::Unsupported);
+        assert!(disk.entries(Path::new("")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn more_files_than_handles_are_read_all_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = OsDisk::new(folder.path()).unwrap();
+        for turn in 0..2 {
+            for idx in 0..600_u32 {
+                let path = PathBuf::from(idx.to_string());
+                if turn == 0 {
+                    disk.append(&mut disk.create_file(&path).unwrap(), &idx.to_le_bytes()).unwrap();
+                }
+                let mut dest = [0; 4];
+                disk.read_exact_at(&disk.open(&path, true).unwrap(), &mut dest, 0).unwrap();
+                assert_eq!(dest, idx.to_le_bytes());
+            }
+        }
+    }
+}

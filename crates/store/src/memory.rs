@@ -1,0 +1,318 @@
+//! A store in memory, shaped like an object store: puts are atomic, nothing is ever renamed.
+
+use crate::ext::ends_early;
+use crate::path::{check_folder, check_path, join, split};
+use crate::{ByteRange, Coalescing, Entry, EntryKind, FileWriter, NewFile, NewTree, ReadInto, Store, Tail};
+use bytes::Bytes;
+use smalti_types::{Error, ErrorKind, Result};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Files and folders in memory. Clones share them; they live as long as the last clone.
+///
+/// Folders exist by themselves, as on a disk: they outlive their files until they are deleted.
+#[derive(Clone, Default)]
+pub struct MemoryStore {
+    content: Arc<RwLock<Content>>,
+}
+
+#[derive(Default)]
+struct Content {
+    files: BTreeMap<String, Bytes>,
+    folders: BTreeSet<String>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        MemoryStore::default()
+    }
+
+    /// A store that holds these files.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for an illegal path, `AlreadyExists` for one given twice.
+    pub fn from_files<P: AsRef<str>, B: Into<Bytes>>(
+        files: impl IntoIterator<Item = (P, B)>,
+    ) -> Result<Self> {
+        let store = MemoryStore::new();
+        for (path, bytes) in files {
+            check_path(path.as_ref())?;
+            store.insert(path.as_ref(), bytes.into())?;
+        }
+        Ok(store)
+    }
+
+    /// A copy of all files with their paths. Costs no copy of their bytes.
+    pub fn files(&self) -> BTreeMap<String, Bytes> {
+        self.read(|content| content.files.clone())
+    }
+
+    fn read<T>(&self, look: impl FnOnce(&Content) -> T) -> T {
+        // Changes are checked before they are made, so that a panic leaves no half of one.
+        look(&self.content.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Content) -> T) -> T {
+        change(&mut self.content.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn file(&self, path: &str) -> Result<Bytes> {
+        check_path(path)?;
+        self.read(|content| content.files.get(path).cloned())
+            .ok_or_else(|| Error::not_found("no such file").at_uri(self.address(path)))
+    }
+
+    fn insert(&self, path: &str, bytes: Bytes) -> Result<()> {
+        self.change(|content| {
+            content.check_free(path)?;
+            content.add_folder(split(path).0);
+            content.files.insert(path.to_owned(), bytes);
+            Ok(())
+        })
+        .map_err(|error: Error| error.at_uri(self.address(path)))
+    }
+}
+
+impl Content {
+    fn check_free(&self, path: &str) -> Result<()> {
+        if self.files.contains_key(path) || self.folders.contains(path) {
+            return Err(exists_already("something of that name exists"));
+        }
+        self.check_folder_free(split(path).0)
+    }
+
+    /// Fails where a folder, or one above it, is a file.
+    fn check_folder_free(&self, folder: &str) -> Result<()> {
+        let mut folder = folder;
+        while !folder.is_empty() {
+            if self.files.contains_key(folder) {
+                return Err(exists_already("a file has the name of the folder"));
+            }
+            folder = split(folder).0;
+        }
+        Ok(())
+    }
+
+    fn add_folder(&mut self, folder: &str) {
+        let mut folder = folder;
+        while !folder.is_empty() && self.folders.insert(folder.to_owned()) {
+            folder = split(folder).0;
+        }
+    }
+}
+
+fn exists_already(message: &str) -> Error {
+    Error::new(ErrorKind::AlreadyExists, message)
+}
+
+/// The keys of a sorted map that lie below a folder, as the range in which to search.
+fn below(folder: &str) -> (String, String) {
+    // `0` follows `/` in ASCII: everything below `a` lies between `a/` and `a0`.
+    (format!("{folder}/"), format!("{folder}0"))
+}
+
+impl Store for MemoryStore {
+    fn list(&self, folder: &str) -> Result<Vec<Entry>> {
+        check_folder(folder)?;
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let mut entries = self.read(|content| {
+            let mut entries = Vec::new();
+            let mut start = prefix.clone();
+            // Folders hold every folder on the way to a file, so that files deeper down can be skipped.
+            while let Some((path, bytes)) = content.files.range(start.clone()..).next() {
+                let Some(name) = path.strip_prefix(&prefix) else { break };
+                match name.split_once('/') {
+                    Some((child, _)) => start = below(&join(folder, child)).1,
+                    None => {
+                        let byte_len = bytes.len() as u64;
+                        entries.push(Entry { name: name.to_owned(), kind: EntryKind::File, byte_len });
+                        start = format!("{path}\0");
+                    }
+                }
+            }
+            let mut start = prefix.clone();
+            while let Some(path) = content.folders.range(start.clone()..).next() {
+                let Some(name) = path.strip_prefix(&prefix) else { break };
+                let child = name.split_once('/').map_or(name, |(child, _)| child);
+                if child == name {
+                    entries.push(Entry { name: name.to_owned(), kind: EntryKind::Folder, byte_len: 0 });
+                    start = format!("{path}\0");
+                } else {
+                    start = below(&join(folder, child)).1;
+                }
+            }
+            entries
+        });
+        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
+    }
+
+    fn byte_len(&self, path: &str) -> Result<u64> {
+        Ok(self.file(path)?.len() as u64)
+    }
+
+    fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
+        for read in reads {
+            let bytes = self.file(read.path)?;
+            let source = usize::try_from(read.offset)
+                .ok()
+                .and_then(|start| bytes.get(start..start.checked_add(read.dest.len())?));
+            let Some(source) = source else {
+                let range = ByteRange { start: read.offset, byte_len: read.dest.len() as u64 };
+                return Err(ends_early(range, bytes.len() as u64).at_uri(self.address(read.path)));
+            };
+            read.dest.copy_from_slice(source);
+        }
+        Ok(())
+    }
+
+    fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail> {
+        let bytes = self.file(path)?;
+        let tail_byte_len = usize::try_from(byte_len).unwrap_or(usize::MAX).min(bytes.len());
+        Ok(Tail { file_byte_len: bytes.len() as u64, bytes: bytes.slice(bytes.len() - tail_byte_len..) })
+    }
+
+    fn put(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
+        check_path(path)?;
+        self.insert(path, parts.concat().into())
+    }
+
+    fn put_batch(&self, files: &[NewFile<'_>]) -> Result<()> {
+        files.iter().try_for_each(|file| check_path(file.path))?;
+        for (idx, file) in files.iter().enumerate() {
+            if let Err(error) = self.put(file.path, file.parts) {
+                let done: Vec<_> = files.iter().take(idx).map(|file| file.path).collect();
+                self.delete_files(&done)?;
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn create(&self, path: &str) -> Result<Box<dyn FileWriter>> {
+        check_path(path)?;
+        Ok(Box::new(MemoryWriter { store: self.clone(), path: path.to_owned(), bytes: Vec::new() }))
+    }
+
+    fn sync_folder(&self, folder: &str) -> Result<()> {
+        check_folder(folder)
+    }
+
+    fn create_folder(&self, folder: &str) -> Result<()> {
+        check_folder(folder)?;
+        self.change(|content| {
+            content.check_folder_free(folder)?;
+            content.add_folder(folder);
+            Ok(())
+        })
+        .map_err(|error: Error| error.at_uri(self.address(folder)))
+    }
+
+    fn create_tree(&self, root: &str, tree: &NewTree<'_>) -> Result<()> {
+        check_path(root)?;
+        tree.folders.iter().try_for_each(|folder| check_path(folder))?;
+        tree.files.iter().try_for_each(|file| check_path(file.path))?;
+        self.change(|content| {
+            let (start, end) = below(root);
+            let is_taken = content.files.range(start.clone()..end.clone()).next().is_some()
+                || content.folders.range(start..end).next().is_some();
+            if is_taken {
+                return Err(exists_already("the folder exists and is not empty"));
+            }
+            content.check_folder_free(root)?;
+            content.add_folder(root);
+            for folder in tree.folders {
+                content.add_folder(&join(root, folder));
+            }
+            for file in tree.files {
+                let path = join(root, file.path);
+                content.add_folder(split(&path).0);
+                content.files.insert(path, file.parts.concat().into());
+            }
+            Ok(())
+        })
+        .map_err(|error: Error| error.at_uri(self.address(root)))
+    }
+
+    fn delete_files(&self, paths: &[&str]) -> Result<()> {
+        paths.iter().try_for_each(|path| check_path(path))?;
+        self.change(|content| {
+            for path in paths {
+                if content.folders.contains(*path) {
+                    return Err(Error::invalid("it is a folder, not a file").at_uri(self.address(path)));
+                }
+                content.files.remove(*path);
+            }
+            Ok(())
+        })
+    }
+
+    fn delete_folders(&self, folders: &[&str]) -> Result<()> {
+        folders.iter().try_for_each(|folder| check_path(folder))?;
+        self.change(|content| {
+            for folder in folders {
+                let (start, end) = below(folder);
+                let files: Vec<_> =
+                    content.files.range(start.clone()..end.clone()).map(|(path, _)| path.clone()).collect();
+                for path in files {
+                    content.files.remove(&path);
+                }
+                let folders: Vec<_> = content.folders.range(start..end).cloned().collect();
+                for path in folders {
+                    content.folders.remove(&path);
+                }
+                content.folders.remove(*folder);
+            }
+        });
+        Ok(())
+    }
+
+    fn address(&self, path: &str) -> String {
+        format!("mem://{path}")
+    }
+
+    fn coalescing(&self) -> Coalescing {
+        Coalescing { max_gap_byte_len: 64, max_byte_len: 16 << 20 }
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (file_count, byte_len) =
+            self.read(|content| (content.files.len(), content.files.values().map(Bytes::len).sum::<usize>()));
+        write!(f, "MemoryStore({file_count} files, {byte_len} bytes)")
+    }
+}
+
+struct MemoryWriter {
+    store: MemoryStore,
+    path: String,
+    bytes: Vec<u8>,
+}
+
+impl FileWriter for MemoryWriter {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.bytes.try_reserve(bytes.len()).map_err(|_| {
+            Error::new(ErrorKind::OutOfMemory, format!("no memory for {} more bytes", bytes.len()))
+                .at_uri(self.store.address(&self.path))
+        })?;
+        self.bytes.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn byte_len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.store.insert(&self.path, self.bytes.into())
+    }
+}
+
+impl fmt::Debug for MemoryWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MemoryWriter({}, {} bytes)", self.path, self.bytes.len())
+    }
+}

@@ -1,0 +1,200 @@
+//! A store that counts what passes through it.
+
+use crate::{Coalescing, Entry, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store, Tail};
+use smalti_types::Result;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Calls and bytes since the start; [`since`](Traffic::since) gives those of an operation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Listings.
+    pub list_count: u64,
+    /// Questions for the size of a file.
+    pub byte_len_count: u64,
+    /// Ranges read; a batch counts as many as it holds.
+    pub read_count: u64,
+    /// Bytes read.
+    pub read_byte_len: u64,
+    /// Files written, in whatever way.
+    pub write_count: u64,
+    /// Bytes written.
+    pub write_byte_len: u64,
+    /// Files and folders deleted, or asked to be.
+    pub delete_count: u64,
+}
+
+impl Traffic {
+    /// The difference from an earlier count of the same store.
+    #[must_use]
+    pub fn since(&self, earlier: &Traffic) -> Traffic {
+        Traffic {
+            list_count: self.list_count.saturating_sub(earlier.list_count),
+            byte_len_count: self.byte_len_count.saturating_sub(earlier.byte_len_count),
+            read_count: self.read_count.saturating_sub(earlier.read_count),
+            read_byte_len: self.read_byte_len.saturating_sub(earlier.read_byte_len),
+            write_count: self.write_count.saturating_sub(earlier.write_count),
+            write_byte_len: self.write_byte_len.saturating_sub(earlier.write_byte_len),
+            delete_count: self.delete_count.saturating_sub(earlier.delete_count),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    lists: AtomicU64,
+    byte_lens: AtomicU64,
+    reads: AtomicU64,
+    read_bytes: AtomicU64,
+    writes: AtomicU64,
+    written_bytes: AtomicU64,
+    deletes: AtomicU64,
+}
+
+fn add(counter: &AtomicU64, amount: usize) {
+    counter.fetch_add(amount as u64, Ordering::Relaxed);
+}
+
+/// Wraps a store and counts successful calls and their bytes; a call that fails counts as a call, without bytes.
+#[derive(Debug)]
+pub struct MeteredStore<S> {
+    store: S,
+    counters: Arc<Counters>,
+}
+
+impl<S: Store> MeteredStore<S> {
+    /// A wrapped store with all counts at zero.
+    pub fn new(store: S) -> Self {
+        MeteredStore { store, counters: Arc::default() }
+    }
+
+    /// The counts so far.
+    pub fn traffic(&self) -> Traffic {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Traffic {
+            list_count: of(&self.counters.lists),
+            byte_len_count: of(&self.counters.byte_lens),
+            read_count: of(&self.counters.reads),
+            read_byte_len: of(&self.counters.read_bytes),
+            write_count: of(&self.counters.writes),
+            write_byte_len: of(&self.counters.written_bytes),
+            delete_count: of(&self.counters.deletes),
+        }
+    }
+
+    /// The store without the counting.
+    pub fn inner(&self) -> &S {
+        &self.store
+    }
+
+    fn count_files(&self, files: &[NewFile<'_>]) {
+        add(&self.counters.writes, files.len());
+        add(
+            &self.counters.written_bytes,
+            files.iter().flat_map(|file| file.parts).map(|part| part.len()).sum(),
+        );
+    }
+}
+
+impl<S: Store> Store for MeteredStore<S> {
+    fn list(&self, folder: &str) -> Result<Vec<Entry>> {
+        add(&self.counters.lists, 1);
+        self.store.list(folder)
+    }
+
+    fn byte_len(&self, path: &str) -> Result<u64> {
+        add(&self.counters.byte_lens, 1);
+        self.store.byte_len(path)
+    }
+
+    fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
+        add(&self.counters.reads, reads.len());
+        let byte_len = reads.iter().map(|read| read.dest.len()).sum();
+        self.store.read_into(reads).inspect(|()| add(&self.counters.read_bytes, byte_len))
+    }
+
+    fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail> {
+        add(&self.counters.reads, 1);
+        let tail = self.store.read_tail(path, byte_len)?;
+        add(&self.counters.read_bytes, tail.bytes.len());
+        Ok(tail)
+    }
+
+    fn put(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
+        self.store.put(path, parts).inspect(|()| self.count_files(&[NewFile { path, parts }]))
+    }
+
+    fn put_batch(&self, files: &[NewFile<'_>]) -> Result<()> {
+        self.store.put_batch(files).inspect(|()| self.count_files(files))
+    }
+
+    fn create(&self, path: &str) -> Result<Box<dyn FileWriter>> {
+        let writer = self.store.create(path)?;
+        Ok(Box::new(MeteredWriter { writer, counters: Arc::clone(&self.counters) }))
+    }
+
+    fn sync_folder(&self, folder: &str) -> Result<()> {
+        self.store.sync_folder(folder)
+    }
+
+    fn create_folder(&self, folder: &str) -> Result<()> {
+        self.store.create_folder(folder)
+    }
+
+    fn create_tree(&self, root: &str, tree: &NewTree<'_>) -> Result<()> {
+        self.store.create_tree(root, tree).inspect(|()| self.count_files(tree.files))
+    }
+
+    fn delete_files(&self, paths: &[&str]) -> Result<()> {
+        add(&self.counters.deletes, paths.len());
+        self.store.delete_files(paths)
+    }
+
+    fn delete_folders(&self, folders: &[&str]) -> Result<()> {
+        add(&self.counters.deletes, folders.len());
+        self.store.delete_folders(folders)
+    }
+
+    fn address(&self, path: &str) -> String {
+        self.store.address(path)
+    }
+
+    fn list_recursive(&self, folder: &str) -> Result<Vec<Entry>> {
+        add(&self.counters.lists, 1);
+        self.store.list_recursive(folder)
+    }
+
+    fn list_names(&self, folder: &str) -> Result<Vec<String>> {
+        add(&self.counters.lists, 1);
+        self.store.list_names(folder)
+    }
+
+    fn leftovers(&self, folder: &str) -> Result<Vec<Leftover>> {
+        add(&self.counters.lists, 1);
+        self.store.leftovers(folder)
+    }
+
+    fn coalescing(&self) -> Coalescing {
+        self.store.coalescing()
+    }
+}
+
+#[derive(Debug)]
+struct MeteredWriter {
+    writer: Box<dyn FileWriter>,
+    counters: Arc<Counters>,
+}
+
+impl FileWriter for MeteredWriter {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.writer.write(bytes).inspect(|()| add(&self.counters.written_bytes, bytes.len()))
+    }
+
+    fn byte_len(&self) -> u64 {
+        self.writer.byte_len()
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.writer.finish().inspect(|()| add(&self.counters.writes, 1))
+    }
+}

@@ -1,0 +1,310 @@
+//! The trait that every backend implements, and the words of its contracts.
+
+use crate::Coalescing;
+use smalti_types::{Error, Result};
+use std::fmt::Debug;
+
+/// What a listing found under a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EntryKind {
+    /// A file.
+    File,
+    /// A folder; on object stores, a common prefix.
+    Folder,
+}
+
+/// One row of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The name in the listed folder; in a recursive listing, the path from the listed folder.
+    pub name: String,
+    /// File or folder.
+    pub kind: EntryKind,
+    /// The size of a file in bytes; 0 for folders.
+    pub byte_len: u64,
+}
+
+impl Entry {
+    /// Whether this is a file.
+    pub fn is_file(&self) -> bool {
+        self.kind == EntryKind::File
+    }
+
+    /// Whether this is a folder.
+    pub fn is_folder(&self) -> bool {
+        self.kind == EntryKind::Folder
+    }
+}
+
+/// One read of a batch: fills `dest` with the bytes of a file from `offset` on.
+#[derive(Debug)]
+pub struct ReadInto<'a> {
+    /// The file.
+    pub path: &'a str,
+    /// The first byte to read.
+    pub offset: u64,
+    /// Receives exactly `dest.len()` bytes.
+    pub dest: &'a mut [u8],
+}
+
+/// The end of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tail {
+    /// The size of the whole file in bytes.
+    pub file_byte_len: u64,
+    /// Its last bytes.
+    pub bytes: bytes::Bytes,
+}
+
+/// A file to put: its content is the concatenation of `parts`.
+#[derive(Debug, Clone, Copy)]
+pub struct NewFile<'a> {
+    /// Where to put it.
+    pub path: &'a str,
+    /// Its content in pieces, so that callers need not join header and body.
+    pub parts: &'a [&'a [u8]],
+}
+
+/// A folder to create with everything in it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NewTree<'a> {
+    /// Folders, relative to the tree's root. Folders that only hold files of `files` need no mention.
+    pub folders: &'a [&'a str],
+    /// Files, their paths relative to the tree's root. Stores without an atomic rename put them in this order, so
+    /// the file that makes the tree visible goes last.
+    pub files: &'a [NewFile<'a>],
+}
+
+/// Something that an interrupted operation left behind: no reader sees it, and a repair may delete it once it is
+/// old enough not to belong to an operation that still runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leftover {
+    /// Its path in the store.
+    pub path: String,
+    /// File or folder.
+    pub kind: EntryKind,
+    /// When it last changed, in milliseconds since 1970-01-01T00:00:00Z, where the store knows.
+    pub modified_ms: Option<u64>,
+}
+
+/// How much a local store does to survive a power cut. Crashes of the process alone are survived at every level.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum SyncLevel {
+    /// Files and the folders that name them are made durable: an acknowledged operation survives.
+    #[default]
+    Full,
+    /// Only the content of files is made durable: a power cut may undo acknowledged operations, but a file
+    /// that is there is whole.
+    File,
+    /// Nothing is made durable: a power cut may leave anything. For scratch data.
+    None,
+}
+
+impl std::str::FromStr for SyncLevel {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "full" => Ok(SyncLevel::Full),
+            "file" => Ok(SyncLevel::File),
+            "none" => Ok(SyncLevel::None),
+            _ => Err(Error::invalid(format!("sync level {text:?} is none of full, file, none"))),
+        }
+    }
+}
+
+/// A store of immutable files in folders.
+///
+/// Paths are relative to the store's root and pass [`check_path`](crate::check_path); every method refuses others with
+/// `InvalidArgument` before it does anything. The trait is shaped for object stores: there is no append, no
+/// rename and no overwrite; calls are batches where a remote store would need a round trip each. Implementations
+/// may be asynchronous inside; calls block, and come from any thread.
+///
+/// An error of a mutating call says that nothing happened, or that its effect is unknown, in these words. What may be
+/// left after an error or a crash is invisible to every reading method (see [`leftovers`](Store::leftovers)).
+pub trait Store: Send + Sync + Debug {
+    /// The files and folders directly in a folder, sorted by the bytes of their names; the empty path is the root.
+    /// A folder that does not exist is empty, and so is a file. Whether folders without files are listed is
+    /// the store's affair: nothing may hang on it.
+    ///
+    /// Legal: `list("a/__fragments")`. Illegal: `list("a/__fragments/")`, a trailing slash.
+    ///
+    /// # Errors
+    /// `Permission`, `Io`.
+    fn list(&self, folder: &str) -> Result<Vec<Entry>>;
+
+    /// The size of a file in bytes.
+    ///
+    /// # Errors
+    /// `NotFound`, also when the path is a folder.
+    fn byte_len(&self, path: &str) -> Result<u64>;
+
+    /// Performs all reads of a batch, in any order and in parallel; an empty `dest` reads nothing.
+    ///
+    /// Legal: reads of one file that overlap, in any order. Illegal: a range that ends beyond the file.
+    ///
+    /// # Errors
+    /// `NotFound` when a file is missing, `Corrupt` when a file ends before a range does (callers take ranges from
+    /// metadata, so one of the two is damaged). The destinations hold unspecified bytes then.
+    fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()>;
+
+    /// The size and the last `byte_len` bytes of a file, or all its bytes if it is shorter: one request, made for
+    /// footers and for small files as a whole. Allocates no more than the file is long.
+    ///
+    /// # Errors
+    /// `NotFound`, `OutOfMemory`.
+    fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail>;
+
+    /// Puts one file: atomic (readers see all of it or nothing), never replacing, durable on return. Missing folders
+    /// come into being. Commits, schemas, metadata: what makes other files visible goes through here.
+    ///
+    /// Legal: `put("a/__commits/x.wrt", &[])`, an empty file. Illegal: putting to a name to change its content.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when anything has that name; it is left as it was.
+    fn put(&self, path: &str, parts: &[&[u8]]) -> Result<()>;
+
+    /// Puts many files in parallel, never replacing, all durable on return with the folders that name them. It is not
+    /// atomic: before it returns, readers may see some files, or parts of files.
+    ///
+    /// Legal: the files of a fragment that no commit names yet. Illegal: a folder whose listing alone makes files
+    /// count, such as array metadata; a path given twice.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when anything has one of the names. Files that the call made are removed again as far as possible.
+    fn put_batch(&self, files: &[NewFile<'_>]) -> Result<()>;
+
+    /// Starts a file that is written piece by piece; it appears under its name when it is finished, and never when the
+    /// writer is dropped before.
+    ///
+    /// # Errors
+    /// `AlreadyExists` may come here or from [`FileWriter::finish`].
+    fn create(&self, path: &str) -> Result<Box<dyn FileWriter>>;
+
+    /// Makes the name of every finished file of a folder durable. Nothing to do on stores where finishing does that.
+    ///
+    /// # Errors
+    /// `Io`; whether the names are durable is unknown then. `NotFound` when the folder is missing.
+    fn sync_folder(&self, folder: &str) -> Result<()>;
+
+    /// Creates a folder and those above it, durable on return; one that exists is left as it is. Does nothing
+    /// on stores without folders.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when a file has the name.
+    fn create_folder(&self, folder: &str) -> Result<()>;
+
+    /// Creates a folder with everything in it, atomically where the store can rename, otherwise in the order of
+    /// [`NewTree::files`]. An existing empty folder counts as absent. Durable on return.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when the path is a file or a folder that is not empty.
+    fn create_tree(&self, root: &str, tree: &NewTree<'_>) -> Result<()>;
+
+    /// Deletes files, durably on return; one that is missing is fine. A symbolic link is deleted itself.
+    ///
+    /// # Errors
+    /// After an error any subset is deleted. `InvalidArgument` for a folder.
+    fn delete_files(&self, paths: &[&str]) -> Result<()>;
+
+    /// Deletes folders with all they hold, durably on return; one that is missing is fine. Each vanishes at once
+    /// where the store can rename. Symbolic links are deleted, never followed. The root cannot be deleted.
+    ///
+    /// # Errors
+    /// After an error any subset is deleted.
+    fn delete_folders(&self, folders: &[&str]) -> Result<()>;
+
+    /// The address of a path for people and for messages, in a form that [`open_uri`](crate::open_uri) understands.
+    fn address(&self, path: &str) -> String;
+
+    /// All files below a folder, with their paths from it, sorted. One request on object stores.
+    ///
+    /// # Errors
+    /// As for [`list`](Store::list); `Corrupt` when folders nest deeper than 64 levels.
+    fn list_recursive(&self, folder: &str) -> Result<Vec<Entry>> {
+        let mut files = Vec::new();
+        let mut pending = vec![(String::new(), 0_u8)];
+        while let Some((below, depth)) = pending.pop() {
+            let path = if below.is_empty() { folder.to_owned() } else { crate::join(folder, &below) };
+            if depth > 64 {
+                return Err(Error::corrupt("folders nest deeper than 64 levels").at_uri(self.address(&path)));
+            }
+            for mut entry in self.list(&path)? {
+                entry.name = crate::join(&below, &entry.name);
+                match entry.kind {
+                    EntryKind::File => files.push(entry),
+                    EntryKind::Folder => pending.push((entry.name, depth + 1)),
+                }
+            }
+        }
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(files)
+    }
+
+    /// The names directly in a folder, files and folders alike, sorted: cheaper than [`list`](Store::list) by a question to
+    /// the disk for each file, which tells in folders of many thousand commits. It may hold names that `list`
+    /// leaves out because nothing readable is behind them.
+    ///
+    /// # Errors
+    /// As for [`list`](Store::list).
+    fn list_names(&self, folder: &str) -> Result<Vec<String>> {
+        Ok(self.list(folder)?.into_iter().map(|entry| entry.name).collect())
+    }
+
+    /// What interrupted operations left directly in a folder. Deleting is the caller's decision, with
+    /// [`delete_files`](Store::delete_files) and [`delete_folders`](Store::delete_folders).
+    ///
+    /// # Errors
+    /// As for [`list`](Store::list).
+    fn leftovers(&self, folder: &str) -> Result<Vec<Leftover>> {
+        crate::path::check_folder(folder)?;
+        Ok(Vec::new())
+    }
+
+    /// How reads are best merged on this store.
+    fn coalescing(&self) -> Coalescing {
+        Coalescing::default()
+    }
+}
+
+/// A file that is being written; see [`Store::create`]. Dropping it without finishing leaves no file.
+pub trait FileWriter: Send + Debug {
+    /// Appends bytes.
+    ///
+    /// # Errors
+    /// `Io`, for example on a full disk; the writer can only be dropped then.
+    fn write(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// How many bytes were written so far.
+    fn byte_len(&self) -> u64;
+
+    /// Makes the content durable and gives the file its name. The name is durable after [`Store::sync_folder`].
+    ///
+    /// # Errors
+    /// `AlreadyExists` when anything has the name; it is left as it was.
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// Finishes several writers at once: waiting for the disk overlaps.
+///
+/// # Errors
+/// The first error in the order of the writers; the others are finished all the same.
+pub fn finish_all(writers: Vec<Box<dyn FileWriter>>) -> Result<()> {
+    if writers.len() < 2 {
+        return writers.into_iter().try_for_each(FileWriter::finish);
+    }
+    let mut queue: Vec<_> = writers.into_iter().map(Some).collect();
+    let mut results = vec![Ok(()); queue.len()];
+    // More threads than processors on purpose: they wait for the disk, and it writes its journal once for all of them.
+    let share_len = queue.len().div_ceil(8);
+    std::thread::scope(|scope| {
+        for (writers, results) in queue.chunks_mut(share_len).zip(results.chunks_mut(share_len)) {
+            scope.spawn(move || {
+                for (writer, result) in writers.iter_mut().zip(results) {
+                    *result = writer.take().map_or(Ok(()), FileWriter::finish);
+                }
+            });
+        }
+    });
+    results.into_iter().collect()
+}

@@ -1,0 +1,218 @@
+//! From what a user types to a store and a path in it.
+
+use crate::{LocalStore, MemoryStore, Store, SyncLevel, check_path};
+use smalti_types::{Error, Result};
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Where an array or group is: a store, and its path there.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The store.
+    pub store: Arc<dyn Store>,
+    /// The path of the array or group in the store; never empty.
+    pub path: String,
+}
+
+/// Finds the store and the path of a URI. Touches nothing; the array need not exist.
+///
+/// - A path, or `file:///path` with percent-encoding: a [`LocalStore`] whose root is the folder that holds the array, so that
+///   the array can be created and deleted by one rename. Symbolic links in the path are resolved here, once: the user
+///   named them. Links inside the array are another matter (see [`LocalStore`]).
+/// - `mem://name` or `mem://name/path`: a [`MemoryStore`] that the process shares by its `name`. The path in
+///   the store is `name` or `name/path`, so that `mem://name` alone can be an array.
+///
+/// Legal: `cities`, `/data/cities/`, `file:///data/my%20cities`, `mem://test/cities`. Illegal: `/`, the empty string,
+/// `file://host/data`, `mem://`.
+///
+/// # Errors
+/// `Unsupported` for other schemes, `InvalidArgument` for URIs that name nothing.
+pub fn open_uri(uri: &str, sync: SyncLevel) -> Result<Place> {
+    match uri.split_once("://") {
+        None => local(Path::new(uri), sync),
+        Some(("file", rest)) => local(&file_path(rest)?, sync),
+        Some(("mem", rest)) => memory(rest),
+        Some((scheme, _)) if is_scheme(scheme) => Err(Error::unsupported(format!(
+            "storage of scheme {scheme:?}; supported are paths, file:// and mem://"
+        ))),
+        Some(_) => local(Path::new(uri), sync),
+    }
+    .map_err(|error| error.at_uri(uri))
+}
+
+/// A scheme is a letter, then letters, digits, `+`, `-` and `.` (RFC 3986, section 3.1).
+fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
+/// The path of a `file` URI: what follows `file://`.
+fn file_path(rest: &str) -> Result<PathBuf> {
+    let path = rest.strip_prefix("localhost").filter(|path| path.starts_with('/')).unwrap_or(rest);
+    if !path.starts_with('/') {
+        return Err(Error::unsupported("a file URI names a host; only file:///absolute/path is supported"));
+    }
+    path.split('/').map(percent_decoded).collect::<Result<Vec<_>>>().map(|parts| parts.join("/").into())
+}
+
+/// Decodes one component of a URI's path (RFC 3986, section 2.1). A `/` cannot come out of it.
+fn percent_decoded(part: &str) -> Result<String> {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        rest = after;
+        if first != b'%' {
+            bytes.push(first);
+            continue;
+        }
+        let byte = after
+            .split_at_checked(2)
+            .and_then(|(digits, after)| {
+                rest = after;
+                let digits = std::str::from_utf8(digits).ok()?;
+                digits.bytes().all(|b| b.is_ascii_hexdigit()).then_some(digits)
+            })
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match byte {
+            None => {
+                return Err(Error::invalid(format!(
+                    "`%` in {part:?} is not followed by two hexadecimal digits; a percent sign itself is `%25`"
+                )));
+            }
+            Some(b'/' | 0) => {
+                return Err(Error::invalid(format!("{part:?} encodes a slash or a NUL byte")));
+            }
+            Some(byte) => bytes.push(byte),
+        }
+    }
+    String::from_utf8(bytes).map_err(|_| Error::invalid(format!("{part:?} encodes no UTF-8")))
+}
+
+fn local(path: &Path, sync: SyncLevel) -> Result<Place> {
+    if path.as_os_str().is_empty() {
+        return Err(Error::invalid("the URI is empty"));
+    }
+    if path.as_os_str().as_encoded_bytes().contains(&0) {
+        return Err(Error::invalid("the path contains a NUL byte"));
+    }
+    let path = resolved(&std::path::absolute(path)?);
+    let (Some(root), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(Error::invalid("the root of the file system can be no array or group"));
+    };
+    let name = name.to_str().ok_or_else(|| Error::invalid("the last component of the path is no UTF-8"))?;
+    check_path(name)?;
+    Ok(Place { store: Arc::new(LocalStore::new(root, sync)?), path: name.to_owned() })
+}
+
+/// An absolute path without links and `..`, as far as it exists; the rest is taken by its words.
+fn resolved(path: &Path) -> PathBuf {
+    let mut result = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(result.pop()),
+            Component::CurDir => {}
+            other => result.push(other),
+        }
+        if let Ok(real) = result.canonicalize() {
+            result = real;
+        }
+    }
+    result
+}
+
+/// The memory stores of the process, by name.
+static MEMORY_STORES: Mutex<BTreeMap<String, MemoryStore>> = Mutex::new(BTreeMap::new());
+
+fn memory(rest: &str) -> Result<Place> {
+    let path = rest.trim_end_matches('/');
+    check_path(path)?;
+    let name = path.split('/').next().unwrap_or(path);
+    let mut stores = MEMORY_STORES.lock().unwrap_or_else(PoisonError::into_inner);
+    let store = stores.entry(name.to_owned()).or_default().clone();
+    Ok(Place { store: Arc::new(store), path: path.to_owned() })
+}
+
+/// Drops the memory store of a name from the registry: `mem://name` is empty for whoever opens it next. Returns
+/// whether there was one.
+pub fn forget_memory_store(name: &str) -> bool {
+    MEMORY_STORES.lock().unwrap_or_else(PoisonError::into_inner).remove(name).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use smalti_types::ErrorKind;
+
+    fn address(uri: &str) -> String {
+        let place = open_uri(uri, SyncLevel::None).unwrap();
+        place.store.address(&place.path)
+    }
+
+    #[test]
+    fn paths_and_file_uris_meet() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let base = base.to_str().unwrap();
+        let expected = format!("{base}/my cities");
+        for uri in [
+            format!("{base}/my cities"),
+            format!("{base}/my cities//"),
+            format!("{base}/x/../my cities"),
+            format!("file://{base}/my%20cities"),
+            format!("file://localhost{base}/my cities"),
+        ] {
+            assert_eq!(address(&uri), expected, "{uri}");
+        }
+        assert!(address("relative/array").starts_with('/'));
+    }
+
+    #[test]
+    fn links_on_the_way_to_an_array_are_resolved() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        std::fs::create_dir(base.join("real")).unwrap();
+        std::os::unix::fs::symlink(base.join("real"), base.join("link")).unwrap();
+        assert_eq!(address(base.join("link").to_str().unwrap()), base.join("real").to_str().unwrap());
+        assert_eq!(address(base.join("link/new").to_str().unwrap()), base.join("real/new").to_str().unwrap());
+    }
+
+    #[test]
+    fn memory_stores_are_shared_by_name() {
+        let a = open_uri("mem://shared-by-name/a", SyncLevel::Full).unwrap();
+        assert_eq!(a.path, "shared-by-name/a");
+        a.store.put("shared-by-name/a/f", &[b"x"]).unwrap();
+        let b = open_uri("mem://shared-by-name", SyncLevel::Full).unwrap();
+        assert_eq!(b.store.byte_len("shared-by-name/a/f").unwrap(), 1);
+        assert_eq!(b.store.address(&a.path), "mem://shared-by-name/a");
+        assert!(forget_memory_store("shared-by-name"));
+        let c = open_uri("mem://shared-by-name", SyncLevel::Full).unwrap();
+        assert!(c.store.list("").unwrap().is_empty());
+    }
+
+    #[test]
+    fn other_schemes_name_what_is_supported() {
+        let error = open_uri("s3://bucket/array", SyncLevel::Full).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.to_string().contains("file://"), "{error}");
+        for bad in [
+            "",
+            "/",
+            "mem://",
+            "mem:///a",
+            "mem://a/../b",
+            "file:///a%2Fb",
+            "file:///a%0",
+            "file:///a%zz",
+            "file:///a%00",
+            "a\0b",
+        ] {
+            assert_eq!(
+                open_uri(bad, SyncLevel::Full).unwrap_err().kind(),
+                ErrorKind::InvalidArgument,
+                "{bad:?}"
+            );
+        }
+        assert_eq!(open_uri("file://host/a", SyncLevel::Full).unwrap_err().kind(), ErrorKind::Unsupported);
+    }
+}

@@ -1,0 +1,216 @@
+//! The codecs of one field, and its tiles between disk and memory.
+
+use crate::{Column, ColumnRef, check_offsets};
+use smalti_codecs::{Codec, CodecRules, Encryption, FOLDED_OFFSETS_TILE, FieldKind, Scratch};
+use smalti_types::{AlignedBuf, CellValNum, Datatype, Error, FilterPipeline, Result};
+
+/// What the tiles of a field hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CellShape {
+    /// The type of one value.
+    pub datatype: Datatype,
+    /// Values a cell.
+    pub cell_val_num: CellValNum,
+    /// Whether each cell has a validity byte.
+    pub is_nullable: bool,
+}
+
+impl CellShape {
+    /// Bytes of a cell; of one value where cells are var-sized.
+    pub fn cell_byte_len(self) -> usize {
+        self.cell_val_num.fixed().unwrap_or(1) * self.datatype.byte_len()
+    }
+
+    /// Whether cells are var-sized.
+    pub fn is_var(self) -> bool {
+        self.cell_val_num.is_var()
+    }
+}
+
+/// The pipelines of a field's three kinds of tile.
+#[derive(Debug, Clone, Copy)]
+pub struct FieldFilters<'a> {
+    /// Of the values.
+    pub data: &'a FilterPipeline,
+    /// Of the offsets of var-sized fields.
+    pub offsets: &'a FilterPipeline,
+    /// Of the validity of nullable fields.
+    pub validity: &'a FilterPipeline,
+}
+
+/// The codecs of one field, ready to run. Immutable; threads share it and bring their own [`Scratch`].
+pub struct FieldCodec {
+    shape: CellShape,
+    data: Codec,
+    offsets: Option<Codec>,
+    validity: Option<Codec>,
+}
+
+impl std::fmt::Debug for FieldCodec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FieldCodec").field("shape", &self.shape).finish_non_exhaustive()
+    }
+}
+
+/// The filtered bytes of one tile of one field.
+#[derive(Debug, Clone, Default)]
+pub struct FilteredTile {
+    /// For `NAME.tdb`: the values, or the offsets of a var-sized field.
+    pub fixed: Vec<u8>,
+    /// For `NAME_var.tdb`: the values of a var-sized field.
+    pub var: Vec<u8>,
+    /// For `NAME_validity.tdb`.
+    pub validity: Vec<u8>,
+}
+
+/// The filtered bytes of one tile as they were read; parts that the field does not have are empty.
+#[derive(Debug, Clone, Copy)]
+pub struct FilteredTileRef<'a> {
+    /// From `NAME.tdb`.
+    pub fixed: &'a [u8],
+    /// From `NAME_var.tdb`.
+    pub var: &'a [u8],
+    /// From `NAME_validity.tdb`.
+    pub validity: &'a [u8],
+}
+
+impl FieldCodec {
+    /// Readies the pipelines of a field.
+    ///
+    /// # Errors
+    /// `Unsupported` for a filter that cannot run on the field's datatype.
+    pub fn new(
+        shape: CellShape,
+        filters: FieldFilters<'_>,
+        rules: CodecRules,
+        encryption: Option<&Encryption>,
+    ) -> Result<Self> {
+        let data_kind = FieldKind::data(shape.datatype, shape.cell_val_num);
+        let data = Codec::new(filters.data, data_kind, rules, encryption)?;
+        let offsets = shape
+            .is_var()
+            .then(|| Codec::new(filters.offsets, FieldKind::offsets(), rules, encryption))
+            .transpose()?;
+        let validity = shape
+            .is_nullable
+            .then(|| Codec::new(filters.validity, FieldKind::validity(), rules, encryption))
+            .transpose()?;
+        Ok(FieldCodec { shape, data, offsets, validity })
+    }
+
+    /// What the tiles hold.
+    pub fn shape(&self) -> CellShape {
+        self.shape
+    }
+
+    /// The codec of the values.
+    pub fn data(&self) -> &Codec {
+        &self.data
+    }
+
+    /// The codec of the validity bytes of a nullable field.
+    pub fn validity(&self) -> Option<&Codec> {
+        self.validity.as_ref()
+    }
+
+    /// Filters the cells of a tile, replacing the content of `out`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when a filter cannot represent the values, or the column's parts are not the field's.
+    pub fn encode_tile(&self, cells: ColumnRef<'_>, out: &mut FilteredTile, scratch: &mut Scratch) -> Result<()> {
+        out.fixed.clear();
+        out.var.clear();
+        out.validity.clear();
+        match (&self.offsets, cells.offsets) {
+            (None, _) => self.data.encode(cells.data, &mut out.fixed, scratch)?,
+            (Some(codec), Some([starts @ .., _])) => {
+                self.data.encode_var(cells.data, starts, &mut out.var, scratch)?;
+                if self.data.folds_offsets() {
+                    out.fixed.extend_from_slice(&FOLDED_OFFSETS_TILE);
+                } else {
+                    codec.encode(bytemuck::cast_slice(starts), &mut out.fixed, scratch)?;
+                }
+            }
+            (Some(_), _) => return Err(Error::invalid("var-sized cells come with offsets")),
+        }
+        if let Some(codec) = &self.validity {
+            let validity = cells.validity.ok_or_else(|| Error::invalid("nullable cells come with validity bytes"))?;
+            codec.encode(validity, &mut out.validity, scratch)?;
+        }
+        Ok(())
+    }
+
+    /// Unfilters a tile of `cell_count` cells whose values take `var_byte_len` bytes where they are var-sized.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Permission` as the codecs; `Corrupt` when the offsets are wrong.
+    pub fn decode_tile(
+        &self,
+        tile: FilteredTileRef<'_>,
+        cell_count: usize,
+        var_byte_len: usize,
+        scratch: &mut Scratch,
+    ) -> Result<Column> {
+        let mut column = Column::default();
+        match &self.offsets {
+            None => {
+                let byte_len = cell_count
+                    .checked_mul(self.shape.cell_byte_len())
+                    .ok_or_else(|| Error::corrupt(format!("a tile of {cell_count} cells")))?;
+                column.data = AlignedBuf::zeroed(byte_len)?;
+                self.data.decode_into(tile.fixed, column.data.as_mut_slice(), scratch)?;
+            }
+            Some(codec) => {
+                let mut data = AlignedBuf::zeroed(var_byte_len)?;
+                let mut offsets = AlignedBuf::zeroed((cell_count + 1) * 8)?;
+                let all: &mut [u64] = offsets.values_mut();
+                let starts = &mut all[..cell_count];
+                if self.data.folds_offsets() {
+                    self.data.decode_strings(tile.var, data.as_mut_slice(), starts, scratch)?;
+                } else {
+                    codec.decode_into(tile.fixed, bytemuck::cast_slice_mut(starts), scratch)?;
+                    self.data.decode_into(tile.var, data.as_mut_slice(), scratch)?;
+                }
+                all[cell_count] = var_byte_len as u64;
+                check_offsets(all, var_byte_len, self.shape.datatype.byte_len())?;
+                column.data = data;
+                column.offsets = Some(offsets);
+            }
+        }
+        if let Some(codec) = &self.validity {
+            let mut validity = AlignedBuf::zeroed(cell_count)?;
+            codec.decode_into(tile.validity, validity.as_mut_slice(), scratch)?;
+            column.validity = Some(validity);
+        }
+        Ok(column)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use smalti_types::Filter;
+
+    #[test]
+    fn a_nullable_var_sized_tile_comes_back() {
+        let shape = CellShape {
+            datatype: Datatype::StringUtf8,
+            cell_val_num: CellValNum::Var,
+            is_nullable: true,
+        };
+        let zstd = FilterPipeline::new([Filter::Zstd { level: 3 }]);
+        let rle = FilterPipeline::new([Filter::Rle { level: -1 }]);
+        let filters = FieldFilters { data: &zstd, offsets: &zstd, validity: &rle };
+        let codec = FieldCodec::new(shape, filters, CodecRules::NEWEST, None).unwrap();
+        let cells = ColumnRef::var(b"abbccc", &[0, 1, 3, 3, 6]).with_validity(&[1, 1, 0, 1]);
+        let (mut tile, mut scratch) = (FilteredTile::default(), Scratch::new());
+        codec.encode_tile(cells, &mut tile, &mut scratch).unwrap();
+        let filtered = FilteredTileRef { fixed: &tile.fixed, var: &tile.var, validity: &tile.validity };
+        let column = codec.decode_tile(filtered, 4, 6, &mut scratch).unwrap();
+        assert_eq!(column.as_ref().data, cells.data);
+        assert_eq!(column.as_ref().offsets, cells.offsets);
+        assert_eq!(column.as_ref().validity, cells.validity);
+        assert!(codec.decode_tile(filtered, 5, 6, &mut scratch).is_err());
+        assert!(codec.decode_tile(filtered, 4, 7, &mut scratch).is_err());
+    }
+}

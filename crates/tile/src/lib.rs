@@ -1,0 +1,15 @@
+//! Filtered tiles on disk to columns in memory and back; generic tiles; statistics of tiles.
+#![forbid(unsafe_code)]
+
+mod column;
+mod field_codec;
+mod generic;
+mod rules;
+mod stats;
+
+pub use column::{Column, ColumnRef, check_offsets};
+pub use field_codec::{CellShape, FieldCodec, FieldFilters, FilteredTile, FilteredTileRef};
+pub use generic::{MAX_GENERIC_TILE_BYTE_LEN, read_generic_tile, write_generic_tile};
+pub use rules::codec_rules;
+pub use smalti_codecs::{Codec, Encryption, PlainLayout, Scratch};
+pub use stats::{Stats, StatsBuilder, StatsKind};

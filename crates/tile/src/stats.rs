@@ -1,0 +1,405 @@
+//! Minimum, maximum, sum and null count of the cells of a tile or a fragment.
+//!
+//! Specification: `fragment.md`, tile mins/maxes, sums, null counts. Which fields carry which statistics, and how
+//! sums saturate, follows the reference. NaN takes part in sums only, so that bounds hold for every number.
+
+use crate::ColumnRef;
+use smalti_types::{CellValNum, Datatype, Physical, dispatch_physical};
+use std::ops::Range;
+
+/// What statistics a field carries.
+#[derive(Debug, Clone, Copy)]
+pub struct StatsKind {
+    datatype: Datatype,
+    cell_val_num: CellValNum,
+    cell_byte_len: usize,
+    /// Minimum and maximum: single numbers, and `CHAR` or ASCII text of any length.
+    pub has_min_max: bool,
+    /// Sum: single numbers.
+    pub has_sum: bool,
+}
+
+/// The statistics of some cells.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stats {
+    /// The least value, little-endian; empty when there is none.
+    pub min: Vec<u8>,
+    /// The greatest value, little-endian; empty when there is none.
+    pub max: Vec<u8>,
+    /// The sum as `i64`, `u64` or `f64`, little-endian; saturated at the type's bounds.
+    pub sum: [u8; 8],
+    /// The number of null cells.
+    pub null_count: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Total {
+    Signed(i128),
+    Unsigned(u128),
+    Float(f64),
+}
+
+/// Gathers the statistics of one tile, run of cells by run of cells.
+#[derive(Debug, Clone)]
+pub struct StatsBuilder {
+    kind: StatsKind,
+    min: Option<Vec<u8>>,
+    max: Option<Vec<u8>>,
+    total: Total,
+    null_count: u64,
+}
+
+impl StatsKind {
+    /// The statistics of an attribute, or of a dimension (which carries none but its rectangles).
+    pub fn new(datatype: Datatype, cell_val_num: CellValNum, is_dimension: bool) -> Self {
+        use Datatype::*;
+        let is_single = cell_val_num == CellValNum::ONE;
+        let is_text = matches!(datatype, Char | StringAscii);
+        let is_opaque = matches!(datatype, Any | Blob | GeomWkb | GeomWkt) || (datatype.is_string() && !is_text);
+        StatsKind {
+            datatype,
+            cell_val_num,
+            cell_byte_len: cell_val_num.fixed().unwrap_or(1) * datatype.byte_len(),
+            has_min_max: !is_dimension && !is_opaque && (is_single || is_text),
+            has_sum: !is_opaque && is_single && datatype != StringAscii,
+        }
+    }
+
+    /// Whether the field's cells are var-sized.
+    pub fn is_var(&self) -> bool {
+        self.cell_val_num.is_var()
+    }
+
+    /// The statistics of no cells: what a fragment starts from, and an all-null tile ends with.
+    pub fn empty(&self) -> Stats {
+        StatsBuilder::new(*self).finish()
+    }
+
+    /// Folds the statistics of tiles into those of their fragment.
+    pub fn merge<'a>(&self, tiles: impl Iterator<Item = &'a Stats>) -> Stats {
+        let mut all = StatsBuilder::new(*self);
+        for tile in tiles {
+            all.merge_tile(tile);
+        }
+        all.finish()
+    }
+
+    fn is_bytewise(&self) -> bool {
+        matches!(self.datatype, Datatype::Char | Datatype::StringAscii)
+    }
+}
+
+
+impl StatsBuilder {
+    /// Nothing gathered yet.
+    pub fn new(kind: StatsKind) -> Self {
+        let total = match kind.datatype.physical() {
+            smalti_types::PhysicalKind::F32 | smalti_types::PhysicalKind::F64 => Total::Float(0.0),
+            smalti_types::PhysicalKind::I8
+            | smalti_types::PhysicalKind::I16
+            | smalti_types::PhysicalKind::I32
+            | smalti_types::PhysicalKind::I64 => Total::Signed(0),
+            _ if kind.datatype == Datatype::Char => Total::Signed(0),
+            _ => Total::Unsigned(0),
+        };
+        StatsBuilder { kind, min: None, max: None, total, null_count: 0 }
+    }
+
+    /// Takes in the cells of a range.
+    ///
+    /// # Panics
+    /// When the range is not within the column.
+    pub fn add(&mut self, column: ColumnRef<'_>, cells: Range<usize>) {
+        if let Some(validity) = column.validity {
+            self.null_count += validity[cells.clone()].iter().map(|&valid| u64::from(valid == 0)).sum::<u64>();
+        }
+        if !self.kind.has_min_max && !self.kind.has_sum {
+            return;
+        }
+        if self.kind.is_bytewise() {
+            self.add_text(column, cells);
+        } else {
+            dispatch_physical!(self.kind.datatype, T => self.add_numbers::<T>(column, cells));
+        }
+    }
+
+    /// The statistics of all cells taken in.
+    pub fn finish(self) -> Stats {
+        let kind = self.kind;
+        let (min, max) = if !kind.has_min_max {
+            (Vec::new(), Vec::new())
+        } else if kind.is_bytewise() {
+            let fixed = || if kind.cell_val_num.is_var() { Vec::new() } else { vec![0; kind.cell_byte_len] };
+            (self.min.unwrap_or_else(fixed), self.max.unwrap_or_else(fixed))
+        } else {
+            let (low, high) = dispatch_physical!(kind.datatype, T => (
+                bytemuck::bytes_of(&<T as Limits>::LOWEST).to_vec(),
+                bytemuck::bytes_of(&<T as Limits>::HIGHEST).to_vec(),
+            ));
+            (self.min.unwrap_or(high), self.max.unwrap_or(low))
+        };
+        let sum = if !kind.has_sum {
+            [0; 8]
+        } else {
+            match self.total {
+                Total::Signed(total) => (total.clamp(i64::MIN.into(), i64::MAX.into()) as i64).to_le_bytes(),
+                Total::Unsigned(total) => (total.min(u64::MAX.into()) as u64).to_le_bytes(),
+                Total::Float(total) => saturate(total).to_le_bytes(),
+            }
+        };
+        Stats { min, max, sum, null_count: self.null_count }
+    }
+
+    fn add_text(&mut self, column: ColumnRef<'_>, cells: Range<usize>) {
+        let (mut min, mut max) = (self.min.as_deref(), self.max.as_deref());
+        for cell in cells.clone().filter(|&cell| column.is_valid(cell)) {
+            let value = column.cell(cell, self.kind.cell_byte_len);
+            if min.is_none_or(|min| value < min) {
+                min = Some(value);
+            }
+            if max.is_none_or(|max| value > max) {
+                max = Some(value);
+            }
+        }
+        let (min, max) = (min.map(<[u8]>::to_vec), max.map(<[u8]>::to_vec));
+        (self.min, self.max) = (min, max);
+        if self.kind.has_sum
+            && let Total::Signed(total) = &mut self.total
+        {
+            *total += cells
+                .filter(|&cell| column.is_valid(cell))
+                .map(|cell| i128::from(column.data[cell] as i8))
+                .sum::<i128>();
+        }
+    }
+
+    fn add_numbers<T: Limits>(&mut self, column: ColumnRef<'_>, cells: Range<usize>) {
+        let byte_len = size_of::<T>();
+        let bytes = &column.data[cells.start * byte_len..cells.end * byte_len];
+        let owned;
+        let values: &[T] = match bytemuck::try_cast_slice(bytes) {
+            Ok(values) => values,
+            Err(_) => {
+                owned = bytemuck::pod_collect_to_vec::<u8, T>(bytes);
+                &owned
+            }
+        };
+        let (low, high, total) = match column.validity {
+            Some(validity) => T::fold_valid(values, &validity[cells]),
+            None => T::fold(values),
+        };
+        if low <= high {
+            self.widen(low, high);
+        }
+        match (&mut self.total, total) {
+            (Total::Signed(all), Total::Signed(some)) => *all += some,
+            (Total::Unsigned(all), Total::Unsigned(some)) => *all += some,
+            (Total::Float(all), Total::Float(some)) => *all += some,
+            _ => {}
+        }
+    }
+
+    fn widen<T: Physical>(&mut self, low: T, high: T) {
+        let read = |bytes: &Vec<u8>| bytemuck::pod_read_unaligned::<T>(bytes);
+        if self.min.as_ref().map(read).is_none_or(|min| low < min) {
+            self.min = Some(bytemuck::bytes_of(&low).to_vec());
+        }
+        if self.max.as_ref().map(read).is_none_or(|max| high > max) {
+            self.max = Some(bytemuck::bytes_of(&high).to_vec());
+        }
+    }
+
+    fn merge_tile(&mut self, tile: &Stats) {
+        self.null_count += tile.null_count;
+        if self.kind.has_min_max {
+            if self.kind.is_bytewise() {
+                if self.min.as_ref().is_none_or(|min| tile.min < *min) {
+                    self.min = Some(tile.min.clone());
+                }
+                if self.max.as_ref().is_none_or(|max| tile.max > *max) {
+                    self.max = Some(tile.max.clone());
+                }
+            } else {
+                dispatch_physical!(self.kind.datatype, T => {
+                    let low: T = bytemuck::pod_read_unaligned(&tile.min);
+                    let high: T = bytemuck::pod_read_unaligned(&tile.max);
+                    if low <= high {
+                        self.widen(low, high);
+                    }
+                });
+            }
+        }
+        if self.kind.has_sum {
+            match &mut self.total {
+                Total::Signed(total) => *total += i128::from(i64::from_le_bytes(tile.sum)),
+                Total::Unsigned(total) => *total += u128::from(u64::from_le_bytes(tile.sum)),
+                Total::Float(total) => *total += f64::from_le_bytes(tile.sum),
+            }
+        }
+    }
+}
+
+fn saturate(total: f64) -> f64 {
+    if total.is_infinite() { f64::MAX.copysign(total) } else { total }
+}
+
+/// A machine type with its bounds and its folds.
+trait Limits: Physical {
+    const LOWEST: Self;
+    const HIGHEST: Self;
+    /// Least, greatest and sum. The least lies above the greatest when there are no numbers.
+    fn fold(values: &[Self]) -> (Self, Self, Total);
+    /// The same over the cells whose validity byte is not 0.
+    fn fold_valid(values: &[Self], validity: &[u8]) -> (Self, Self, Total);
+}
+
+/// Values summed in a narrow accumulator before it is added to the wide one.
+const BLOCK: usize = 1 << 12;
+
+macro_rules! integer_limits {
+    ($($t:ty, $narrow:ty, $wide:ty, $total:ident;)*) => {$(
+        impl Limits for $t {
+            const LOWEST: Self = <$t>::MIN;
+            const HIGHEST: Self = <$t>::MAX;
+            fn fold(values: &[Self]) -> (Self, Self, Total) {
+                let (mut low, mut high, mut total) = (<$t>::MAX, <$t>::MIN, 0 as $wide);
+                for block in values.chunks(BLOCK) {
+                    let mut sum = 0 as $narrow;
+                    for &value in block {
+                        low = low.min(value);
+                        high = high.max(value);
+                        sum += value as $narrow;
+                    }
+                    total += sum as $wide;
+                }
+                (low, high, Total::$total(total))
+            }
+            fn fold_valid(values: &[Self], validity: &[u8]) -> (Self, Self, Total) {
+                let (mut low, mut high, mut total) = (<$t>::MAX, <$t>::MIN, 0 as $wide);
+                for (&value, &valid) in values.iter().zip(validity) {
+                    if valid != 0 {
+                        low = low.min(value);
+                        high = high.max(value);
+                        total += value as $wide;
+                    }
+                }
+                (low, high, Total::$total(total))
+            }
+        }
+    )*};
+}
+// A block of 2^12 values of up to 32 bits cannot overflow 64 bits; 64-bit values are summed in 128 bits at once.
+integer_limits! {
+    i8, i64, i128, Signed; i16, i64, i128, Signed; i32, i64, i128, Signed; i64, i128, i128, Signed;
+    u8, u64, u128, Unsigned; u16, u64, u128, Unsigned; u32, u64, u128, Unsigned; u64, u128, u128, Unsigned;
+}
+
+/// Independent accumulators, so that the additions of floats overlap.
+const LANES: usize = 16;
+
+macro_rules! float_limits {
+    ($($t:ty)*) => {$(
+        impl Limits for $t {
+            const LOWEST: Self = <$t>::MIN;
+            const HIGHEST: Self = <$t>::MAX;
+            fn fold(values: &[Self]) -> (Self, Self, Total) {
+                let mut low = [<$t>::INFINITY; LANES];
+                let mut high = [<$t>::NEG_INFINITY; LANES];
+                let mut sum = [0f64; LANES];
+                let (lines, rest) = values.as_chunks::<LANES>();
+                for line in lines {
+                    for lane in 0..LANES {
+                        let value = line[lane];
+                        low[lane] = if value < low[lane] { value } else { low[lane] };
+                        high[lane] = if value > high[lane] { value } else { high[lane] };
+                        sum[lane] += value as f64;
+                    }
+                }
+                let mut total: f64 = sum.iter().sum();
+                let (mut least, mut most) = (<$t>::INFINITY, <$t>::NEG_INFINITY);
+                for &value in low.iter().chain(rest) {
+                    least = if value < least { value } else { least };
+                }
+                for &value in high.iter().chain(rest) {
+                    most = if value > most { value } else { most };
+                }
+                for &value in rest {
+                    total += value as f64;
+                }
+                (least, most, Total::Float(total))
+            }
+            fn fold_valid(values: &[Self], validity: &[u8]) -> (Self, Self, Total) {
+                let (mut low, mut high, mut total) = (<$t>::INFINITY, <$t>::NEG_INFINITY, 0f64);
+                for (&value, &valid) in values.iter().zip(validity) {
+                    if valid != 0 {
+                        low = if value < low { value } else { low };
+                        high = if value > high { value } else { high };
+                        total += value as f64;
+                    }
+                }
+                (low, high, Total::Float(total))
+            }
+        }
+    )*};
+}
+float_limits!(f32 f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stats<T: bytemuck::Pod>(datatype: Datatype, values: &[T], validity: Option<&[u8]>) -> Stats {
+        let mut builder = StatsBuilder::new(StatsKind::new(datatype, CellValNum::ONE, false));
+        let column = ColumnRef { data: bytemuck::cast_slice(values), offsets: None, validity };
+        builder.add(column, 0..values.len() / 2);
+        builder.add(column, values.len() / 2..values.len());
+        builder.finish()
+    }
+
+    #[test]
+    fn numbers_have_bounds_and_a_sum_without_their_nulls() {
+        let found = stats(Datatype::Int32, &[5i32, -7, 100, 3], Some(&[1, 1, 0, 1]));
+        assert_eq!(found.min, (-7i32).to_le_bytes());
+        assert_eq!(found.max, 5i32.to_le_bytes());
+        assert_eq!(found.sum, 1i64.to_le_bytes());
+        assert_eq!(found.null_count, 1);
+    }
+
+    #[test]
+    fn sums_saturate() {
+        assert_eq!(stats(Datatype::Int64, &[i64::MAX, 1], None).sum, i64::MAX.to_le_bytes());
+        assert_eq!(stats(Datatype::UInt64, &[u64::MAX, 1], None).sum, u64::MAX.to_le_bytes());
+        assert_eq!(stats(Datatype::Float64, &[f64::MAX, f64::MAX], None).sum, f64::MAX.to_le_bytes());
+    }
+
+    #[test]
+    fn nan_does_not_spoil_the_bounds() {
+        let values: Vec<f32> = (0..100).map(|i| if i % 7 == 3 { f32::NAN } else { i as f32 }).collect();
+        let found = stats(Datatype::Float32, &values, None);
+        assert_eq!(found.min, 0f32.to_le_bytes());
+        assert_eq!(found.max, 99f32.to_le_bytes());
+    }
+
+    #[test]
+    fn an_all_null_tile_has_inverted_bounds() {
+        let found = stats(Datatype::UInt8, &[9u8, 9], Some(&[0, 0]));
+        assert_eq!((found.min, found.max, found.null_count), (vec![255], vec![0], 2));
+    }
+
+    #[test]
+    fn text_has_bounds_in_the_order_of_bytes() {
+        let mut builder = StatsBuilder::new(StatsKind::new(Datatype::StringAscii, CellValNum::Var, false));
+        builder.add(ColumnRef::var(b"bbabz", &[0, 2, 3, 4, 5]), 0..4);
+        let found = builder.finish();
+        assert_eq!((found.min, found.max), (b"a".to_vec(), b"z".to_vec()));
+    }
+
+    #[test]
+    fn tiles_merge_into_their_fragment() {
+        let kind = StatsKind::new(Datatype::Int16, CellValNum::ONE, false);
+        let tiles = [stats(Datatype::Int16, &[3i16, 4], None), stats(Datatype::Int16, &[-1i16, 2], Some(&[1, 0]))];
+        let all = kind.merge(tiles.iter());
+        assert_eq!((all.min, all.max), ((-1i16).to_le_bytes().to_vec(), 4i16.to_le_bytes().to_vec()));
+        assert_eq!((all.sum, all.null_count), (6i64.to_le_bytes(), 1));
+    }
+}

@@ -1,0 +1,62 @@
+//! Development commands of smalti: `cargo xtask COMMAND`.
+//!
+//! `test` is the whole judgement on a change, what `.ci/run` runs. Each command is one file below.
+#![forbid(unsafe_code)]
+
+mod arrows;
+mod bench;
+mod interop;
+mod process;
+mod python;
+mod sources;
+mod tally;
+mod test;
+mod unsafety;
+mod workspace;
+
+use std::process::ExitCode;
+use workspace::Workspace;
+
+const USAGE: &str = "\
+cargo xtask COMMAND
+
+  test [--no-interop]        everything that a change must pass, in order, up to the first failing step
+  check                      the first steps of `test` alone: format, arrows between crates, source rules
+  interop [OPTION VALUE]...  arrays exchanged with libtiledb; options of tests/interop/differential.py,
+                             by default --count 200 --seed 1 --direction both
+  bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
+";
+
+/// What a command ends with: nothing, or one line that says what failed.
+type Outcome = Result<(), String>;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let outcome = match args.as_slice() {
+        ["test"] => Workspace::load().and_then(|workspace| test::run_all(&workspace, test::Interop::Run)),
+        ["test", "--no-interop"] => {
+            Workspace::load().and_then(|workspace| test::run_all(&workspace, test::Interop::Skip))
+        }
+        ["check"] => Workspace::load().and_then(|workspace| test::check(&workspace)),
+        ["interop", options @ ..] => {
+            Workspace::load().and_then(|workspace| interop::long_run(&workspace, options))
+        }
+        ["bench", options @ ..] => Workspace::load().and_then(|workspace| bench::run(&workspace, options)),
+        [] | ["help" | "-h" | "--help"] => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => {
+            eprint!("xtask: no command `{}`\n\n{USAGE}", args.join(" "));
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(what) => {
+            eprintln!("xtask: {what}");
+            ExitCode::FAILURE
+        }
+    }
+}
