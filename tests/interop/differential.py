@@ -22,7 +22,7 @@ import celltypes
 import generate
 from known_differences import known
 from libtiledb import Reference, ReferenceCrash, TileDBError
-from model import Model, difference, show
+from model import Model, difference
 from smalti import Smalti, SmaltiError, schema_difference
 
 DIRECTIONS = ("ours-to-theirs", "theirs-to-ours")
@@ -54,7 +54,6 @@ class Case:
                 tally["redrawn: " + str(error).split(";")[0][:70]] += 1
             except ReferenceCrash as error:
                 tally["redrawn: " + str(error)] += 1
-                if os.environ.get('DBG'): print("WCRASH", error, json.dumps(self.schema), json.dumps([{k:w[k] for k in ('layout','ranges','tile_count')} for w in self.writes]),flush=True)
             shutil.rmtree(self.theirs, ignore_errors=True)
         raise Mismatch("no acceptable case in %d draws" % MAX_DRAWS)
 
@@ -146,7 +145,8 @@ class Case:
             rows = self.theirs_of(self.theirs, read)
         except ReferenceCrash as error:
             self.tally["reference crash on reading its own array"] += 1
-            print("reference crash: %s, %s, read %s, schema %s" % (error, os.path.basename(self.folder), json.dumps(read), json.dumps(self.schema)))
+            where = os.path.basename(self.folder), json.dumps(read), json.dumps(self.schema, ensure_ascii=False)
+            print("reference crash: %s, %s\n  read: %s\n  schema: %s" % (error, *where), flush=True)
             return None
         self.check("libtiledb's own read of its own array is not what the model says", read, rows)
         return rows

@@ -28,9 +28,13 @@ class Pipelines:
     def __init__(self, rng):
         self.rng = rng
 
-    def draw(self, datatype, number, dims=None, shared=False):
-        """(filter list, demand) for values of a datatype; `dims`: the dimensions when the array is dense; `shared`:
-        for a list that fields of several types share.
+    def webp(self, dims):
+        """A lossless WebP filter for the tiles of two dimensions."""
+        depth = self.rng.choice(webp_depths(dims))
+        return {"filter": "webp", "quality": 100.0, "format": depth, "lossless": 1}
+
+    def draw(self, datatype, number, shared=False):
+        """(filter list, demand) for values of a datatype; `shared`: for a list that fields of several types share.
 
         demand: None, "tame" (small values), "sorted" (values that never decrease), "opaque" (nothing that reads as a
         transparent pixel, whose color WebP forgets), or ("scaled", bytewidth, factor, offset).
@@ -56,8 +60,6 @@ class Pipelines:
                     kinds = [k for k in kinds if k not in ("rle", "double_delta", "delta", "positive_delta")]
                     if at == 0:
                         kinds += ["rle", "dictionary"] * 3
-                if datatype == "UINT8" and number == 1 and at == 0 and count == 1 and webp_depths(dims):
-                    kinds += ["webp"] * 20
             elif datatype in ("STRING_ASCII", "STRING_UTF8") and number == "var":
                 kinds.remove("rle")
             if resized or (at and number != 1) or (opaque and celltypes.UNIT_LEN[datatype] > 1):
@@ -88,11 +90,6 @@ class Pipelines:
                 item["offset"] = rng.choice([0.0, 1.0, -5.0, 0.5])
                 demand = ("scaled", item["bytewidth"], item["factor"], item["offset"])
                 datatype = {1: "INT8", 2: "INT16", 4: "INT32", 8: "INT64"}[item["bytewidth"]]
-            elif kind == "webp":
-                item["quality"] = 100.0
-                item["format"] = rng.choice(webp_depths(dims))
-                item["lossless"] = 1
-                demand = "opaque"
             elif kind == "xor":
                 datatype = {1: "INT8", 2: "INT16", 4: "INT32", 8: "INT64"}[celltypes.UNIT_LEN[datatype]]
             if kind == "positive_delta":
@@ -125,7 +122,7 @@ def longest_text(datatype, filters):
 
 def webp_depths(dims):
     """Pixel formats (1 RGB, 2 BGR, 3 RGBA, 4 BGRA) that the tile of two integral dimensions allows."""
-    if not dims or len(dims) != 2 or dims[0]["type"] not in INTEGERS:
+    if len(dims) != 2 or dims[0]["type"] not in INTEGERS:
         return []
     return [f for f in (1, 2, 3, 4) if dims[1]["tile"] % (3 if f < 3 else 4) == 0]
 
@@ -327,14 +324,15 @@ class SchemaDraw:
             if name in used:
                 continue
             datatype = rng.choice(ALL_TYPES)
-            if dense and len(dims) == 2 and rng.random() < 0.3:
-                datatype = "UINT8"
             number = rng.choices([1, "var", rng.randint(2, 4)], [60, 25, 15])[0]
             if datatype == "ANY":
                 number = "var"
             elif datatype in ("STRING_ASCII", "STRING_UTF8") and rng.random() < 0.7:
                 number = "var"
-            filters, demand = self.pipelines.draw(datatype, number, dims=dims if dense else None)
+            filters, demand = self.pipelines.draw(datatype, number)
+            if dense and webp_depths(dims) and rng.random() < 0.3:
+                datatype, number, demand = "UINT8", 1, "opaque"
+                filters["filters"] = [self.pipelines.webp(dims)]
             attr = {"name": name, "type": datatype, "cell_val_num": number, "nullable": rng.random() < 0.35, "filters": filters}
             if number == "var" and not holds_empty_tiles(filters, self.encrypted):
                 attr["nullable"] = False  # nothing is stored under a null
@@ -367,6 +365,8 @@ class WriteDraw:
             for a in schema["attrs"]
         }
         self.demands = demands
+        # A pixel with alpha must be written whole: padding reads as transparent.
+        self.whole_tiles = any(f.get("format", 0) > 2 for a in schema["attrs"] for f in a["filters"]["filters"])
         self.pools = [] if self.dense else [self.pool(d) for d in schema["dims"]]
         self.seen = []
 
@@ -395,7 +395,7 @@ class WriteDraw:
 
     def dense_write(self, ts):
         rng = self.rng
-        layout = rng.choice(["row", "row", "col", "global"])
+        layout = "global" if self.whole_tiles else rng.choice(["row", "row", "col", "global"])
         ranges, cells, tile_cells = [], 1, 1
         for dim in self.schema["dims"]:
             low, high = dim["domain"]

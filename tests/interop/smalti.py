@@ -141,7 +141,7 @@ def normal_schema(schema):
         one = {k: attr.get(k) for k in ("name", "type", "cell_val_num")}
         one["nullable"] = bool(attr.get("nullable"))
         one["filters"] = _filters(attr.get("filters"))
-        fill = bytes.fromhex(attr["fill_hex"])
+        fill = bytes.fromhex(attr.get("fill_hex") or "")
         one["fill_hex"] = celltypes.canonical(attr["type"], fill).hex()
         one["fill_valid"] = bool(attr.get("fill_valid")) if one["nullable"] else None
         out["attrs"].append(one)

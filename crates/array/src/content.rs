@@ -5,7 +5,7 @@ use smalti_format::fragment::{
     FieldId, FieldStatistics, Footer, FragmentStatistics, ProcessedConditions, RTree, Section, TileBounds,
     TileNumbers,
 };
-use smalti_format::{ArraySchema, Rule};
+use smalti_format::{ArraySchema, Rule, Shape};
 use smalti_tile::{Scratch, Stats, StatsKind, write_generic_tile};
 use smalti_types::{Error, Extent, RectList, Result};
 
@@ -71,6 +71,14 @@ impl FragmentContent {
         };
         let fields = vec![FieldContent::default(); footer.slot_count(&shape)];
         FragmentContent { fields, footer, rects: None, tile_count: 0 }
+    }
+
+    /// The place of a field in [`fields`](FragmentContent::fields).
+    ///
+    /// # Errors
+    /// `InvalidArgument` when fragments of the schema's version do not have the field.
+    pub fn slot(&self, shape: &Shape, field: FieldId) -> Result<usize> {
+        self.footer.slot(shape, field).ok_or_else(|| Error::invalid("fragments do not have this field"))
     }
 
     /// States the tiles of the fragment: the rectangles of a sparse one, the rectangle of all cells, the number of tiles

@@ -32,7 +32,12 @@ impl ChunkFilter for BitWidthReduction {
         dispatch_integer!(context.datatype.physical(), W => self.encode_words::<W>(input, output))
     }
 
-    fn decoded_len(&self, metadata: MetadataReader<'_>, data: &[u8], context: &ChunkContext) -> Result<usize> {
+    fn decoded_len(
+        &self,
+        metadata: MetadataReader<'_>,
+        data: &[u8],
+        context: &ChunkContext,
+    ) -> Result<usize> {
         dispatch_integer!(context.datatype.physical(), W => decoded_byte_len::<W>(metadata, data))
     }
 
@@ -203,7 +208,9 @@ fn decode_words<W: Word>(
         (data, out) = (data_rest, out_rest);
     }
     if !data.is_empty() || !out.is_empty() {
-        return Err(metadata.corrupt("window_count", format!("{} bytes of data are in no window", data.len())));
+        return Err(
+            metadata.corrupt("window_count", format!("{} bytes of data are in no window", data.len()))
+        );
     }
     Ok(())
 }

@@ -116,7 +116,9 @@ fn transpose_bits(bytes: &mut [u8]) {
     let (groups, _) = bytes.as_chunks_mut::<8>();
     for group in groups {
         let mut bits = u64::from_le_bytes(*group);
-        for (shift, mask) in [(7, 0x00AA_00AA_00AA_00AA), (14, 0x0000_CCCC_0000_CCCC), (28, 0x0000_0000_F0F0_F0F0)] {
+        for (shift, mask) in
+            [(7, 0x00AA_00AA_00AA_00AA), (14, 0x0000_CCCC_0000_CCCC), (28, 0x0000_0000_F0F0_F0F0)]
+        {
             let differing = (bits ^ (bits >> shift)) & mask;
             bits ^= differing ^ (differing << shift);
         }

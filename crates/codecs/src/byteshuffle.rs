@@ -11,7 +11,6 @@
 
 use crate::context::{ChunkContext, ChunkFilter, MetadataReader};
 use crate::parts::Parts;
-use crate::words::Word;
 use smalti_types::Result;
 
 /// The byteshuffle filter; the datatype gives the width.
@@ -83,7 +82,9 @@ pub(crate) fn for_each_part(
         (data, out) = (data_rest, out_rest);
     }
     if !data.is_empty() || !out.is_empty() {
-        return Err(metadata.corrupt("part_byte_len", format!("{} bytes of data belong to no part", data.len())));
+        return Err(
+            metadata.corrupt("part_byte_len", format!("{} bytes of data belong to no part", data.len()))
+        );
     }
     Ok(())
 }
@@ -91,9 +92,15 @@ pub(crate) fn for_each_part(
 /// Transposes values of `width` bytes (1, 2, 4 or 8); both slices have the same length.
 pub(crate) fn shuffle(input: &[u8], out: &mut [u8], width: usize) {
     match width {
-        2 => shuffle_values(input, out, |values: &[[u8; 2]; 32]| planes_of(values.map(u16::from_le_bytes))),
-        4 => shuffle_values(input, out, |values: &[[u8; 4]; 16]| planes_of(values.map(u32::from_le_bytes))),
-        8 => shuffle_values(input, out, transpose_8x8),
+        2 => shuffle_values(input, out, |values: &[[u8; 2]; 16]| {
+            let plane = |shift: u32| values.map(|value| (u16::from_le_bytes(value) >> shift) as u8);
+            [plane(0), plane(8)]
+        }),
+        4 => shuffle_values(input, out, |values: &[[u8; 4]; 16]| {
+            let plane = |shift: u32| values.map(|value| (u32::from_le_bytes(value) >> shift) as u8);
+            [plane(0), plane(8), plane(16), plane(24)]
+        }),
+        8 => shuffle_values(input, out, |values: &[[u8; 8]; 8]| transposed(*values)),
         _ => out.copy_from_slice(input),
     }
 }
@@ -101,14 +108,22 @@ pub(crate) fn shuffle(input: &[u8], out: &mut [u8], width: usize) {
 /// Undoes [`shuffle`].
 pub(crate) fn unshuffle(input: &[u8], out: &mut [u8], width: usize) {
     match width {
-        2 => unshuffle_values(input, out, |[low, high]: [&[u8; 8]; 2]| {
-            interleave(low, high).map(u16::to_le_bytes)
+        2 => unshuffle_values(input, out, |planes: [[u8; 8]; 2]| {
+            let [low, high] = planes.map(|plane| spread(u64::from_le_bytes(plane)));
+            let pairs = [low[0] | high[0] << 8, low[1] | high[1] << 8];
+            std::array::from_fn(|i| ((pairs[i / 4] >> (16 * (i % 4))) as u16).to_le_bytes())
         }),
-        4 => unshuffle_values(input, out, |[a, b, c, d]: [&[u8; 8]; 4]| {
-            let (low, high) = (interleave(a, b), interleave(c, d));
-            std::array::from_fn(|i| (u32::from(low[i]) | u32::from(high[i]) << 16).to_le_bytes())
+        4 => unshuffle_values(input, out, |planes: [[u8; 16]; 4]| {
+            // Values 0 to 7 end up in the low halves and values 8 to 15 in the high halves of the columns.
+            let mut rows = [[0; 8]; 8];
+            for (row, plane) in planes.iter().enumerate() {
+                rows[row].copy_from_slice(&plane[..8]);
+                rows[row + 4].copy_from_slice(&plane[8..]);
+            }
+            let columns = transposed(rows).map(u64::from_le_bytes);
+            std::array::from_fn(|i| ((columns[i % 8] >> (32 * (i / 8))) as u32).to_le_bytes())
         }),
-        8 => unshuffle_values(input, out, |rows: [&[u8; 8]; 8]| transpose_8x8(&rows.map(|row| *row))),
+        8 => unshuffle_values(input, out, |planes: [[u8; 8]; 8]| transposed(planes)),
         _ => out.copy_from_slice(input),
     }
 }
@@ -143,7 +158,7 @@ fn shuffle_values<const WIDTH: usize, const LANES: usize>(
 fn unshuffle_values<const WIDTH: usize, const LANES: usize>(
     input: &[u8],
     out: &mut [u8],
-    to_values: impl Fn([&[u8; LANES]; WIDTH]) -> [[u8; WIDTH]; LANES],
+    to_values: impl Fn([[u8; LANES]; WIDTH]) -> [[u8; WIDTH]; LANES],
 ) {
     let (values, out_tail) = out.as_chunks_mut::<WIDTH>();
     let (planes, tail) = input.split_at(input.len() - out_tail.len());
@@ -153,9 +168,11 @@ fn unshuffle_values<const WIDTH: usize, const LANES: usize>(
     let (blocks, rest) = values.as_chunks_mut::<LANES>();
     let done = blocks.len() * LANES;
     for (block_idx, block) in blocks.iter_mut().enumerate() {
-        let rows = planes.map(|plane| {
-            plane[block_idx * LANES..].first_chunk().expect("a plane is as long as there are values")
-        });
+        // By value: given references, the compiler loads byte by byte.
+        let mut rows = [[0; LANES]; WIDTH];
+        for (row, plane) in rows.iter_mut().zip(planes) {
+            row.copy_from_slice(&plane[block_idx * LANES..][..LANES]);
+        }
         *block = to_values(rows);
     }
     for (value_idx, value) in rest.iter_mut().enumerate() {
@@ -165,33 +182,35 @@ fn unshuffle_values<const WIDTH: usize, const LANES: usize>(
     }
 }
 
+/// The low and the high four bytes, each byte in 16 bits.
 #[inline(always)]
-fn planes_of<W: Word, const WIDTH: usize, const LANES: usize>(values: [W; LANES]) -> [[u8; LANES]; WIDTH] {
-    std::array::from_fn(|byte_idx| values.map(|value| value.byte(byte_idx)))
-}
-
-#[inline(always)]
-fn interleave<const LANES: usize>(low: &[u8; LANES], high: &[u8; LANES]) -> [u16; LANES] {
-    std::array::from_fn(|i| u16::from(low[i]) | u16::from(high[i]) << 8)
+fn spread(bytes: u64) -> [u64; 2] {
+    [bytes & 0xFFFF_FFFF, bytes >> 32].map(|half| {
+        let pairs = (half | half << 16) & 0x0000_FFFF_0000_FFFF;
+        (pairs | pairs << 8) & 0x00FF_00FF_00FF_00FF
+    })
 }
 
 /// Transposes a matrix of 8 x 8 bytes by swapping blocks of 4 x 4, 2 x 2 and 1 x 1 bytes across the diagonal.
 #[inline(always)]
-fn transpose_8x8(rows: &[[u8; 8]; 8]) -> [[u8; 8]; 8] {
+fn transposed(rows: [[u8; 8]; 8]) -> [[u8; 8]; 8] {
     let mut rows = rows.map(u64::from_le_bytes);
-    let mut swap = |distance: usize, mask: u64| {
-        let shift = 8 * distance as u32;
-        for upper in (0..8).filter(|row| row & distance == 0) {
-            let lower = upper + distance;
-            let differing = ((rows[upper] >> shift) ^ rows[lower]) & mask;
-            rows[upper] ^= differing << shift;
-            rows[lower] ^= differing;
-        }
-    };
-    swap(4, 0x0000_0000_FFFF_FFFF);
-    swap(2, 0x0000_FFFF_0000_FFFF);
-    swap(1, 0x00FF_00FF_00FF_00FF);
+    swap_blocks::<4>(&mut rows, 0x0000_0000_FFFF_FFFF);
+    swap_blocks::<2>(&mut rows, 0x0000_FFFF_0000_FFFF);
+    swap_blocks::<1>(&mut rows, 0x00FF_00FF_00FF_00FF);
     rows.map(u64::to_le_bytes)
+}
+
+/// Swaps the upper right with the lower left `SIDE` x `SIDE` bytes of every square of twice that side.
+#[inline(always)]
+fn swap_blocks<const SIDE: usize>(rows: &mut [u64; 8], left: u64) {
+    for upper in 0..8 {
+        if upper & SIDE == 0 {
+            let differing = ((rows[upper] >> (8 * SIDE)) ^ rows[upper + SIDE]) & left;
+            rows[upper] ^= differing << (8 * SIDE);
+            rows[upper + SIDE] ^= differing;
+        }
+    }
 }
 
 #[cfg(test)]

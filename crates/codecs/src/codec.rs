@@ -234,6 +234,44 @@ impl Codec {
         finished(chunks.rest(), tile_byte_len - rest.len(), tile_byte_len)
     }
 
+    /// Decodes the chunks of a filtered tile that hold bytes `wanted` of it, each into its place in `out`, which has the tile's
+    /// unfiltered length. Other bytes of `out` are left as they are.
+    ///
+    /// # Errors
+    /// As [`decode_into`](Codec::decode_into), as far as the chunks were looked at.
+    pub fn decode_range(
+        &self,
+        filtered: &[u8],
+        wanted: std::ops::Range<usize>,
+        out: &mut [u8],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        if self.folds_offsets {
+            return Err(Error::invalid("the tiles of this field are decoded together with their offsets"));
+        }
+        if wanted.start == 0 && wanted.end >= out.len() {
+            return self.decode_into(filtered, out, scratch);
+        }
+        let tile_byte_len = out.len();
+        let mut start = 0;
+        for (index, chunk) in Chunks::new(filtered)?.enumerate() {
+            if start >= wanted.end {
+                return Ok(());
+            }
+            let chunk = chunk?;
+            let end = start + chunk.original_byte_len;
+            let target = out.get_mut(start..end).ok_or_else(|| overfull(tile_byte_len, index))?;
+            if end > wanted.start {
+                self.decode_chunk(&chunk, Target::Bytes(target), scratch).map_err(|error| in_chunk(error, index))?;
+            }
+            start = end;
+        }
+        if start >= wanted.end.min(tile_byte_len) {
+            return Ok(());
+        }
+        finished(&[], start, tile_byte_len)
+    }
+
     /// Decodes a data tile of strings of a field whose [`folds_offsets`](Codec::folds_offsets): the strings into `out` and the byte
     /// offset of each, starting with 0, into `offsets`.
     ///

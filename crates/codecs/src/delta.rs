@@ -40,7 +40,9 @@ pub(crate) fn integer_kind(
 ) -> Result<PhysicalKind> {
     let seen = reinterpret.filter(|reinterpret| *reinterpret != Datatype::Any).unwrap_or(datatype);
     delta_kind(seen).ok_or_else(|| {
-        Error::unsupported(format!("filter {filter} does not take {seen}; reinterpret the values as integers"))
+        Error::unsupported(format!(
+            "filter {filter} does not take {seen}; reinterpret the values as integers"
+        ))
     })
 }
 

@@ -91,14 +91,36 @@ impl StringCodec for Dictionary {
         let Encoded { numbers, number_width, words, .. } = Encoded::read(metadata, data)?;
         let copied = match number_width {
             1 => copy_words::<u8>(numbers, |number| number as usize, &words, data_out, offsets_out),
-            2 => copy_words::<u16>(numbers, |number| number.swap_bytes() as usize, &words, data_out, offsets_out),
-            4 => copy_words::<u32>(numbers, |number| number.swap_bytes() as usize, &words, data_out, offsets_out),
-            _ => copy_words::<u64>(numbers, |number| number.swap_bytes() as usize, &words, data_out, offsets_out),
+            2 => copy_words::<u16>(
+                numbers,
+                |number| number.swap_bytes() as usize,
+                &words,
+                data_out,
+                offsets_out,
+            ),
+            4 => copy_words::<u32>(
+                numbers,
+                |number| number.swap_bytes() as usize,
+                &words,
+                data_out,
+                offsets_out,
+            ),
+            _ => copy_words::<u64>(
+                numbers,
+                |number| number.swap_bytes() as usize,
+                &words,
+                data_out,
+                offsets_out,
+            ),
         };
         copied.ok_or_else(|| {
             metadata.corrupt(
                 "data",
-                format!("numbers into a dictionary of {} strings do not make {} bytes", words.len(), data_out.len()),
+                format!(
+                    "numbers into a dictionary of {} strings do not make {} bytes",
+                    words.len(),
+                    data_out.len()
+                ),
             )
         })
     }

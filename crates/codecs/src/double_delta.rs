@@ -117,9 +117,8 @@ fn pack<W: Word>(first: W, second: W, rest: &[W::Bytes], bits: u32, out: &mut Ve
 }
 
 fn decompress<W: Word>(compressed: &[u8], out: &mut [u8]) -> Result<()> {
-    let corrupt = |message: String| {
-        Error::corrupt(format!("filter double_delta: {message}")).in_field("chunk", "data")
-    };
+    let corrupt =
+        |message: String| Error::corrupt(format!("filter double_delta: {message}")).in_field("chunk", "data");
     let Some((&bits, rest)) = compressed.split_first() else {
         return Err(corrupt("a compressed part is empty".into()));
     };
@@ -127,7 +126,11 @@ fn decompress<W: Word>(compressed: &[u8], out: &mut [u8]) -> Result<()> {
     let rest = take_value_count::<W>("double_delta", rest, out)?;
     if bits >= W::BITS - 1 {
         if rest.len() != out.len() {
-            return Err(corrupt(format!("{} bytes are stored as they are, {} are wanted", rest.len(), out.len())));
+            return Err(corrupt(format!(
+                "{} bytes are stored as they are, {} are wanted",
+                rest.len(),
+                out.len()
+            )));
         }
         out.copy_from_slice(rest);
         return Ok(());
@@ -189,7 +192,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn packed<W: Word>(values: &[W]) -> Result<Vec<u8>> {
-        let part: Vec<u8> = values.iter().flat_map(|value| bytemuck::bytes_of(&value.store()).to_vec()).collect();
+        let part: Vec<u8> =
+            values.iter().flat_map(|value| bytemuck::bytes_of(&value.store()).to_vec()).collect();
         let mut out = Vec::new();
         compress::<W>(&part, &mut out)?;
         let mut back = vec![0xAA; part.len()];
@@ -225,7 +229,10 @@ mod tests {
         assert!(packed(&[0, u64::MAX, 0]).is_err());
         assert!(packed(&[0, i64::MAX, 0]).is_err());
         packed(&[0, i64::MIN, i64::MIN]).unwrap_err();
-        assert_eq!(packed(&[0u64, 1 << 63, 1 << 63]).unwrap_err().kind(), smalti_types::ErrorKind::InvalidArgument);
+        assert_eq!(
+            packed(&[0u64, 1 << 63, 1 << 63]).unwrap_err().kind(),
+            smalti_types::ErrorKind::InvalidArgument
+        );
         packed(&[i64::MIN, i64::MAX]).unwrap();
     }
 

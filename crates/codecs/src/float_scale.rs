@@ -21,14 +21,46 @@ use smalti_types::{Error, FloatScale, Result, ScaleWidth};
 macro_rules! dispatch {
     ($float_width:expr, $width:expr, $F:ident, $I:ident => $body:expr) => {
         match ($float_width, $width) {
-            (4, ScaleWidth::One) => { type $F = f32; type $I = i8; $body }
-            (4, ScaleWidth::Two) => { type $F = f32; type $I = i16; $body }
-            (4, ScaleWidth::Four) => { type $F = f32; type $I = i32; $body }
-            (4, ScaleWidth::Eight) => { type $F = f32; type $I = i64; $body }
-            (_, ScaleWidth::One) => { type $F = f64; type $I = i8; $body }
-            (_, ScaleWidth::Two) => { type $F = f64; type $I = i16; $body }
-            (_, ScaleWidth::Four) => { type $F = f64; type $I = i32; $body }
-            (_, ScaleWidth::Eight) => { type $F = f64; type $I = i64; $body }
+            (4, ScaleWidth::One) => {
+                type $F = f32;
+                type $I = i8;
+                $body
+            }
+            (4, ScaleWidth::Two) => {
+                type $F = f32;
+                type $I = i16;
+                $body
+            }
+            (4, ScaleWidth::Four) => {
+                type $F = f32;
+                type $I = i32;
+                $body
+            }
+            (4, ScaleWidth::Eight) => {
+                type $F = f32;
+                type $I = i64;
+                $body
+            }
+            (_, ScaleWidth::One) => {
+                type $F = f64;
+                type $I = i8;
+                $body
+            }
+            (_, ScaleWidth::Two) => {
+                type $F = f64;
+                type $I = i16;
+                $body
+            }
+            (_, ScaleWidth::Four) => {
+                type $F = f64;
+                type $I = i32;
+                $body
+            }
+            (_, ScaleWidth::Eight) => {
+                type $F = f64;
+                type $I = i64;
+                $body
+            }
         }
     };
 }
@@ -59,7 +91,12 @@ impl ChunkFilter for FloatScale {
         Ok(())
     }
 
-    fn decoded_len(&self, mut metadata: MetadataReader<'_>, data: &[u8], context: &ChunkContext) -> Result<usize> {
+    fn decoded_len(
+        &self,
+        mut metadata: MetadataReader<'_>,
+        data: &[u8],
+        context: &ChunkContext,
+    ) -> Result<usize> {
         let (float_width, width) = (float_width(context)?, self.width as usize);
         let mut stored_byte_len = 0usize;
         for _ in 0..metadata.count(4, "part_count")? {
@@ -94,7 +131,10 @@ impl ChunkFilter for FloatScale {
             ) else {
                 return Err(metadata.corrupt(
                     "part_byte_len",
-                    format!("{byte_len} bytes in values of {width} bytes, of {} bytes that are left", data.len()),
+                    format!(
+                        "{byte_len} bytes in values of {width} bytes, of {} bytes that are left",
+                        data.len()
+                    ),
                 ));
             };
             dispatch!(float_width, self.width, F, I => unscale::<F, I>(self, part, values));
@@ -129,11 +169,11 @@ trait Float: Copy {
     fn of(value: f64) -> Self;
     fn to_f64(self) -> f64;
     fn of_integer(value: i64) -> Self;
-    /// `round((self - offset) / factor)`, half away from zero.
+    /// A number whose whole part is `round((self - offset) / factor)`, half away from zero.
     fn quantized(self, factor: Self, offset: Self) -> Self;
-    /// The integer of a whole number, or the least integer for what has none.
+    /// The whole part, or the least integer where it does not fit.
     fn to_i32(self) -> i32;
-    /// The integer of a whole number, or the least integer for what has none.
+    /// The whole part, or the least integer where it does not fit.
     fn to_i64(self) -> i64;
 }
 
@@ -142,30 +182,39 @@ macro_rules! float {
         impl Float for $f {
             type Bits = $bits;
             #[inline(always)]
-            fn from_bits(bits: $bits) -> Self { <$f>::from_bits(bits) }
+            fn from_bits(bits: $bits) -> Self {
+                <$f>::from_bits(bits)
+            }
             #[inline(always)]
-            fn to_bits(self) -> $bits { <$f>::to_bits(self) }
+            fn to_bits(self) -> $bits {
+                <$f>::to_bits(self)
+            }
             #[inline(always)]
-            fn of(value: f64) -> Self { value as $f }
+            fn of(value: f64) -> Self {
+                value as $f
+            }
             #[inline(always)]
-            fn to_f64(self) -> f64 { f64::from(self) }
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
             #[inline(always)]
-            fn of_integer(value: i64) -> Self { value as $f }
+            fn of_integer(value: i64) -> Self {
+                value as $f
+            }
             #[inline(always)]
             fn quantized(self, factor: Self, offset: Self) -> Self {
                 let exact = (self - offset) / factor;
-                // Adding the number next to one half, away from zero, and cutting the fraction rounds without a call.
-                (exact + <$f>::from_bits(<$f>::to_bits(0.5) - 1).copysign(exact)).trunc()
+                // With the number below one half, so that what lies just below a half is not carried over by the sum.
+                exact + <$f>::from_bits(<$f>::to_bits(0.5) - 1).copysign(exact)
             }
             #[inline(always)]
             fn to_i32(self) -> i32 {
-                let range = -2_147_483_648.0..2_147_483_648.0;
-                if range.contains(&self) { self as i32 } else { i32::MIN }
+                // The cast alone gives the least integer below the range, but the greatest above it and 0 for NaN.
+                if self < 2_147_483_648.0 { self as i32 } else { i32::MIN }
             }
             #[inline(always)]
             fn to_i64(self) -> i64 {
-                let range = -9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0;
-                if range.contains(&self) { self as i64 } else { i64::MIN }
+                if self < 9_223_372_036_854_775_808.0 { self as i64 } else { i64::MIN }
             }
         }
     };
@@ -215,7 +264,10 @@ mod tests {
     #[test]
     fn what_does_not_fit_becomes_the_least_integer() {
         let values = [f64::NAN, f64::INFINITY, -1e300, 2147483648.0, -2147483648.4, 300.0];
-        assert_eq!(scaled::<i32>(&values, 1.0, 0.0).0, [i32::MIN, i32::MIN, i32::MIN, i32::MIN, i32::MIN, 300]);
+        assert_eq!(
+            scaled::<i32>(&values, 1.0, 0.0).0,
+            [i32::MIN, i32::MIN, i32::MIN, i32::MIN, i32::MIN, 300]
+        );
         assert_eq!(scaled::<i8>(&values, 1.0, 0.0).0, [0, 0, 0, 0, 0, 44]);
         assert_eq!(scaled::<i64>(&values, 1.0, 0.0).0[..4], [i64::MIN, i64::MIN, i64::MIN, 2147483648]);
     }
@@ -255,10 +307,10 @@ mod tests {
         #[test]
         fn rounding_is_half_away_from_zero(bits: u64, halves in -1_000_000i64..1_000_000) {
             for value in [f64::from_bits(bits), halves as f64 / 2.0, (halves as f64 / 2.0).next_up(), (halves as f64 / 2.0).next_down()] {
-                let rounded = value.quantized(1.0, 0.0);
+                let rounded = value.quantized(1.0, 0.0).trunc();
                 prop_assert!(rounded == value.round() || value.is_nan(), "{value}: {rounded}");
                 let value = value as f32;
-                let rounded = value.quantized(1.0, 0.0);
+                let rounded = value.quantized(1.0, 0.0).trunc();
                 prop_assert!(rounded == value.round() || value.is_nan(), "{value}: {rounded}");
             }
         }

@@ -118,7 +118,9 @@ fn decode_words<W: Word>(
         (data, out) = (data_rest, out_rest);
     }
     if !data.is_empty() || !out.is_empty() {
-        return Err(metadata.corrupt("window_count", format!("{} bytes of data are in no window", data.len())));
+        return Err(
+            metadata.corrupt("window_count", format!("{} bytes of data are in no window", data.len()))
+        );
     }
     Ok(())
 }

@@ -175,7 +175,8 @@ impl StringCodec for Rle {
         offsets_out: &mut [u64],
     ) -> Result<()> {
         let (_, runs) = read_runs(metadata, data)?;
-        let overflow = |metadata: &MetadataReader<'_>| metadata.corrupt("data", "runs hold more than the metadata says");
+        let overflow =
+            |metadata: &MetadataReader<'_>| metadata.corrupt("data", "runs hold more than the metadata says");
         let (mut out, mut offsets) = (data_out, offsets_out);
         let mut offset = 0;
         for run in runs {

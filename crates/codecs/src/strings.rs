@@ -29,7 +29,9 @@ impl StringFrame {
         own.extend_from_slice(&[0, 0, 0, 0, 1, 0, 0, 0]);
         for byte_len in [self.strings_byte_len, self.encoded_byte_len, self.string_count.saturating_mul(8)] {
             let byte_len = u32::try_from(byte_len).map_err(|_| {
-                Error::invalid(format!("{byte_len} bytes of strings or offsets in a tile do not fit in 32 bits"))
+                Error::invalid(format!(
+                    "{byte_len} bytes of strings or offsets in a tile do not fit in 32 bits"
+                ))
             })?;
             own.extend_from_slice(&byte_len.to_le_bytes());
         }

@@ -31,8 +31,6 @@ pub(crate) trait Word: Copy + Ord + Debug + 'static {
     fn widen(self) -> i128;
     /// As [`widen`](Word::widen), cut to 64 bits.
     fn to_u64(self) -> u64;
-    /// The byte of weight 256^`byte_idx`.
-    fn byte(self, byte_idx: usize) -> u8;
     /// The lowest bits.
     fn truncate(wide: u64) -> Self;
 }
@@ -60,8 +58,6 @@ macro_rules! words {
             #[inline(always)]
             fn to_u64(self) -> u64 { self as u64 }
             #[inline(always)]
-            fn byte(self, byte_idx: usize) -> u8 { (self >> (8 * byte_idx)) as u8 }
-            #[inline(always)]
             fn truncate(wide: u64) -> Self { wide as $t }
         }
     )*};
@@ -87,10 +83,22 @@ pub(crate) fn words_mut<W: Word>(bytes: &mut [u8]) -> (&mut [W::Bytes], &mut [u8
 macro_rules! dispatch_width {
     ($datatype:expr, $W:ident => $body:expr) => {
         match $datatype.byte_len() {
-            1 => { type $W = u8; $body }
-            2 => { type $W = u16; $body }
-            4 => { type $W = u32; $body }
-            _ => { type $W = u64; $body }
+            1 => {
+                type $W = u8;
+                $body
+            }
+            2 => {
+                type $W = u16;
+                $body
+            }
+            4 => {
+                type $W = u32;
+                $body
+            }
+            _ => {
+                type $W = u64;
+                $body
+            }
         }
     };
 }
@@ -101,14 +109,38 @@ pub(crate) use dispatch_width;
 macro_rules! dispatch_integer {
     ($kind:expr, $W:ident => $body:expr) => {
         match $kind {
-            smalti_types::PhysicalKind::I8 => { type $W = i8; $body }
-            smalti_types::PhysicalKind::I16 => { type $W = i16; $body }
-            smalti_types::PhysicalKind::I32 => { type $W = i32; $body }
-            smalti_types::PhysicalKind::I64 => { type $W = i64; $body }
-            smalti_types::PhysicalKind::U8 => { type $W = u8; $body }
-            smalti_types::PhysicalKind::U16 => { type $W = u16; $body }
-            smalti_types::PhysicalKind::U32 | smalti_types::PhysicalKind::F32 => { type $W = u32; $body }
-            smalti_types::PhysicalKind::U64 | smalti_types::PhysicalKind::F64 => { type $W = u64; $body }
+            smalti_types::PhysicalKind::I8 => {
+                type $W = i8;
+                $body
+            }
+            smalti_types::PhysicalKind::I16 => {
+                type $W = i16;
+                $body
+            }
+            smalti_types::PhysicalKind::I32 => {
+                type $W = i32;
+                $body
+            }
+            smalti_types::PhysicalKind::I64 => {
+                type $W = i64;
+                $body
+            }
+            smalti_types::PhysicalKind::U8 => {
+                type $W = u8;
+                $body
+            }
+            smalti_types::PhysicalKind::U16 => {
+                type $W = u16;
+                $body
+            }
+            smalti_types::PhysicalKind::U32 | smalti_types::PhysicalKind::F32 => {
+                type $W = u32;
+                $body
+            }
+            smalti_types::PhysicalKind::U64 | smalti_types::PhysicalKind::F64 => {
+                type $W = u64;
+                $body
+            }
         }
     };
 }

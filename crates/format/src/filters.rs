@@ -1,7 +1,7 @@
 //! Filter pipelines in schemas and generic tiles.
 
 use crate::leaf::{Bool8, Bytes32, F32, F64, I32, List32, Tag8, U8, U16, U32, U64, tagged};
-use crate::record::{Cx, Leaf, Record, record};
+use crate::record::{Cx, Leaf, Record, Structure, record};
 use crate::{Reader, Writer};
 use smalti_types::{Datatype, Error, Filter, FilterPipeline, FloatScale, Result, ScaleWidth, WebpFormat};
 
@@ -87,16 +87,6 @@ tagged!(
     WebpFormat::Bgra = 4,
 );
 
-/// The tables of all filter options, for the documentation.
-pub(crate) const OPTIONS: &[crate::record::Structure] = &[
-    CompressorOptions::STRUCTURE,
-    DeltaOptions::STRUCTURE,
-    DoubleDeltaOptions::STRUCTURE,
-    WindowOptions::STRUCTURE,
-    ScaleOptions::STRUCTURE,
-    WebpOptions::STRUCTURE,
-];
-
 record! {
     /// A filter in a pipeline.
     pub(crate) struct StoredFilter in "filter", spec "filter_pipeline.md#filter" {
@@ -116,6 +106,18 @@ record! {
         1..  filters: Vec<StoredFilter> as List32,
     }
 }
+
+/// The tables of this module, for the documentation.
+pub(crate) const STRUCTURES: &[Structure] = &[
+    StoredPipeline::STRUCTURE,
+    StoredFilter::STRUCTURE,
+    CompressorOptions::STRUCTURE,
+    DeltaOptions::STRUCTURE,
+    DoubleDeltaOptions::STRUCTURE,
+    WindowOptions::STRUCTURE,
+    ScaleOptions::STRUCTURE,
+    WebpOptions::STRUCTURE,
+];
 
 /// A filter pipeline as configuration.
 #[derive(Debug, Clone, Copy)]

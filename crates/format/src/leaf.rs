@@ -9,7 +9,7 @@ macro_rules! integers {
     ($($(#[doc = $doc:literal])+ $leaf:ident($t:ty) $name:literal,)*) => {$(
         $(#[doc = $doc])+
         #[derive(Debug, Clone, Copy)]
-        pub struct $leaf;
+        pub(crate) struct $leaf;
 
         impl Leaf<$t> for $leaf {
             fn on_disk() -> String {
@@ -47,7 +47,7 @@ integers! {
 
 /// A flag in one byte, 0 or 1.
 #[derive(Debug, Clone, Copy)]
-pub struct Bool8;
+pub(crate) struct Bool8;
 
 impl Leaf<bool> for Bool8 {
     fn on_disk() -> String {
@@ -70,7 +70,7 @@ impl Leaf<bool> for Bool8 {
 }
 
 /// A value with a one-byte tag.
-pub trait Tagged: Sized + Copy + Debug + 'static {
+pub(crate) trait Tagged: Sized + Copy + Debug + 'static {
     /// What the values are, for errors.
     const KIND: &'static str;
     /// The values and their tags, for the documentation.
@@ -83,7 +83,7 @@ pub trait Tagged: Sized + Copy + Debug + 'static {
 
 /// The tag of a [`Tagged`] value.
 #[derive(Debug, Clone, Copy)]
-pub struct Tag8;
+pub(crate) struct Tag8;
 
 impl<T: Tagged> Leaf<T> for Tag8 {
     fn on_disk() -> String {
@@ -139,7 +139,7 @@ impl Tagged for Datatype {
 
 /// The number of values in a cell.
 #[derive(Debug, Clone, Copy)]
-pub struct ValuesPerCell;
+pub(crate) struct ValuesPerCell;
 
 impl Leaf<CellValNum> for ValuesPerCell {
     fn on_disk() -> String {
@@ -159,7 +159,7 @@ impl Leaf<CellValNum> for ValuesPerCell {
 
 /// The format version; the rows below exist as it says.
 #[derive(Debug, Clone, Copy)]
-pub struct FormatVersion;
+pub(crate) struct FormatVersion;
 
 impl Leaf<Version> for FormatVersion {
     fn on_disk() -> String {
@@ -185,7 +185,7 @@ impl Leaf<Version> for FormatVersion {
 
 /// A structure's own version, from the first to the second argument; the rows below exist as it says.
 #[derive(Debug, Clone, Copy)]
-pub struct OwnVersion(pub u32, pub u32);
+pub(crate) struct OwnVersion(pub u32, pub u32);
 
 impl Leaf<u32> for OwnVersion {
     fn on_disk() -> String {
@@ -216,7 +216,7 @@ macro_rules! lengths {
     ($($Bytes:ident $Str:ident $List:ident $Count:ty, $name:literal;)*) => {$(
         #[doc = concat!("Bytes behind their number, a ", $name, ".")]
         #[derive(Debug, Clone, Copy)]
-        pub struct $Bytes;
+        pub(crate) struct $Bytes;
 
         impl Leaf<Vec<u8>> for $Bytes {
             fn on_disk() -> String {
@@ -235,7 +235,7 @@ macro_rules! lengths {
 
         #[doc = concat!("UTF-8 text behind its number of bytes, a ", $name, ".")]
         #[derive(Debug, Clone, Copy)]
-        pub struct $Str;
+        pub(crate) struct $Str;
 
         impl Leaf<String> for $Str {
             fn on_disk() -> String {
@@ -254,7 +254,7 @@ macro_rules! lengths {
 
         #[doc = concat!("Structures behind their number, a ", $name, ".")]
         #[derive(Debug, Clone, Copy)]
-        pub struct $List;
+        pub(crate) struct $List;
 
         impl<T: Record> Leaf<Vec<T>> for $List {
             fn on_disk() -> String {
@@ -281,7 +281,7 @@ lengths! {
 
 /// A string that is absent when its `u32` length is 0.
 #[derive(Debug, Clone, Copy)]
-pub struct OptionalStr32;
+pub(crate) struct OptionalStr32;
 
 impl Leaf<Option<String>> for OptionalStr32 {
     fn on_disk() -> String {
@@ -302,7 +302,7 @@ impl Leaf<Option<String>> for OptionalStr32 {
 
 /// A string behind a flag that says whether it is there.
 #[derive(Debug, Clone, Copy)]
-pub struct FlaggedStr64;
+pub(crate) struct FlaggedStr64;
 
 impl Leaf<Option<String>> for FlaggedStr64 {
     fn on_disk() -> String {
@@ -319,7 +319,7 @@ impl Leaf<Option<String>> for FlaggedStr64 {
 
 /// Bytes of a length that rows above give.
 #[derive(Debug, Clone, Copy)]
-pub struct BytesOf(pub u64);
+pub(crate) struct BytesOf(pub u64);
 
 impl Leaf<Vec<u8>> for BytesOf {
     fn on_disk() -> String {
@@ -339,7 +339,7 @@ impl Leaf<Vec<u8>> for BytesOf {
 
 /// Numbers behind their count.
 #[derive(Debug, Clone, Copy)]
-pub struct U64List;
+pub(crate) struct U64List;
 
 impl Leaf<Vec<u64>> for U64List {
     fn on_disk() -> String {

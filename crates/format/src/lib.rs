@@ -9,11 +9,14 @@ mod condition;
 mod extent;
 mod filters;
 pub mod fragment;
+#[doc(hidden)]
+pub mod fuzzing;
 mod generic_tile;
 mod group;
 mod leaf;
 mod metadata;
 pub mod names;
+mod pages;
 mod reader;
 pub mod record;
 mod schema;
@@ -25,6 +28,7 @@ pub use condition::{CombineOp, CompareOp, ConditionNode, ConditionTree};
 pub use generic_tile::{Encryption, GenericTileHeader};
 pub use group::{GroupFile, GroupMember, MemberKind};
 pub use metadata::{MetadataEntry, MetadataFile, MetadataValue};
+pub use pages::pages;
 pub use reader::{Reader, TraceEntry};
 pub use record::Shape;
 pub use schema::{

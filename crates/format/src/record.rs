@@ -255,7 +255,11 @@ macro_rules! record {
             read { $($read)* record! { @read $structure $cx $reader [$($prior)*]
                 ($from [$($until)?]) $name $ty, $leaf [$($($arg),*)?] [$($absent)?] } }
             write { $($write)*
-                let $name: &$ty = &$written;
+                let $name: &$ty = &if (record! { @span $from [$($until)?] }).contains($cx.version) {
+                    $written
+                } else {
+                    record! { @absent $structure $name $cx $ty, ($from [$($until)?]) [$($absent)?] }
+                };
                 record! { @write $structure $cx $writer ($from [$($until)?]) $name $ty, $leaf [$($($arg),*)?] unchecked } }
             len { $($len)* + record! { @len $cx ($from [$($until)?]) $ty, $leaf } }
             rows { $($row)* record! { @doc ($from [$($until)?]) $name $ty, $leaf [$($absent)?] [$($fdoc)*] }, }

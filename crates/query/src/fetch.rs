@@ -4,7 +4,7 @@
 //! store likes it; of a filtered tile only the chunks that are wanted are decoded.
 
 use crate::workspace::{Workspace, room};
-use smalti_array::{Fragment, Plane, Snapshot};
+use smalti_array::{FieldId, Fragment, Plane, Snapshot};
 use smalti_store::{ReadInto, Store};
 use smalti_tile::{Codec, Column, FieldCodec, FilteredTileRef, PlainLayout};
 use smalti_types::{Error, Result};
@@ -20,8 +20,8 @@ pub(crate) struct Fetch<'a> {
 #[derive(Clone)]
 pub(crate) struct FieldSource<'a> {
     pub(crate) fragment: &'a Fragment,
-    /// The field's number in the fragment's metadata.
-    pub(crate) field_idx: usize,
+    /// The field, by the fragment's own schema.
+    pub(crate) field: FieldId,
     pub(crate) codec: std::sync::Arc<FieldCodec>,
 }
 
@@ -44,12 +44,12 @@ impl<'a> Fetch<'a> {
         cell_count: usize,
         workspace: &mut Workspace,
     ) -> Result<Column> {
-        let FieldSource { fragment, field_idx, codec } = source;
+        let FieldSource { fragment, field, codec } = source;
         let shape = codec.shape();
-        let fixed = fragment.tile_place(*field_idx, Plane::Fixed, tile_idx)?;
-        let var = shape.is_var().then(|| fragment.tile_place(*field_idx, Plane::Var, tile_idx)).transpose()?;
+        let fixed = fragment.tile_place(*field, Plane::Fixed, tile_idx)?;
+        let var = shape.is_var().then(|| fragment.tile_place(*field, Plane::Var, tile_idx)).transpose()?;
         let validity =
-            shape.is_nullable.then(|| fragment.tile_place(*field_idx, Plane::Validity, tile_idx)).transpose()?;
+            shape.is_nullable.then(|| fragment.tile_place(*field, Plane::Validity, tile_idx)).transpose()?;
         let len = |range: &Option<Range<u64>>| range.as_ref().map_or(0, |range| (range.end - range.start) as usize);
         let fixed_len = (fixed.end - fixed.start) as usize;
         let (var_len, validity_len) = (len(&var), len(&validity));
@@ -58,9 +58,9 @@ impl<'a> Fetch<'a> {
         let (fixed_bytes, rest) = buffer.split_at_mut(fixed_len);
         let (var_bytes, validity_bytes) = rest.split_at_mut(var_len);
         let paths = [
-            fragment.data_file(*field_idx, Plane::Fixed)?,
-            fragment.data_file(*field_idx, Plane::Var)?,
-            fragment.data_file(*field_idx, Plane::Validity)?,
+            fragment.data_file(*field, Plane::Fixed)?,
+            fragment.data_file(*field, Plane::Var)?,
+            fragment.data_file(*field, Plane::Validity)?,
         ];
         let mut reads = vec![ReadInto { path: &paths[0], offset: fixed.start, dest: fixed_bytes }];
         if let Some(range) = &var {
@@ -72,7 +72,7 @@ impl<'a> Fetch<'a> {
         self.store.read_into(&mut reads)?;
         drop(reads);
         let var_byte_len = match shape.is_var() {
-            true => fragment.var_byte_len(*field_idx, tile_idx)?,
+            true => fragment.var_byte_len(*field, tile_idx)?,
             false => 0,
         };
         let tile = FilteredTileRef { fixed: fixed_bytes, var: var_bytes, validity: validity_bytes };
@@ -95,15 +95,15 @@ impl<'a> Fetch<'a> {
         out: &mut [u8],
         workspace: (&mut smalti_tile::Scratch, &mut Vec<u8>),
     ) -> Result<()> {
-        let FieldSource { fragment, field_idx, codec } = source;
+        let FieldSource { fragment, field, codec } = source;
         let codec: &Codec = match plane {
             Plane::Validity => {
                 codec.validity().ok_or_else(|| Error::invalid("a field without validity was asked for it"))?
             }
             _ => codec.data(),
         };
-        let place = fragment.tile_place(*field_idx, plane, tile_idx)?;
-        let path = fragment.data_file(*field_idx, plane)?;
+        let place = fragment.tile_place(*field, plane, tile_idx)?;
+        let path = fragment.data_file(*field, plane)?;
         let wanted_len: usize = wanted.iter().map(Range::len).sum();
         let named = |error: Error| error.context(format_args!("tile {tile_idx}")).at_uri(self.store.address(&path));
         if codec.is_plain() && wanted_len * 2 < out.len() {

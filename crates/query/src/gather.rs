@@ -4,7 +4,7 @@
 //! are each copied by one loop. Long lists are cut into pieces that threads copy side by side.
 
 use rayon::prelude::*;
-use smalti_tile::{Column, ColumnRef};
+use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{AlignedBuf, Result};
 
 /// A run of neighbouring cells of one decoded tile.
@@ -18,15 +18,6 @@ pub(crate) struct CellRun {
     pub(crate) len: u32,
 }
 
-/// How the cells of a field are laid out.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CellShape {
-    /// Bytes of a cell; for var-sized fields of one value.
-    pub(crate) byte_len: usize,
-    pub(crate) is_var: bool,
-    pub(crate) is_nullable: bool,
-}
-
 /// Cells that one task copies: enough to outweigh the cost of handing it out.
 const CELLS_PER_TASK: usize = 1 << 15;
 
@@ -34,11 +25,6 @@ const CELLS_PER_TASK: usize = 1 << 15;
 struct Piece<'r> {
     runs: &'r [CellRun],
     cell_count: usize,
-}
-
-/// The number of cells in `runs`.
-pub(crate) fn cell_count(runs: &[CellRun]) -> usize {
-    runs.iter().map(|run| run.len as usize).sum()
 }
 
 /// Copies the cells of `runs` out of `tiles` into a new column.
@@ -52,13 +38,13 @@ pub(crate) fn gather(runs: &[CellRun], tiles: &[ColumnRef<'_>], shape: CellShape
     let pieces = cut(runs);
     let total = pieces.iter().map(|piece| piece.cell_count).sum::<usize>();
     let mut column = Column::default();
-    if shape.is_var {
+    if shape.is_var() {
         let mut offsets = AlignedBuf::zeroed((total + 1) * 8)?;
         column.data = gather_var(&pieces, tiles, offsets.values_mut())?;
         column.offsets = Some(offsets);
     } else {
-        column.data = AlignedBuf::zeroed(total * shape.byte_len)?;
-        gather_fixed(&pieces, column.data.as_mut_slice(), shape.byte_len, |slot| tiles[slot].data);
+        column.data = AlignedBuf::zeroed(total * shape.cell_byte_len())?;
+        gather_fixed(&pieces, column.data.as_mut_slice(), shape.cell_byte_len(), |slot| tiles[slot].data);
     }
     if shape.is_nullable {
         let mut validity = AlignedBuf::zeroed(total)?;
@@ -184,6 +170,11 @@ fn for_each<T: Send>(tasks: Vec<T>, work: impl Fn(T) + Sync + Send) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use smalti_types::{CellValNum, Datatype};
+
+    fn shape(datatype: Datatype, cell_val_num: CellValNum, is_nullable: bool) -> CellShape {
+        CellShape { datatype, cell_val_num, is_nullable }
+    }
 
     #[test]
     fn runs_are_copied_in_their_order() {
@@ -194,7 +185,7 @@ mod tests {
             CellRun { slot: 0, start: 2, len: 3 },
             CellRun { slot: 1, start: 0, len: 2 },
         ];
-        let shape = CellShape { byte_len: 4, is_var: false, is_nullable: false };
+        let shape = shape(Datatype::UInt32, CellValNum::ONE, false);
         let column = gather(&runs, &tiles, shape).unwrap();
         assert_eq!(column.data.values::<u32>(), [109, 2, 3, 4, 100, 101]);
     }
@@ -204,7 +195,7 @@ mod tests {
         let offsets = [0u64, 1, 3, 3, 6];
         let tile = ColumnRef::var(b"abbccc", &offsets).with_validity(&[1, 0, 1, 1]);
         let runs = [CellRun { slot: 0, start: 3, len: 1 }, CellRun { slot: 0, start: 0, len: 3 }];
-        let shape = CellShape { byte_len: 1, is_var: true, is_nullable: true };
+        let shape = shape(Datatype::Blob, CellValNum::Var, true);
         let column = gather(&runs, &[tile], shape).unwrap();
         assert_eq!(column.data.as_slice(), b"cccabb");
         assert_eq!(column.offsets.unwrap().values::<u64>(), [0, 3, 4, 6, 6]);
@@ -216,7 +207,7 @@ mod tests {
         let cells: Vec<u16> = (0..60_000).map(|i| i as u16).collect();
         let tiles = [ColumnRef::fixed(bytemuck::cast_slice(&cells))];
         let runs: Vec<CellRun> = (0..120_000u32).map(|i| CellRun { slot: 0, start: i * 7 % 60_000, len: 1 }).collect();
-        let shape = CellShape { byte_len: 2, is_var: false, is_nullable: false };
+        let shape = shape(Datatype::UInt16, CellValNum::ONE, false);
         let column = gather(&runs, &tiles, shape).unwrap();
         assert!(column.data.values::<u16>().iter().zip(&runs).all(|(&v, run)| v == run.start as u16));
     }

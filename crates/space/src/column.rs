@@ -73,6 +73,13 @@ impl<'a> Column<'a> {
         bytes.get(start..end)
     }
 
+    /// The ordinal of a cell's number; `None` beyond the last cell or in a column of strings.
+    pub fn ordinal(&self, cell: usize) -> Option<u64> {
+        let Repr::Numbers { datatype, values } = self.repr else { return None };
+        let start = cell.checked_mul(datatype.byte_len())?;
+        datatype.ordinal(values.get(start..)?).ok()
+    }
+
     /// The bytes of the numbers of some cells; empty for strings or beyond the last cell.
     pub(crate) fn number_bytes(&self, cells: std::ops::Range<usize>) -> &'a [u8] {
         match self.repr {

@@ -114,8 +114,8 @@ fn copy_elements<const N: usize>(dst: &mut [[u8; N]], src: &[[u8; N]], plan: &Bo
 
 fn copy_lines<const N: usize>(dst: &mut [[u8; N]], src: &[[u8; N]], plan: &BoxPlan, len: usize) {
     let outer = plan.axes.len() - 1;
-    // Below 64 bytes the call of memcpy costs more than the copy.
-    if len * N < 64 {
+    // Below this the call of memcpy costs more than the copy.
+    if len * N <= 128 {
         plan.for_each_start(outer, |d, s| {
             for (to, from) in dst[d..d + len].iter_mut().zip(&src[s..s + len]) {
                 *to = *from;

@@ -24,16 +24,22 @@ pub fn hilbert_values(order: &CellOrder, columns: &[Column<'_>]) -> Result<Vec<u
     }
     let cell_count = check_columns(&order.dims, columns)?;
     let curve = Hilbert::new(order.dims.len())?;
+    let spread = curve.spread_table();
     let mut places = vec![0u64; cell_count];
     let task = |(task_idx, places): (usize, &mut [u64])| {
         let mut axes = vec![[0u64; BLOCK]; order.dims.len()];
+        let mut narrow = vec![[0u32; BLOCK]; order.dims.len()];
         for (block_idx, places) in places.chunks_mut(BLOCK).enumerate() {
             let start = task_idx * TASK + block_idx * BLOCK;
             for ((axis, dim), column) in axes.iter_mut().zip(&order.dims).zip(columns) {
                 fill_buckets(&curve, dim, column, start..start + places.len(), axis);
             }
             let mut block = [0; BLOCK];
-            curve.places(&mut axes, &mut block);
+            if narrow_axes(&curve, &axes, &mut narrow) {
+                curve.narrow_places(&mut narrow, &spread, &mut block);
+            } else {
+                curve.places(&mut axes, &spread, &mut block);
+            }
             places.copy_from_slice(&block[..places.len()]);
         }
     };
@@ -43,6 +49,21 @@ pub fn hilbert_values(order: &CellOrder, columns: &[Column<'_>]) -> Result<Vec<u
         places.par_chunks_mut(TASK).enumerate().for_each(task);
     }
     Ok(places)
+}
+
+/// Copies bucket numbers to half their width and says whether they fit: those of coordinates outside the domain may not.
+fn narrow_axes(curve: &Hilbert, axes: &[[u64; BLOCK]], narrow: &mut [[u32; BLOCK]]) -> bool {
+    if curve.bits() > u32::BITS {
+        return false;
+    }
+    let mut all = 0;
+    for (axis, narrow) in axes.iter().zip(narrow) {
+        for (wide, narrow) in axis.iter().zip(narrow) {
+            all |= wide;
+            *narrow = *wide as u32;
+        }
+    }
+    all <= curve.max_bucket()
 }
 
 /// Checks that columns fit dimensions and agree in length, which is returned.

@@ -242,41 +242,66 @@ impl KeyLayout {
     /// Keys with strings: numbers as big-endian bytes of their field's width, strings with NUL escaped and an end mark,
     /// or as they are where nothing follows.
     fn byte_keys(&self, cell_count: usize, columns: &[Column<'_>], places: &[u64]) -> (OrderKeys, bool) {
+        let starts: Vec<usize> = (0..cell_count).step_by(TASK).collect();
+        let task = |&start: &usize| {
+            let cells = start..(start + TASK).min(cell_count);
+            self.byte_keys_of(cells, columns, places)
+        };
+        let parts: Vec<(Vec<usize>, Vec<u8>, bool)> =
+            if starts.len() < 2 { starts.iter().map(task).collect() } else { starts.par_iter().map(task).collect() };
+        let mut ends = Vec::with_capacity(cell_count);
+        let mut bytes = Vec::with_capacity(parts.iter().map(|(_, bytes, _)| bytes.len()).sum());
+        let mut fits = true;
+        for (part_ends, part_bytes, part_fits) in parts {
+            ends.extend(part_ends.iter().map(|end| bytes.len() + end));
+            bytes.extend_from_slice(&part_bytes);
+            fits &= part_fits;
+        }
+        (OrderKeys::Bytes { ends, bytes }, fits)
+    }
+
+    fn byte_keys_of(
+        &self,
+        cells: Range<usize>,
+        columns: &[Column<'_>],
+        places: &[u64],
+    ) -> (Vec<usize>, Vec<u8>, bool) {
         let mut fits = true;
         let mut numbers: Vec<Fields> = Vec::with_capacity(columns.len());
         for ((plan, dim), column) in self.dims.iter().zip(&self.order.dims).zip(columns) {
             let mut fields = Fields::default();
             if !dim.is_string() {
-                fields = Fields { tile: vec![0; cell_count], cell: vec![0; cell_count], zero: vec![0; cell_count] };
+                let zeros = || vec![0; cells.len()];
+                fields = Fields { tile: zeros(), cell: zeros(), zero: zeros() };
                 let mut plan = *plan;
                 plan.tile.shift = TILE_MARK;
                 plan.cell.shift = CELL_MARK;
                 if let Some(zero) = &mut plan.zero {
                     zero.shift = ZERO_MARK;
                 }
-                let values = column.number_bytes(0..cell_count);
+                let values = column.number_bytes(cells.clone());
                 fits &= dispatch_physical!(dim.datatype, T => plan.put::<T, _>(values, &mut fields));
             }
             numbers.push(fields);
         }
-        let mut ends = Vec::with_capacity(cell_count);
+        let mut ends = Vec::with_capacity(cells.len());
         let mut bytes = Vec::new();
-        for cell in 0..cell_count {
+        for (at, cell) in cells.enumerate() {
             for (i, segment) in self.segments.iter().enumerate() {
                 let is_last = i + 1 == self.segments.len();
                 match *segment {
                     Segment::Place => bytes.extend(places.get(cell).copied().unwrap_or(0).to_be_bytes()),
-                    Segment::Tile(dim) => push_number(&mut bytes, numbers[dim].tile[cell], &self.dims[dim].tile),
-                    Segment::Zero(dim) => bytes.push(numbers[dim].zero[cell] as u8),
+                    Segment::Tile(dim) => push_number(&mut bytes, numbers[dim].tile[at], &self.dims[dim].tile),
+                    Segment::Zero(dim) => bytes.push(numbers[dim].zero[at] as u8),
                     Segment::Cell(dim) => match columns[dim].string(cell) {
                         Some(string) => push_string(&mut bytes, string, is_last),
-                        None => push_number(&mut bytes, numbers[dim].cell[cell], &self.dims[dim].cell),
+                        None => push_number(&mut bytes, numbers[dim].cell[at], &self.dims[dim].cell),
                     },
                 }
             }
             ends.push(bytes.len());
         }
-        (OrderKeys::Bytes { ends, bytes }, fits)
+        (ends, bytes, fits)
     }
 }
 

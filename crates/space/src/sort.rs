@@ -35,7 +35,7 @@ pub fn sort_cells(keys: &OrderKeys) -> Result<Permutation> {
     let (mut words, prefix_bits, is_whole) = packed_prefixes(keys, idx_bits, room);
     sort_words(&mut words, idx_bits, idx_bits + prefix_bits);
     let idx_mask = (1u64 << idx_bits) - 1;
-    let mut indices: Vec<u32> = words.iter().map(|word| (word & idx_mask) as u32).collect();
+    let mut indices: Vec<u32> = words.par_iter().map(|word| (word & idx_mask) as u32).collect();
     if !is_whole {
         match keys {
             OrderKeys::U64(keys) => resolve_ties(&words, &mut indices, idx_bits, &|a, b| keys[a].cmp(&keys[b])),
@@ -54,13 +54,13 @@ fn packed_prefixes(keys: &OrderKeys, idx_bits: u32, room: u32) -> (Vec<u64>, u32
         OrderKeys::U64(keys) => {
             let bits = u64::BITS - keys.iter().fold(0, |all, key| all | key).leading_zeros();
             let shift = bits.saturating_sub(room);
-            let words = keys.iter().map(|key| key >> shift).enumerate().map(pack).collect();
+            let words = keys.par_iter().map(|key| key >> shift).enumerate().map(pack).collect();
             (words, bits.min(room), shift == 0)
         }
         OrderKeys::U128(keys) => {
             let bits = u128::BITS - keys.iter().fold(0, |all, key| all | key).leading_zeros();
             let shift = bits.saturating_sub(room);
-            let words = keys.iter().map(|key| (key >> shift) as u64).enumerate().map(pack).collect();
+            let words = keys.par_iter().map(|key| (key >> shift) as u64).enumerate().map(pack).collect();
             (words, bits.min(room), shift == 0)
         }
         OrderKeys::Words { width, words } => {
@@ -70,24 +70,71 @@ fn packed_prefixes(keys: &OrderKeys, idx_bits: u32, room: u32) -> (Vec<u64>, u32
             };
             let bits = u128::BITS - (0..keys.len()).fold(0, |all, cell| all | top(cell)).leading_zeros();
             let shift = bits.saturating_sub(room);
-            let packed = (0..keys.len()).map(|cell| (top(cell) >> shift) as u64).enumerate().map(pack).collect();
+            let packed = (0..keys.len()).into_par_iter().map(|cell| pack((cell, (top(cell) >> shift) as u64))).collect();
             (packed, bits.min(room), false)
         }
         OrderKeys::Bytes { ends, bytes } => {
-            let key = |cell| byte_key(ends, bytes, cell);
-            let first = key(0);
-            let common = (1..keys.len()).fold(first.len(), |common, cell| {
-                first[..common].iter().zip(key(cell)).take_while(|(a, b)| a == b).count()
-            });
-            let prefix = |cell| {
-                let mut head = [0; 8];
-                let rest = &key(cell)[common..];
-                let len = rest.len().min(8);
-                head[..len].copy_from_slice(&rest[..len]);
-                u64::from_be_bytes(head) >> idx_bits
-            };
-            ((0..keys.len()).map(prefix).enumerate().map(pack).collect(), room, false)
+            let code = ByteCode::new(keys.len(), |cell| byte_key(ends, bytes, cell), room);
+            let prefix = |cell: usize| code.encode(byte_key(ends, bytes, cell)) << idx_bits | cell as u64;
+            ((0..keys.len()).into_par_iter().map(prefix).collect(), code.bits, code.is_whole)
         }
+    }
+}
+
+/// An order-preserving code for the bytes of keys that follow their common start: every position takes the bits that
+/// its least and greatest byte need, so that digits and letters take up four or five bits instead of eight.
+struct ByteCode {
+    common: usize,
+    /// Least byte and bits of every position. A byte is coded as its distance from the least, plus one; the end of a
+    /// key as 0.
+    positions: Vec<(u8, u32)>,
+    bits: u32,
+    /// Whether no key goes on beyond the positions.
+    is_whole: bool,
+}
+
+/// Positions that are looked at.
+const CODE_POSITIONS: usize = 24;
+
+impl ByteCode {
+    fn new<'a>(cell_count: usize, key: impl Fn(usize) -> &'a [u8] + Sync, room: u32) -> Self {
+        let first = key(0);
+        let common = (1..cell_count).fold(first.len(), |common, cell| {
+            let key = key(cell);
+            if key.starts_with(&first[..common]) {
+                return common;
+            }
+            first[..common].iter().zip(key).take_while(|(a, b)| a == b).count()
+        });
+        let mut bounds = [(u8::MAX, 0u8); CODE_POSITIONS];
+        let mut longest = 0;
+        for cell in 0..cell_count {
+            let rest = &key(cell)[common..];
+            longest = longest.max(rest.len());
+            for ((lo, hi), &byte) in bounds.iter_mut().zip(rest) {
+                *lo = byte.min(*lo);
+                *hi = byte.max(*hi);
+            }
+        }
+        let mut code = ByteCode { common, positions: Vec::new(), bits: 0, is_whole: false };
+        for &(lo, hi) in bounds.iter().take(longest) {
+            let bits = u32::BITS - (u32::from(hi.saturating_sub(lo)) + 1).leading_zeros();
+            if code.bits + bits > room {
+                break;
+            }
+            code.positions.push((lo, bits));
+            code.bits += bits;
+        }
+        code.is_whole = code.positions.len() >= longest;
+        code
+    }
+
+    #[inline]
+    fn encode(&self, key: &[u8]) -> u64 {
+        let rest = &key[self.common..];
+        self.positions.iter().enumerate().fold(0, |code, (at, &(lo, bits))| {
+            code << bits | rest.get(at).map_or(0, |byte| u64::from(byte - lo) + 1)
+        })
     }
 }
 

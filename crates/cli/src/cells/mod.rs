@@ -9,6 +9,8 @@ mod text;
 pub(crate) use builder::ColumnBuilder;
 pub(crate) use field::Field;
 pub(crate) use labels::Labels;
-pub(crate) use place::{Box as DenseBox, place};
+pub(crate) use place::{Region, cell_count_of, place};
 pub(crate) use smalti::json::hex;
+#[cfg(test)]
+pub(crate) use field::tests::field as test_field;
 pub(crate) use text::{TextNotation, push_text};

@@ -4,15 +4,15 @@ use super::Field;
 use crate::failure::{Failure, Outcome};
 use smalti::{AlignedBuf, Column, Extent};
 
-/// The box that a dense write fills: a range of ordinals on each dimension.
+/// The part of the domain that a dense write fills: a range of ordinals on each dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Box {
+pub(crate) struct Region {
     /// Least and greatest ordinal of each dimension.
     pub(crate) ranges: Vec<(u64, u64)>,
 }
 
-impl Box {
-    /// The box of one interval a dimension.
+impl Region {
+    /// The part of the domain of one interval a dimension.
     ///
     /// # Errors
     /// When an interval is one of strings.
@@ -21,7 +21,7 @@ impl Box {
             Extent::Num { lo, hi } => Ok((*lo, *hi)),
             Extent::Str { .. } => Err(Failure::invalid("dense arrays have no string dimensions")),
         };
-        Ok(Box { ranges: extents.iter().map(range).collect::<Outcome<_>>()? })
+        Ok(Region { ranges: extents.iter().map(range).collect::<Outcome<_>>()? })
     }
 
     /// Positions on each dimension; saturated beyond 64 bits.
@@ -68,13 +68,13 @@ impl Box {
     }
 }
 
-/// Puts the columns of a dense write in row-major order of the box by the coordinates in them, and leaves these out.
+/// Puts the columns of a dense write in row-major order of the region by the coordinates in them, and leaves these out.
 /// Without coordinates the cells must already be in that order.
 ///
 /// # Errors
 /// When a cell lies outside, is given twice or is missing: the message names it.
-pub(crate) fn place(columns: Vec<(Field, Column)>, dense_box: &Box) -> Outcome<Vec<(Field, Column)>> {
-    let expected = dense_box.cell_count()?;
+pub(crate) fn place(columns: Vec<(Field, Column)>, region: &Region) -> Outcome<Vec<(Field, Column)>> {
+    let expected = region.cell_count()?;
     let cell_count = columns.first().map_or(0, |(field, column)| cell_count_of(field, column));
     let (dimensions, attributes): (Vec<_>, Vec<_>) = columns.into_iter().partition(|(field, _)| field.is_dimension);
     if dimensions.is_empty() {
@@ -84,10 +84,10 @@ pub(crate) fn place(columns: Vec<(Field, Column)>, dense_box: &Box) -> Outcome<V
         return Err(Failure::invalid(format!("{cell_count} cells where the range to write has {expected}")));
     }
     let fields: Vec<&Field> = dimensions.iter().map(|(field, _)| field).collect();
-    if fields.len() != dense_box.ranges.len() {
+    if fields.len() != region.ranges.len() {
         return Err(Failure::invalid("rows need the coordinates of all dimensions, or of none"));
     }
-    // A missing cell is found below; far too few rows for the box must not first take memory for all of it.
+    // A missing cell is found below; far too few rows for the region must not first take memory for all of it.
     if cell_count < expected && expected - cell_count > 1 << 24 {
         return Err(Failure::invalid(format!(
             "{cell_count} cells where the range to write has {expected}; name the part to write with --range"
@@ -100,13 +100,13 @@ pub(crate) fn place(columns: Vec<(Field, Column)>, dense_box: &Box) -> Outcome<V
             field.datatype.ordinal(column.as_ref().cell(row, field.datatype.byte_len()))
         };
         let ordinals = dimensions.iter().map(ordinal).collect::<smalti::Result<Vec<u64>>>()?;
-        match dense_box.position(ordinals.iter().copied()) {
+        match region.position(ordinals.iter().copied()) {
             Ok(position) if rows[position] == NONE => rows[position] = row,
             Ok(position) => {
                 return Err(Failure::invalid(format!(
                     "row {}: the cell {} is given a second time, first in row {}",
                     row + 1,
-                    dense_box.coordinates(&fields, position),
+                    region.coordinates(&fields, position),
                     rows[position] + 1
                 )));
             }
@@ -126,7 +126,7 @@ pub(crate) fn place(columns: Vec<(Field, Column)>, dense_box: &Box) -> Outcome<V
     if let Some(position) = rows.iter().position(|&row| row == NONE) {
         return Err(Failure::invalid(format!(
             "the cell {} is missing: a dense write needs every cell of its range",
-            dense_box.coordinates(&fields, position)
+            region.coordinates(&fields, position)
         )));
     }
     if rows.is_sorted() {
@@ -201,15 +201,15 @@ mod tests {
         fields.into_iter().zip(builders).map(|(field, builder)| (field, builder.finish().unwrap())).collect()
     }
 
-    fn dense_box() -> Box {
+    fn region() -> Region {
         let range = |lo, hi| Extent::between(Scalar::I32(lo), Scalar::I32(hi)).unwrap();
-        Box::new(&[range(-1, 0), range(1, 2)]).unwrap()
+        Region::new(&[range(-1, 0), range(1, 2)]).unwrap()
     }
 
     #[test]
     fn cells_go_where_their_coordinates_say() {
         let rows = [(0, 2, Some("d")), (-1, 1, Some("a")), (0, 1, None), (-1, 2, Some("bb"))];
-        let placed = place(columns(&rows), &dense_box()).unwrap();
+        let placed = place(columns(&rows), &region()).unwrap();
         let [(field, column)] = placed.as_slice() else { panic!() };
         assert_eq!(field.name, "s");
         let cells = column.as_ref();
@@ -226,7 +226,7 @@ mod tests {
             (vec![all[0], all[1], all[2], all[3], all[1]], "row 5: the cell y=-1 x=2 is given a second time, first in row 2"),
             (vec![all[0], (0, 3, None)], "row 2: x=3 lies outside"),
         ] {
-            let failure = place(columns(&rows), &dense_box()).unwrap_err();
+            let failure = place(columns(&rows), &region()).unwrap_err();
             assert!(failure.to_string().contains(words), "{failure}");
         }
     }

@@ -14,14 +14,28 @@ pub use rtree::RTree;
 pub use sections::{FieldStatistics, FragmentStatistics, ProcessedConditions, TileBounds, TileNumbers};
 pub use tile_offsets::TileOffsets;
 
-pub(crate) use consolidated::ConsolidatedHead;
-pub(crate) use footer::{FooterHead, GlobalOrderOffsets};
 pub(crate) use sections::ToEnd;
 
-use crate::record::{Cx, Leaf};
-use crate::{Reader, Rule, Shape, Writer};
 use crate::leaf::{put_u64s, u64s};
+use crate::record::{Cx, Leaf, Record, Structure};
+use crate::{Reader, Rule, Shape, Writer};
 use smalti_types::{Error, Result};
+
+/// The tables of this module, for the documentation.
+pub(crate) const STRUCTURES: &[Structure] = &[
+    Footer::STRUCTURE,
+    OptionalSection::STRUCTURE,
+    footer::GlobalOrderOffsets::STRUCTURE,
+    RTree::STRUCTURE,
+    TileNumbers::STRUCTURE,
+    TileBounds::STRUCTURE,
+    FragmentStatistics::STRUCTURE,
+    FieldStatistics::STRUCTURE,
+    ProcessedConditions::STRUCTURE,
+    consolidated::ConsolidatedHead::STRUCTURE,
+    ConsolidatedEntry::STRUCTURE,
+    LegacyFragmentMetadata::STRUCTURE,
+];
 
 /// A field as data files and fragment metadata know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -84,7 +98,7 @@ impl Slots {
 /// version 5 each dimension, then what the two flags in the arguments add: timestamps; delete timestamps and
 /// condition indices.
 #[derive(Debug, Clone, Copy)]
-pub struct PerField(pub bool, pub bool);
+pub(crate) struct PerField(pub bool, pub bool);
 
 impl Leaf<Vec<u64>> for PerField {
     fn on_disk() -> String {
@@ -104,7 +118,7 @@ impl Leaf<Vec<u64>> for PerField {
 
 /// As [`PerField`], but before version 5 without an entry for the coordinates.
 #[derive(Debug, Clone, Copy)]
-pub struct PerVarField(pub bool, pub bool);
+pub(crate) struct PerVarField(pub bool, pub bool);
 
 impl PerVarField {
     fn count(self, cx: &Cx<'_>) -> usize {

@@ -8,7 +8,7 @@ use smalti_types::{CellValNum, Datatype, Error, Result, Scalar};
 
 /// The dimensions behind their number; the argument is the datatype that they share before version 5.
 #[derive(Debug, Clone, Copy)]
-pub struct DimensionList(pub Datatype);
+pub(crate) struct DimensionList(pub Datatype);
 
 impl Leaf<Vec<Dimension>> for DimensionList {
     fn on_disk() -> String {
@@ -53,7 +53,7 @@ pub(super) fn usual_cell_val_num(datatype: Datatype) -> CellValNum {
 
 /// The two ends of a dimension's domain, of the argument's type: behind their length from version 5, bare before.
 #[derive(Debug, Clone, Copy)]
-pub struct DomainBounds(pub Datatype);
+pub(crate) struct DomainBounds(pub Datatype);
 
 impl Leaf<Option<(Scalar, Scalar)>> for DomainBounds {
     fn on_disk() -> String {
@@ -94,7 +94,7 @@ fn has_length(cx: &Cx<'_>) -> bool {
 
 /// The length of a space tile, of the argument's type, behind a flag that says that there is none.
 #[derive(Debug, Clone, Copy)]
-pub struct TileExtent(pub Datatype);
+pub(crate) struct TileExtent(pub Datatype);
 
 impl Leaf<Option<Scalar>> for TileExtent {
     fn on_disk() -> String {

@@ -15,6 +15,9 @@ use crate::leaf::{
 };
 use crate::record::{Cx, DimensionShape, Record, Shape, record};
 use crate::{Reader, Version};
+pub(crate) use current_domain::CurrentDomainHead;
+pub(crate) use enumeration::EnumerationFile;
+
 use current_domain::CurrentDomainOf;
 use dimension::{DimensionList, DomainBounds, TileExtent, shared_datatype, usual_cell_val_num};
 use enumeration::EnumerationFiles;

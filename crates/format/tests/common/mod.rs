@@ -6,19 +6,19 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// One array or group of the corpus.
-pub struct Case {
+pub(crate) struct Case {
     /// As in `v22/sparse_2d`.
-    pub name: String,
+    pub(crate) name: String,
     /// The format version.
-    pub format: u32,
+    pub(crate) format: u32,
     /// What a reader must find.
-    pub expected: serde_json::Value,
+    pub(crate) expected: serde_json::Value,
     /// Paths relative to the array or group, with the bytes, in order of the paths.
-    pub files: Vec<(String, Vec<u8>)>,
+    pub(crate) files: Vec<(String, Vec<u8>)>,
 }
 
 /// Every case of the corpus, straight from the archives.
-pub fn cases() -> Vec<Case> {
+pub(crate) fn cases() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/corpus");
     let mut archives: Vec<PathBuf> = std::fs::read_dir(&folder)
         .expect("the corpus is a fixture of the repository")
@@ -63,7 +63,7 @@ fn read_archive(archive: &Path) -> Vec<Case> {
 }
 
 /// The unfiltered bytes of the generic tile at the start of `bytes`, and its length on disk; `None` if encrypted.
-pub fn unfilter(bytes: &[u8]) -> Option<(Vec<u8>, GenericTileHeader, u64)> {
+pub(crate) fn unfilter(bytes: &[u8]) -> Option<(Vec<u8>, GenericTileHeader, u64)> {
     let (header, tile) = GenericTileHeader::split(bytes).unwrap();
     let disk_len = GenericTileHeader::header_len(bytes).unwrap() + header.filtered_len;
     assert_eq!(header.encode().unwrap(), bytes[..(disk_len - header.filtered_len) as usize], "header");
@@ -95,17 +95,17 @@ pub fn unfilter(bytes: &[u8]) -> Option<(Vec<u8>, GenericTileHeader, u64)> {
 }
 
 /// The last part of a path.
-pub fn file_name(path: &str) -> &str {
+pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap()
 }
 
 /// The folder of a path, with its slash.
-pub fn folder(path: &str) -> &str {
+pub(crate) fn folder(path: &str) -> &str {
     &path[..path.len() - file_name(path).len()]
 }
 
 /// Every file of a case that is one whole generic tile holding a structure of its own.
-pub fn structure_files(case: &Case) -> impl Iterator<Item = (&'static str, &str, &[u8])> {
+pub(crate) fn structure_files(case: &Case) -> impl Iterator<Item = (&'static str, &str, &[u8])> {
     case.files.iter().filter_map(|(path, bytes)| {
         let name = file_name(path);
         let parent = folder(path).trim_end_matches('/');

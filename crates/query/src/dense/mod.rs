@@ -3,3 +3,171 @@
 mod boxes;
 mod reader;
 mod target;
+
+use crate::fetch::Fetch;
+use crate::request::{Batch, ReadRequest, ResultField};
+use crate::workspace::Workspaces;
+use boxes::{Axis, Part};
+use reader::{DenseField, DenseFragment, DensePlan, attribute_sources};
+use smalti_array::{FieldId, Snapshot, dense_grid, intervals};
+use smalti_format::ArraySchema;
+use smalti_space::{Interval, TileGrid, intersect_rects};
+use smalti_types::{Error, Extent, Layout, Result};
+
+/// The batches of a dense read.
+pub(crate) struct DenseBatches<'a> {
+    plan: DensePlan<'a>,
+    work: Work,
+    max_cell_count: usize,
+}
+
+/// What is left to read.
+enum Work {
+    /// Parts of the result in row-major or column-major order, the next one last.
+    Parts(Vec<Part>),
+    /// Rectangles of tiles in global order, the next one last.
+    Tiles(Vec<Vec<Interval>>),
+}
+
+impl<'a> DenseBatches<'a> {
+    pub(crate) fn new(
+        snapshot: &'a Snapshot,
+        request: &ReadRequest,
+        layout: Layout,
+        result_fields: &[(FieldId, ResultField)],
+        max_cell_count: usize,
+    ) -> Result<Self> {
+        let schema = snapshot.schema();
+        let grid = dense_grid(schema)?;
+        let ranges = ranges(schema, &grid, &request.ranges)?;
+        let axes = ranges
+            .iter()
+            .zip(grid.dims())
+            .map(|(ranges, dim)| Axis::new(ranges, dim.domain.lo, dim.extent))
+            .collect::<Option<Vec<_>>>()
+            .ok_or_else(|| Error::invalid("the ranges select more cells than can be counted; narrow them"))?;
+        let fragments = snapshot
+            .fragments()
+            .iter()
+            .map(|fragment| {
+                let rect = intervals(fragment.non_empty_domain())?;
+                Ok(DenseFragment { block: grid.block(&rect)?, rect, fragment })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let fields = result_fields
+            .iter()
+            .map(|(id, field)| {
+                Ok(match id {
+                    FieldId::Attribute(idx) => {
+                        let attribute = &schema.attributes[*idx];
+                        DenseField::Attribute {
+                            shape: field.shape,
+                            fill: attribute.fill_value.clone(),
+                            fill_valid: attribute.fill_valid,
+                            sources: attribute_sources(snapshot, &fragments, &field.name)?,
+                        }
+                    }
+                    FieldId::Dimension(dim) => DenseField::Dimension { dim: *dim, datatype: field.shape.datatype },
+                    _ => return Err(Error::invalid(format!("dense arrays have no field {:?}", field.name))),
+                })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let plan = DensePlan {
+            fetch: Fetch::new(snapshot),
+            grid,
+            cell_order: schema.cell_order,
+            layout,
+            axes,
+            fields,
+            fragments,
+            workspaces: Workspaces::default(),
+        };
+        let work = if layout == Layout::GlobalOrder {
+            Work::Tiles(tiles_in_order(&plan.grid, &ranges)?)
+        } else {
+            let mut parts: Vec<Part> = plan.parts(max_cell_count).collect();
+            parts.reverse();
+            Work::Parts(parts)
+        };
+        Ok(DenseBatches { plan, work, max_cell_count })
+    }
+
+    pub(crate) fn pull(&mut self) -> Result<Option<Batch>> {
+        match &mut self.work {
+            Work::Parts(parts) => parts.pop().map(|part| self.plan.read_part(&part)).transpose(),
+            Work::Tiles(tiles) => {
+                let mut rects = Vec::new();
+                let mut cell_count = 0u128;
+                while let Some(rect) = tiles.last() {
+                    let cells: u128 = rect.iter().map(|side| side.value_count()).product();
+                    if !rects.is_empty() && cell_count + cells > self.max_cell_count as u128 {
+                        break;
+                    }
+                    cell_count += cells;
+                    rects.extend(tiles.pop());
+                }
+                if rects.is_empty() { Ok(None) } else { self.plan.read_tiles(rects).map(Some) }
+            }
+        }
+    }
+}
+
+/// The wanted intervals of each dimension, in the order of the request: those of the current domain, or of the whole
+/// domain, where none is given.
+fn ranges(schema: &ArraySchema, grid: &TileGrid, asked: &[Vec<Extent>]) -> Result<Vec<Vec<Interval>>> {
+    if asked.len() > schema.dimensions.len() {
+        return Err(Error::invalid(format!(
+            "ranges for {} dimensions were given, the array has {}",
+            asked.len(),
+            schema.dimensions.len()
+        )));
+    }
+    let mut whole = grid.domain();
+    if let Some(current) = schema.current_domain.rectangle() {
+        whole = intervals(current)?;
+    }
+    whole
+        .into_iter()
+        .enumerate()
+        .map(|(dim, whole)| {
+            let name = &schema.dimensions[dim].name;
+            match asked.get(dim) {
+                Some(extents) if !extents.is_empty() => extents
+                    .iter()
+                    .filter_map(|extent| match Interval::of_extent(extent.as_ref()) {
+                        Some(interval) if interval.lo <= interval.hi => interval.intersect(whole).map(Ok),
+                        Some(_) => Some(Err(Error::invalid(format!("a range of dimension {name:?} is inverted")))),
+                        None => Some(Err(Error::invalid(format!("dimension {name:?} is numeric, not of strings")))),
+                    })
+                    .collect(),
+                _ => Ok(vec![whole]),
+            }
+        })
+        .collect()
+}
+
+/// The wanted part of every tile, tile by tile in tile order.
+fn tiles_in_order(grid: &TileGrid, ranges: &[Vec<Interval>]) -> Result<Vec<Vec<Interval>>> {
+    if ranges.iter().any(Vec::is_empty) {
+        return Ok(Vec::new());
+    }
+    let wanted = ranges
+        .iter()
+        .map(|ranges| match ranges[..] {
+            [only] => Ok(only),
+            _ => Err(Error::invalid("a dense read in global order takes one range per dimension; use row-major order")),
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let block = grid.block(&wanted)?;
+    let mut rects = Vec::new();
+    let mut tile_rect = vec![Interval::ALL; wanted.len()];
+    let mut walk = block.walk();
+    while let Some((_, tile)) = walk.next() {
+        let mut rect = vec![Interval::ALL; wanted.len()];
+        if grid.tile_rect(tile, &mut tile_rect) && intersect_rects(&tile_rect, &wanted, &mut rect) {
+            rects.push(rect);
+        }
+    }
+    rects.reverse();
+    Ok(rects)
+}

@@ -7,7 +7,7 @@ use crate::gather::{CellRun, gather};
 use crate::request::Batch;
 use crate::workspace::{Workspace, Workspaces, room};
 use rayon::prelude::*;
-use smalti_array::{Fragment, Plane, Snapshot};
+use smalti_array::{FieldId, Fragment, Plane, Snapshot};
 use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, copy_box, fill_box};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{AlignedBuf, Datatype, Error, Layout, Result};
@@ -366,9 +366,10 @@ pub(crate) fn attribute_sources<'a>(
         .iter()
         .map(|dense| {
             let fragment = dense.fragment;
-            let Some(field_idx) = fragment.field_idx(name) else { return Ok(None) };
-            let codec = snapshot.field_codec(fragment, field_idx)?;
-            Ok(Some(FieldSource { fragment, field_idx, codec }))
+            let Some((idx, _)) = fragment.schema().attribute(name) else { return Ok(None) };
+            let field = FieldId::Attribute(idx);
+            let codec = snapshot.field_codec(fragment, field)?;
+            Ok(Some(FieldSource { fragment, field, codec }))
         })
         .collect()
 }

@@ -2,10 +2,11 @@
 
 use super::fragment_writer::WrittenField;
 use super::request::WriteRequest;
-use smalti_array::{ArrayPlace, FieldId};
+use smalti_array::{FieldId, FragmentContent, Snapshot, field_name, field_shape, find_field};
 use smalti_format::ArraySchema;
 use smalti_tile::{CellShape, ColumnRef, StatsKind, check_offsets};
 use smalti_types::{Error, Result};
+use std::sync::Arc;
 
 /// The cells of one field of a write.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +54,7 @@ fn collect<'a>(
     let mut columns = Vec::new();
     let mut names = Vec::new();
     for field in fields {
-        let name = field.name(schema);
+        let name = field_name(schema, field);
         let mut given = request.columns.iter().filter(|(column, _)| column == name);
         let Some((_, cells)) = given.next() else {
             return Err(Error::invalid(format!("the column {name:?} is missing; a write gives every field")));
@@ -61,7 +62,7 @@ fn collect<'a>(
         if given.next().is_some() {
             return Err(Error::invalid(format!("the column {name:?} is given twice")));
         }
-        let shape = field.shape(schema);
+        let shape = field_shape(schema, field)?;
         check_column(name, *cells, shape, cell_count)?;
         columns.push(InputColumn { field, shape, cells: *cells });
         names.push(name.to_owned());
@@ -113,11 +114,11 @@ fn check_column(name: &str, cells: ColumnRef<'_>, shape: CellShape, cell_count: 
 /// `InvalidArgument` when there is no column or it is not one of the schema's.
 pub(crate) fn cell_count(schema: &ArraySchema, request: &WriteRequest<'_>) -> Result<usize> {
     let (name, cells) = request.columns.first().ok_or_else(|| Error::invalid("the write has no columns"))?;
-    let field = FieldId::find(schema, name)
+    let field = find_field(schema, name)
         .ok_or_else(|| Error::invalid(format!("there is no field {name:?} to write")))?;
     Ok(match cells.offsets {
         Some(offsets) => offsets.len().saturating_sub(1),
-        None => cells.data.len() / field.shape(schema).cell_byte_len(),
+        None => cells.data.len() / field_shape(schema, field)?.cell_byte_len(),
     })
 }
 
@@ -126,17 +127,20 @@ pub(crate) fn cell_count(schema: &ArraySchema, request: &WriteRequest<'_>) -> Re
 /// # Errors
 /// `Unsupported` for filters that cannot run.
 pub(crate) fn written_fields(
-    schema: &ArraySchema,
-    place: &ArrayPlace,
+    snapshot: &Snapshot,
     columns: &[InputColumn<'_>],
-) -> Result<Vec<WrittenField>> {
+) -> Result<Arc<[WrittenField]>> {
+    let schema = snapshot.schema();
+    let shape = schema.shape();
+    let footer = FragmentContent::new(schema, snapshot.schema_name());
     columns
         .iter()
         .map(|column| {
             Ok(WrittenField {
-                field_idx: column.field.idx(schema),
+                field: column.field,
+                slot: footer.slot(&shape, column.field)?,
                 shape: column.shape,
-                codec: place.field_codec(schema, column.field)?,
+                codec: snapshot.place().field_codec(schema, schema.version, column.field)?,
                 stats: StatsKind::new(
                     column.shape.datatype,
                     column.shape.cell_val_num,

@@ -6,8 +6,7 @@
 use super::columns::{InputColumn, written_fields};
 use super::fragment_writer::{Counted, FragmentExtent, FragmentWriter, TileCells, WrittenField};
 use super::request::{WriteRequest, check_layout};
-use crate::dense_grid;
-use smalti_array::{ArrayPlace, Snapshot};
+use smalti_array::{NewFragment, Snapshot, dense_grid};
 use smalti_format::ArraySchema;
 use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, copy_box, intersect_rects, strides};
 use smalti_tile::{Column, ColumnRef};
@@ -44,10 +43,9 @@ pub(crate) fn write_dense(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Re
         .and_then(|count| usize::try_from(count).ok())
         .ok_or_else(|| Error::invalid("the rectangle has more cells than memory can address; write it in pieces"))?;
     let columns = InputColumn::of_attributes(schema, request, cell_count)?;
-    let place = snapshot.place();
-    let fields = written_fields(schema, place, &columns)?;
+    let fields = written_fields(snapshot, &columns)?;
     let write = DenseWrite::new(&grid, schema.cell_order, rect, request.layout)?;
-    write.run(place, schema, request, &columns, &fields)
+    write.run(snapshot, request, &columns, &fields)
 }
 
 impl<'a> DenseWrite<'a> {
@@ -74,14 +72,12 @@ impl<'a> DenseWrite<'a> {
 
     fn run(
         &self,
-        place: &ArrayPlace,
-        schema: &ArraySchema,
+        snapshot: &Snapshot,
         request: &WriteRequest<'_>,
         columns: &[InputColumn<'_>],
-        fields: &[WrittenField],
+        fields: &Arc<[WrittenField]>,
     ) -> Result<String> {
-        let new = place.new_fragment(schema, request.at)?;
-        let mut writer = FragmentWriter::new(place, new, schema, fields);
+        let mut writer = FragmentWriter::new(NewFragment::new(snapshot, request.at)?, Arc::clone(fields));
         let tile_count = usize::try_from(self.block.tile_count())
             .map_err(|_| Error::invalid("the rectangle meets more tiles than memory can address"))?;
         let cell_byte_len: usize = fields.iter().map(|field| field.shape.cell_byte_len()).sum();

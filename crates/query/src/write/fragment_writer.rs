@@ -5,17 +5,18 @@
 
 use crate::workspace::Workspaces;
 use rayon::prelude::*;
-use smalti_array::{ArrayPlace, FieldContent, FragmentContent, NewFragment, Plane};
-use smalti_format::ArraySchema;
+use smalti_array::{FieldContent, FieldId, FragmentContent, NewFragment, Plane};
 use smalti_store::{FileWriter, NewFile, finish_all};
 use smalti_tile::{CellShape, Column, FieldCodec, FilteredTile, Stats, StatsBuilder, StatsKind};
 use smalti_types::{Error, Extent, RectList, Result};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A field that a write stores.
 pub(crate) struct WrittenField {
-    /// Its number in the fragment's metadata.
-    pub(crate) field_idx: usize,
+    pub(crate) field: FieldId,
+    /// Its place in the lists of the fragment's metadata.
+    pub(crate) slot: usize,
     pub(crate) shape: CellShape,
     pub(crate) codec: FieldCodec,
     pub(crate) stats: StatsKind,
@@ -30,7 +31,7 @@ pub(crate) struct TileCells {
 /// The cells of a tile that were written; the others pad it.
 pub(crate) enum Counted {
     All,
-    Runs(std::sync::Arc<[Range<usize>]>),
+    Runs(Arc<[Range<usize>]>),
 }
 
 /// One tile of one field, filtered, with what the metadata says of it.
@@ -52,27 +53,21 @@ struct DataFile {
 const STREAM_FROM: usize = 1 << 20;
 
 /// A fragment that is being written.
-pub(crate) struct FragmentWriter<'a> {
-    place: &'a ArrayPlace,
+pub(crate) struct FragmentWriter {
     new: NewFragment,
-    fields: &'a [WrittenField],
+    fields: Arc<[WrittenField]>,
     /// Fixed, var and validity file of every written field.
     files: Vec<[DataFile; 3]>,
     content: FragmentContent,
     workspaces: Workspaces,
 }
 
-impl<'a> FragmentWriter<'a> {
+impl FragmentWriter {
     /// Starts a fragment under a new name.
-    pub(crate) fn new(
-        place: &'a ArrayPlace,
-        new: NewFragment,
-        schema: &ArraySchema,
-        fields: &'a [WrittenField],
-    ) -> Self {
-        let content = FragmentContent::new(schema);
+    pub(crate) fn new(new: NewFragment, fields: Arc<[WrittenField]>) -> Self {
+        let content = new.content();
         let files = fields.iter().map(|_| Default::default()).collect();
-        FragmentWriter { place, new, fields, files, content, workspaces: Workspaces::default() }
+        FragmentWriter { new, fields, files, content, workspaces: Workspaces::default() }
     }
 
     /// Filters and writes the tiles `tiles`. `cells` makes the cells of a tile of a field; it is called from many threads. While
@@ -89,7 +84,7 @@ impl<'a> FragmentWriter<'a> {
         let field_count = self.fields.len();
         let groups: Vec<Range<usize>> =
             tiles.clone().step_by(group_len.max(1)).map(|at| at..(at + group_len.max(1)).min(tiles.end)).collect();
-        let (fields, workspaces) = (self.fields, std::mem::take(&mut self.workspaces));
+        let (fields, workspaces) = (Arc::clone(&self.fields), std::mem::take(&mut self.workspaces));
         let filter = |group: &Range<usize>| -> Result<Vec<DoneTile>> {
             let jobs = group.len() * field_count;
             (0..jobs)
@@ -117,11 +112,12 @@ impl<'a> FragmentWriter<'a> {
     }
 
     fn store_tiles(&mut self, tiles: Vec<DoneTile>) -> Result<()> {
+        let (new, fields) = (&self.new, Arc::clone(&self.fields));
         for (job, tile) in tiles.into_iter().enumerate() {
-            let slot = job % self.fields.len();
-            let field = &self.fields[slot];
-            let content = &mut self.content.fields[field.field_idx];
-            let [fixed, var, validity] = &mut self.files[slot];
+            let idx = job % fields.len();
+            let field = &fields[idx];
+            let content = &mut self.content.fields[field.slot];
+            let [fixed, var, validity] = &mut self.files[idx];
             content.tile_offsets.push(fixed.byte_len);
             content.var_offsets.push(var.byte_len);
             content.var_byte_lens.push(tile.var_byte_len);
@@ -134,7 +130,7 @@ impl<'a> FragmentWriter<'a> {
             ];
             for (file, plane, bytes) in planes {
                 if !bytes.is_empty() {
-                    file.append(bytes, || self.place.create_data_file(&self.new, field.field_idx, plane))?;
+                    file.append(bytes, || new.create_data_file(field.field, plane))?;
                 }
             }
         }
@@ -146,12 +142,10 @@ impl<'a> FragmentWriter<'a> {
     /// # Errors
     /// What the store reports. An error before the commit file leaves the array as it was.
     pub(crate) fn commit(mut self, extent: FragmentExtent) -> Result<String> {
-        let written: Vec<usize> = self.fields.iter().map(|field| field.field_idx).collect();
         let mut streamed = Vec::new();
         let mut small = Vec::new();
-        for (slot, files) in self.files.into_iter().enumerate() {
-            let field = &self.fields[slot];
-            let content: &mut FieldContent = &mut self.content.fields[field.field_idx];
+        for (field, files) in self.fields.iter().zip(self.files) {
+            let content: &mut FieldContent = &mut self.content.fields[field.slot];
             let [fixed, var, validity] = files;
             content.byte_len = fixed.byte_len;
             content.var_byte_len = var.byte_len;
@@ -168,22 +162,22 @@ impl<'a> FragmentWriter<'a> {
                         streamed.push(writer);
                     }
                     None if exists => {
-                        small.push((self.place.data_file(&self.new, field.field_idx, plane)?, file.waiting));
+                        small.push((self.new.data_file(field.field, plane)?, file.waiting));
                     }
                     None => {}
                 }
             }
         }
         self.content.set_extent(extent.rects, extent.non_empty_domain, extent.tile_count, extent.last_tile_cell_count);
-        for &field_idx in &written {
-            let content = &self.content.fields[field_idx];
+        for field in self.fields.iter() {
+            let content = &self.content.fields[field.slot];
             if content.tile_offsets.len() as u64 != extent.tile_count {
                 return Err(Error::invalid("the fields of a fragment have different numbers of tiles"));
             }
         }
-        let metadata = self.place.encode_metadata(&self.new, self.content)?;
-        small.push((self.place.metadata_file(&self.new), metadata));
-        let store = &**self.place.store();
+        let metadata = self.new.encode_metadata(self.content)?;
+        small.push((self.new.metadata_file(), metadata));
+        let store = &**self.new.place().store();
         if !streamed.is_empty() {
             finish_all(streamed)?;
         }
@@ -191,8 +185,8 @@ impl<'a> FragmentWriter<'a> {
         let files: Vec<NewFile<'_>> =
             small.iter().zip(&parts).map(|((path, _), parts)| NewFile { path, parts }).collect();
         store.put_batch(&files)?;
-        self.place.commit(&self.new)?;
-        Ok(self.new.name().to_owned())
+        self.new.commit()?;
+        Ok(self.new.name().to_string())
     }
 }
 

@@ -1,0 +1,26 @@
+//! File formats: cells out and in.
+
+mod csv;
+mod jsonl;
+mod npy;
+mod table;
+
+use crate::failure::Outcome;
+use smalti::ColumnRef;
+
+pub(crate) use csv::{CsvSink, read_csv};
+pub(crate) use jsonl::{JsonlSink, push_cell_json, read_jsonl};
+pub(crate) use npy::{NpySink, read_npy};
+pub(crate) use table::{Table, TableSink};
+
+/// Takes the cells of a read, batch after batch, and writes them in one format.
+pub(crate) trait Sink {
+    /// Writes cells; the columns are in the order of the fields that the sink was made for.
+    fn batch(&mut self, cell_count: usize, columns: &[ColumnRef<'_>]) -> Outcome;
+
+    /// Writes what comes after the last cell.
+    fn finish(&mut self) -> Outcome;
+}
+
+/// Output is handed on in pieces of about this many bytes.
+const FLUSH_BYTE_LEN: usize = 1 << 18;

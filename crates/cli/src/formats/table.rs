@@ -1,0 +1,128 @@
+//! Aligned columns for people.
+
+use crate::cells::{Field, TextNotation, push_text};
+use crate::failure::Outcome;
+use crate::formats::Sink;
+use smalti::ColumnRef;
+use std::io::Write;
+
+/// Longer cells are cut.
+const MAX_CELL_CHARS: usize = 48;
+
+/// A header and rows of texts.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    /// Titles, with whether the column holds numbers.
+    columns: Vec<(String, bool)>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these titles; `true` aligns a column to the right.
+    pub(crate) fn new(columns: impl IntoIterator<Item = (String, bool)>) -> Self {
+        Table { columns: columns.into_iter().collect(), rows: Vec::new() }
+    }
+
+    /// Appends a row.
+    pub(crate) fn push(&mut self, row: Vec<String>) {
+        self.rows.push(row);
+    }
+
+    /// Writes all rows with columns as wide as they need.
+    pub(crate) fn print(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let width = |idx: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(idx)).chain(self.columns.get(idx).map(|(title, _)| title));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        let titles: Vec<&str> = self.columns.iter().map(|(title, _)| title.as_str()).collect();
+        self.print_row(out, &titles, &widths)?;
+        let rules: Vec<String> = widths.iter().map(|&width| "─".repeat(width)).collect();
+        self.print_row(out, &rules.iter().map(String::as_str).collect::<Vec<_>>(), &widths)?;
+        for row in &self.rows {
+            self.print_row(out, &row.iter().map(String::as_str).collect::<Vec<_>>(), &widths)?;
+        }
+        Ok(())
+    }
+
+    fn print_row(&self, out: &mut dyn Write, cells: &[&str], widths: &[usize]) -> std::io::Result<()> {
+        let mut line = String::new();
+        for (idx, (cell, &width)) in cells.iter().zip(widths).enumerate() {
+            if idx > 0 {
+                line.push_str("  ");
+            }
+            let is_number = self.columns.get(idx).is_some_and(|(_, is_number)| *is_number);
+            line.push_str(&if is_number { format!("{cell:>width$}") } else { format!("{cell:<width$}") });
+        }
+        writeln!(out, "{}", line.trim_end())
+    }
+}
+
+/// Collects the cells of a read and prints them as a table.
+pub(crate) struct TableSink<W> {
+    out: W,
+    fields: Vec<(Field, TextNotation)>,
+    table: Table,
+}
+
+impl<W: Write> TableSink<W> {
+    pub(crate) fn new(out: W, fields: &[Field]) -> Self {
+        let is_number = |field: &Field| {
+            (field.datatype.is_integer() || field.datatype.is_float()) && field.labels.is_none()
+        };
+        let table = Table::new(fields.iter().map(|field| (field.name.clone(), is_number(field))));
+        let notation = |field: &Field| TextNotation::new(field.datatype, field.cell_val_num, field.iso_dates);
+        TableSink { out, fields: fields.iter().map(|field| (field.clone(), notation(field))).collect(), table }
+    }
+}
+
+impl<W: Write> Sink for TableSink<W> {
+    fn batch(&mut self, cell_count: usize, columns: &[ColumnRef<'_>]) -> Outcome {
+        for row in 0..cell_count {
+            let text = |((field, notation), column): (&(Field, TextNotation), &ColumnRef<'_>)| {
+                if !column.is_valid(row) {
+                    return "null".to_string();
+                }
+                let mut text = Vec::new();
+                push_text(&mut text, field, notation, column.cell(row, field.cell_byte_len()));
+                printable(&String::from_utf8_lossy(&text))
+            };
+            self.table.push(self.fields.iter().zip(columns).map(text).collect());
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Outcome {
+        self.table.print(&mut self.out)?;
+        Ok(self.out.flush()?)
+    }
+}
+
+/// The text on one line, without control characters, cut where it is long.
+fn printable(text: &str) -> String {
+    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let mut chars = text.chars();
+    let mut out: String = chars.by_ref().take(MAX_CELL_CHARS).map(clean).collect();
+    if chars.next().is_some() {
+        out.pop();
+        out.push('…');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_aligned_to_the_right_and_long_texts_cut() {
+        let mut table = Table::new([("name".to_string(), false), ("n".to_string(), true)]);
+        table.push(vec!["é".into(), "12".into()]);
+        table.push(vec!["abcdef".into(), "-1".into()]);
+        let mut out = Vec::new();
+        table.print(&mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "name     n\n──────  ──\né       12\nabcdef  -1\n");
+        assert_eq!(printable("a\u{1b}[31m"), "a\u{fffd}[31m");
+        assert_eq!(printable(&"x".repeat(60)).chars().count(), MAX_CELL_CHARS);
+    }
+}

@@ -1,0 +1,193 @@
+//! One entry point for each structure, for fuzz targets and for the replay of what they found.
+//!
+//! Each reads arbitrary bytes and, where that succeeds, wants them to be written back to the same meaning. The
+//! schema that fragment structures depend on is taken from the first bytes.
+
+use crate::fragment::{
+    ConsolidatedFooters, FieldId, Footer, FragmentStatistics, LegacyFragmentMetadata, ProcessedConditions, RTree,
+    TileBounds, TileNumbers, TileOffsets,
+};
+use crate::names::{DataPart, TimestampedName, data_file_name, parse_commit_file};
+use crate::record::DimensionShape;
+use crate::{
+    ArraySchema, ConditionTree, ConsolidatedCommits, Enumeration, GenericTileHeader, GroupFile, MetadataFile,
+    NameList, Reader, Shape, Version,
+};
+use smalti_types::Datatype;
+
+/// Every entry point by the name of its structure.
+pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+    ("schema", fuzz_schema),
+    ("enumeration", fuzz_enumeration),
+    ("generic_tile", fuzz_generic_tile),
+    ("footer", fuzz_footer),
+    ("legacy_fragment", fuzz_legacy_fragment),
+    ("rtree", fuzz_rtree),
+    ("sections", fuzz_sections),
+    ("consolidated_footers", fuzz_consolidated_footers),
+    ("condition", fuzz_condition),
+    ("consolidated_commits", fuzz_consolidated_commits),
+    ("name_list", fuzz_name_list),
+    ("metadata", fuzz_metadata),
+    ("group", fuzz_group),
+    ("names", fuzz_names),
+];
+
+/// Reads a schema; what was read is checked and written back.
+pub fn fuzz_schema(bytes: &[u8]) {
+    let mut reader = Reader::traced(bytes);
+    let Ok(schema) = ArraySchema::decode_from(&mut reader) else { return };
+    assert!(!reader.into_trace().is_empty());
+    let again = ArraySchema::decode(&schema.encode().expect("what was read can be written"))
+        .expect("what was written can be read");
+    assert!(same(&schema, &again));
+    let _ = schema.check();
+    for (idx, _) in schema.attributes.iter().enumerate() {
+        let _ = data_file_name(schema.version, &schema, FieldId::Attribute(idx), DataPart::Var);
+    }
+}
+
+/// Reads an enumeration and all its elements.
+pub fn fuzz_enumeration(bytes: &[u8]) {
+    let Ok(enumeration) = Enumeration::decode(bytes) else { return };
+    for idx in 0..enumeration.element_count().min(1000) {
+        enumeration.element(idx).expect("a checked enumeration has its elements");
+    }
+    assert_eq!(Enumeration::decode(&enumeration.encode().unwrap()).unwrap(), enumeration);
+}
+
+/// Reads the header of a generic tile.
+pub fn fuzz_generic_tile(bytes: &[u8]) {
+    let _ = GenericTileHeader::header_len(bytes);
+    let Ok((header, _)) = GenericTileHeader::split(bytes) else { return };
+    let again = header.encode().expect("what was read can be written");
+    assert!(same(&GenericTileHeader::decode(&mut Reader::new(&again)).unwrap(), &header));
+}
+
+/// Reads a footer and follows all that it points to.
+pub fn fuzz_footer(bytes: &[u8]) {
+    let (shape, bytes) = shape(bytes);
+    for version in Version::all() {
+        let _ = Footer::range(version, &shape, bytes.len() as u64, bytes);
+    }
+    let _ = Footer::schema_name_of(bytes);
+    let mut reader = Reader::traced(bytes);
+    let Ok(footer) = Footer::decode_from(&mut reader, &shape) else { return };
+    footer.sections(&shape).expect("a footer that was read knows its sections");
+    if footer.non_empty_domain.is_some() {
+        let again = footer.encode(&shape).expect("what was read can be written");
+        assert_eq!(Footer::decode(&again, &shape).unwrap(), footer);
+    }
+}
+
+/// Reads fragment metadata of versions 1 and 2.
+pub fn fuzz_legacy_fragment(bytes: &[u8]) {
+    let (shape, bytes) = shape(bytes);
+    let Ok(metadata) = LegacyFragmentMetadata::decode(bytes, &shape) else { return };
+    assert_eq!(LegacyFragmentMetadata::decode(&metadata.encode(&shape).unwrap(), &shape).unwrap(), metadata);
+}
+
+/// Reads an R-tree.
+pub fn fuzz_rtree(bytes: &[u8]) {
+    let (shape, bytes) = shape(bytes);
+    for version in [4, 22].map(|number| Version::new(number).expect("a known version")) {
+        let Ok(tree) = RTree::decode(bytes, version, &shape) else { continue };
+        assert_eq!(RTree::decode(&tree.encode(version, &shape).unwrap(), version, &shape).unwrap(), tree);
+    }
+}
+
+/// Reads the sections with an entry for each tile or field.
+pub fn fuzz_sections(bytes: &[u8]) {
+    if let Ok(bounds) = TileBounds::decode(bytes) {
+        for tile_idx in [0, 1, 2, usize::MAX / 8, usize::MAX] {
+            let _ = (bounds.var_value(tile_idx), bounds.fixed_value(tile_idx, 8));
+        }
+        assert_eq!(bounds.encode(), bytes);
+    }
+    if let Ok(numbers) = TileNumbers::decode(bytes) {
+        assert_eq!(numbers.encode(), bytes);
+        let tile_count = numbers.values.len() as u64;
+        if let Ok(offsets) = TileOffsets::new(numbers.values, tile_count, u64::MAX / 2) {
+            let lens = (0..offsets.len()).filter_map(|idx| offsets.byte_range(idx)).map(|range| range.end - range.start);
+            assert!(lens.sum::<u64>() <= u64::MAX / 2);
+        }
+    }
+    if let Ok(statistics) = FragmentStatistics::decode(bytes) {
+        assert_eq!(statistics.encode(), bytes);
+    }
+    if let Ok(conditions) = ProcessedConditions::decode(bytes) {
+        assert_eq!(conditions.encode(), bytes);
+    }
+}
+
+/// Reads consolidated fragment metadata and each footer in it.
+pub fn fuzz_consolidated_footers(bytes: &[u8]) {
+    let (shape, bytes) = shape(bytes);
+    let Ok(file) = ConsolidatedFooters::decode(bytes) else { return };
+    for entry in file.entries.iter().take(100) {
+        let footer = file.footer(crate::names::last_part(&entry.name)).expect("a checked offset lies in the file");
+        let _ = Footer::decode_from(&mut Reader::new(footer), &shape);
+    }
+}
+
+/// Reads a condition tree.
+pub fn fuzz_condition(bytes: &[u8]) {
+    let Ok(tree) = ConditionTree::decode(bytes) else { return };
+    assert_eq!(ConditionTree::decode(&tree.encode().unwrap()).unwrap(), tree);
+    assert_eq!(ConditionTree::new(tree.nodes().to_vec()).unwrap(), tree);
+}
+
+/// Reads consolidated commits.
+pub fn fuzz_consolidated_commits(bytes: &[u8]) {
+    let Ok(commits) = ConsolidatedCommits::decode(bytes) else { return };
+    for tile in commits.entries.iter().filter_map(|entry| entry.tile.clone()) {
+        assert!(tile.start <= tile.end && tile.end <= bytes.len() as u64);
+    }
+}
+
+/// Reads an ignore or vacuum file.
+pub fn fuzz_name_list(bytes: &[u8]) {
+    let list = NameList::decode(bytes);
+    assert!(list.names.iter().all(|name| crate::names::is_plain(name)));
+}
+
+/// Reads a metadata file.
+pub fn fuzz_metadata(bytes: &[u8]) {
+    let Ok(file) = MetadataFile::decode(bytes) else { return };
+    assert_eq!(MetadataFile::decode(&file.encode().unwrap()).unwrap(), file);
+}
+
+/// Reads a group file.
+pub fn fuzz_group(bytes: &[u8]) {
+    let Ok(file) = GroupFile::decode(bytes) else { return };
+    assert_eq!(GroupFile::decode(&file.encode().unwrap()).unwrap(), file);
+}
+
+/// Reads names.
+pub fn fuzz_names(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let _ = parse_commit_file(text);
+    let Ok(name) = TimestampedName::parse(text) else { return };
+    assert!(crate::names::is_plain(name.as_str()) && name.range().start <= name.range().end);
+    let _ = name.fragment_version();
+}
+
+/// A shape of up to three dimensions and attributes from the first byte, and the other bytes.
+fn shape(bytes: &[u8]) -> (Shape, &[u8]) {
+    const DIMENSIONS: [DimensionShape; 4] = [
+        DimensionShape { datatype: Datatype::Int32, is_var: false },
+        DimensionShape { datatype: Datatype::StringAscii, is_var: true },
+        DimensionShape { datatype: Datatype::Float64, is_var: false },
+        DimensionShape { datatype: Datatype::UInt8, is_var: false },
+    ];
+    let (first, rest) = bytes.split_first().unwrap_or((&0, bytes));
+    let count = usize::from(first & 3);
+    let start = usize::from(first >> 2 & 3);
+    let dimensions = DIMENSIONS.iter().cycle().skip(start).take(count).copied().collect();
+    (Shape { dimensions, attribute_count: usize::from(first >> 4 & 3) }, rest)
+}
+
+/// Equality that takes NaN for equal to itself.
+fn same<T: PartialEq + std::fmt::Debug>(a: &T, b: &T) -> bool {
+    a == b || format!("{a:?}") == format!("{b:?}")
+}

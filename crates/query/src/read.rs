@@ -1,0 +1,145 @@
+//! Reads: from a request to a stream of batches.
+
+use crate::dense::DenseBatches;
+use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
+use crate::sparse::{OrderedCells, SparsePlan};
+use smalti_array::{FieldId, Snapshot, field_name, field_shape, find_field};
+use smalti_format::ArraySchema;
+use smalti_types::{Error, Layout, Result};
+
+/// The batches of a read, made as they are pulled. An error ends the stream.
+pub struct Batches<'a> {
+    fields: Vec<ResultField>,
+    max_cell_count: usize,
+    state: State<'a>,
+}
+
+enum State<'a> {
+    Dense(Box<DenseBatches<'a>>),
+    /// Tile after tile, with the next tile.
+    Independent(Box<SparsePlan<'a>>, usize),
+    Ordered(Box<SparsePlan<'a>>, Option<OrderedCells>),
+    Done,
+}
+
+impl std::fmt::Debug for Batches<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Batches").field("fields", &self.fields).finish_non_exhaustive()
+    }
+}
+
+/// Starts a read of a snapshot.
+///
+/// # Errors
+/// `InvalidArgument` for unknown fields, ranges that do not fit the dimensions, or an order that the array does not have;
+/// `Unsupported` when the time range holds deletes; `Corrupt` from the fragments' metadata. No cell is read yet.
+pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches<'a>> {
+    let schema = snapshot.schema();
+    let layout = check_layout(schema, request.layout)?;
+    let fields = result_fields(schema, &request.fields)?;
+    if snapshot.delete_count() > 0 {
+        return Err(Error::unsupported(format!(
+            "the array has {} delete commits in this time range, which cannot be applied yet",
+            snapshot.delete_count()
+        )));
+    }
+    let max_cell_count = request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT).max(1);
+    let state = if schema.is_dense() {
+        State::Dense(Box::new(DenseBatches::new(snapshot, request, layout, &fields, max_cell_count)?))
+    } else {
+        let plan = Box::new(SparsePlan::new(snapshot, request, layout, &fields)?);
+        if plan.is_independent() { State::Independent(plan, 0) } else { State::Ordered(plan, None) }
+    };
+    Ok(Batches { fields: fields.into_iter().map(|(_, field)| field).collect(), max_cell_count, state })
+}
+
+impl Batches<'_> {
+    /// The fields of every batch.
+    pub fn fields(&self) -> &[ResultField] {
+        &self.fields
+    }
+
+    fn pull(&mut self) -> Result<Option<Batch>> {
+        match &mut self.state {
+            State::Dense(batches) => batches.pull(),
+            State::Independent(plan, next) => loop {
+                let start = *next;
+                let mut cell_count = 0;
+                while *next < plan.tiles.len() && (*next == start || cell_count < self.max_cell_count) {
+                    cell_count += plan.tiles[*next].cell_count;
+                    *next += 1;
+                }
+                if *next == start {
+                    return Ok(None);
+                }
+                let batch = plan.read_tiles(&plan.tiles[start..*next])?;
+                if batch.cell_count > 0 {
+                    return Ok(Some(batch));
+                }
+            },
+            State::Ordered(plan, ordered) => {
+                let ordered = match ordered {
+                    Some(ordered) => ordered,
+                    none => none.insert(plan.ordered_cells()?),
+                };
+                plan.next_ordered(ordered, self.max_cell_count)
+            }
+            State::Done => Ok(None),
+        }
+    }
+}
+
+impl Iterator for Batches<'_> {
+    type Item = Result<Batch>;
+
+    fn next(&mut self) -> Option<Result<Batch>> {
+        let pulled = self.pull();
+        if !matches!(pulled, Ok(Some(_))) {
+            self.state = State::Done;
+        }
+        pulled.transpose()
+    }
+}
+
+/// The order of a read's cells.
+fn check_layout(schema: &ArraySchema, asked: Option<Layout>) -> Result<Layout> {
+    let layout = asked.unwrap_or(if schema.is_dense() { Layout::RowMajor } else { Layout::GlobalOrder });
+    match layout {
+        Layout::Hilbert => Err(Error::invalid("hilbert is no order to read in; use global on a Hilbert array")),
+        // The fastest order of a dense array.
+        Layout::Unordered if schema.is_dense() => Ok(Layout::RowMajor),
+        layout => Ok(layout),
+    }
+}
+
+/// The fields of a read: those asked for, or all dimensions, then all attributes.
+fn result_fields(schema: &ArraySchema, asked: &[String]) -> Result<Vec<(FieldId, ResultField)>> {
+    let mut ids = Vec::new();
+    if asked.is_empty() {
+        ids.extend((0..schema.dimensions.len()).map(FieldId::Dimension));
+        ids.extend((0..schema.attributes.len()).map(FieldId::Attribute));
+    }
+    for name in asked {
+        let id = find_field(schema, name).filter(|id| *id != FieldId::Timestamps || !schema.is_dense());
+        let id = id.ok_or_else(|| unknown_field(schema, name))?;
+        ids.push(id);
+    }
+    ids.into_iter()
+        .map(|id| {
+            let field = ResultField {
+                name: field_name(schema, id).to_owned(),
+                shape: field_shape(schema, id)?,
+                is_dimension: matches!(id, FieldId::Dimension(_)),
+            };
+            Ok((id, field))
+        })
+        .collect()
+}
+
+fn unknown_field(schema: &ArraySchema, name: &str) -> Error {
+    if name == TIMESTAMPS_FIELD {
+        return Error::invalid("cells of dense arrays have no timestamps; leave out __timestamps");
+    }
+    let names: Vec<&str> = schema.fields().map(|field| field.name()).collect();
+    Error::invalid(format!("there is no field {name:?}; the fields are {}", names.join(", ")))
+}

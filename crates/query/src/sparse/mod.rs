@@ -1,0 +1,9 @@
+//! Reading sparse arrays.
+
+mod independent;
+mod ordered;
+mod plan;
+mod select;
+
+pub(crate) use ordered::OrderedCells;
+pub(crate) use plan::{SparsePlan, TileRef, cell_order};

@@ -1,0 +1,188 @@
+//! Reads in an order that the tiles do not have, and reads in which newer cells hide older ones.
+//!
+//! The coordinates of all wanted cells become sort keys, computed once; the sorted keys give the order, and equal
+//! neighbours the cells that hide each other: the latest write wins.
+
+use super::plan::{SparsePlan, cell_order};
+use super::select::{Selection, coord_column};
+use crate::gather::{CellRun, gather};
+use crate::request::Batch;
+use rayon::prelude::*;
+use smalti_array::FieldId;
+use smalti_space::{Interval, KeyLayout, column_bounds, sort_cells};
+use smalti_tile::{CellShape, Column, ColumnRef};
+use smalti_types::{AlignedBuf, Result};
+
+/// The wanted cells in their order, and everything decoded that they are copied from.
+pub(crate) struct OrderedCells {
+    /// `slot << 32 | cell` per result cell.
+    cells: Vec<u64>,
+    next: usize,
+    /// Per field of the read the column of every slot; the last slot holds the fill value.
+    columns: Vec<Vec<Column>>,
+}
+
+impl SparsePlan<'_> {
+    /// Finds the order of the wanted cells and decodes what the read returns of them.
+    ///
+    /// # Errors
+    /// What store and codecs report.
+    pub(crate) fn ordered_cells(&self) -> Result<OrderedCells> {
+        let schema = self.snapshot.schema();
+        let has_times = self.fragments.iter().any(|fragment| fragment.timestamps.is_some());
+        let wants_times = has_times && !schema.allows_dups;
+        let mut selected: Vec<Selection> =
+            self.tiles.par_iter().map(|tile| self.select(tile, true, wants_times)).collect::<Result<_>>()?;
+        let mut runs = Vec::new();
+        for (slot, (tile, selection)) in self.tiles.iter().zip(&selected).enumerate() {
+            selection.push_runs(slot as u32, tile.cell_count, &mut runs);
+        }
+        let coords: Vec<Column> = (0..schema.dimensions.len())
+            .map(|dim| {
+                let dimension = &schema.dimensions[dim];
+                let shape = CellShape {
+                    datatype: dimension.datatype,
+                    cell_val_num: dimension.cell_val_num,
+                    is_nullable: false,
+                };
+                let tiles: Vec<ColumnRef<'_>> =
+                    selected.iter().map(|selection| selection.coords[dim].as_ref()).collect();
+                gather(&runs, &tiles, shape)
+            })
+            .collect::<Result<_>>()?;
+        let columns = coords
+            .iter()
+            .zip(&schema.dimensions)
+            .map(|(column, dimension)| coord_column(column, dimension.datatype))
+            .collect::<Result<Vec<_>>>()?;
+        let bounds: Vec<Interval> =
+            columns.iter().map(|column| column_bounds(column).unwrap_or(Interval::ALL)).collect();
+        let layout = KeyLayout::new(&cell_order(schema, self.layout)?, &bounds)?;
+        let keys = layout.keys(&columns)?;
+        let order = sort_cells(&keys)?;
+        let origins: Vec<u64> = runs
+            .iter()
+            .flat_map(|run| (0..run.len).map(|cell| u64::from(run.slot) << 32 | u64::from(run.start + cell)))
+            .collect();
+        let mut cells = Vec::with_capacity(origins.len());
+        if schema.allows_dups {
+            cells.extend(order.iter().map(|cell| origins[cell]));
+        } else {
+            // Fragments come newest first and the sort is stable, so the first of equal cells is the newest, unless
+            // cells have times of their own.
+            let repeats = keys.repeats(&order);
+            for (position, cell) in order.iter().enumerate() {
+                let origin = origins[cell];
+                match cells.last_mut() {
+                    Some(kept) if repeats.is_set(position) => {
+                        if has_times && self.time_of(origin, &selected) > self.time_of(*kept, &selected) {
+                            *kept = origin;
+                        }
+                    }
+                    _ => cells.push(origin),
+                }
+            }
+        }
+        let columns = self.decode_fields(&mut selected)?;
+        Ok(OrderedCells { cells, next: 0, columns })
+    }
+
+    fn time_of(&self, origin: u64, selected: &[Selection]) -> u64 {
+        let (slot, cell) = ((origin >> 32) as usize, origin as u32 as usize);
+        match &selected[slot].timestamps {
+            Some(times) => times.data.values::<u64>().get(cell).copied().unwrap_or_default(),
+            None => self.fragments[self.tiles[slot].fragment_idx].fragment.time().start,
+        }
+    }
+
+    fn decode_fields(&self, selected: &mut [Selection]) -> Result<Vec<Vec<Column>>> {
+        let mut fields = Vec::with_capacity(self.fields.len());
+        for (idx, field) in self.fields.iter().enumerate() {
+            let mut columns: Vec<Column> = match field.id {
+                FieldId::Dimension(dim) => {
+                    let is_last_use = !self.fields[idx + 1..].iter().any(|other| other.id == field.id);
+                    selected
+                        .iter_mut()
+                        .map(|selection| match is_last_use {
+                            true => std::mem::take(&mut selection.coords[dim]),
+                            false => selection.coords[dim].clone(),
+                        })
+                        .collect()
+                }
+                _ => self
+                    .tiles
+                    .par_iter()
+                    .zip(&*selected)
+                    .map(|(tile, selection)| {
+                        let fragment = &self.fragments[tile.fragment_idx];
+                        match &fragment.sources[idx] {
+                            Some(source) if selection.count > 0 => self.tile_column(source, tile),
+                            Some(_) => Ok(Column::default()),
+                            None => {
+                                let time = fragment.fragment.time().start.to_le_bytes();
+                                let value = if field.id == FieldId::Timestamps { &time[..] } else { &field.fill };
+                                constant(field.shape, value, field.fill_valid, tile.cell_count)
+                            }
+                        }
+                    })
+                    .collect::<Result<_>>()?,
+            };
+            columns.shrink_to_fit();
+            fields.push(columns);
+        }
+        Ok(fields)
+    }
+
+    /// The next cells of an ordered read; `None` at the end.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn next_ordered(&self, ordered: &mut OrderedCells, max_cell_count: usize) -> Result<Option<Batch>> {
+        let cells = &ordered.cells[ordered.next..];
+        if cells.is_empty() {
+            return Ok(None);
+        }
+        let cells = &cells[..cells.len().min(max_cell_count)];
+        let mut runs: Vec<CellRun> = Vec::new();
+        for &origin in cells {
+            let (slot, start) = ((origin >> 32) as u32, origin as u32);
+            match runs.last_mut() {
+                Some(run) if run.slot == slot && run.start + run.len == start => run.len += 1,
+                _ => runs.push(CellRun { slot, start, len: 1 }),
+            }
+        }
+        let columns = self
+            .fields
+            .iter()
+            .zip(&ordered.columns)
+            .map(|(field, columns)| {
+                let tiles: Vec<ColumnRef<'_>> = columns.iter().map(Column::as_ref).collect();
+                gather(&runs, &tiles, field.shape)
+            })
+            .collect::<Result<_>>()?;
+        ordered.next += cells.len();
+        Ok(Some(Batch { cell_count: cells.len(), columns }))
+    }
+}
+
+/// A tile in which every cell has the same value.
+fn constant(shape: CellShape, value: &[u8], is_valid: bool, cell_count: usize) -> Result<Column> {
+    let mut data = AlignedBuf::zeroed(value.len() * cell_count)?;
+    if !value.is_empty() {
+        data.as_mut_slice().chunks_exact_mut(value.len()).for_each(|cell| cell.copy_from_slice(value));
+    }
+    let mut column = Column { data, ..Column::default() };
+    if shape.is_var() {
+        let mut offsets = AlignedBuf::zeroed((cell_count + 1) * 8)?;
+        for (cell, offset) in offsets.values_mut::<u64>().iter_mut().enumerate() {
+            *offset = (cell * value.len()) as u64;
+        }
+        column.offsets = Some(offsets);
+    }
+    if shape.is_nullable {
+        let mut validity = AlignedBuf::zeroed(cell_count)?;
+        validity.as_mut_slice().fill(u8::from(is_valid));
+        column.validity = Some(validity);
+    }
+    Ok(column)
+}

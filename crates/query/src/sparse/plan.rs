@@ -1,0 +1,225 @@
+//! What a sparse read needs to know before it decodes a tile: fields, fragments, and the tiles that ranges may meet.
+
+use crate::fetch::{Fetch, FieldSource};
+use crate::request::{ReadRequest, ResultField};
+use crate::workspace::Workspaces;
+use smalti_array::{FieldId, Fragment, Snapshot, field_shape};
+use smalti_format::ArraySchema;
+use smalti_space::{CellOrder, Interval, OrderDim, RangeSet};
+use smalti_tile::CellShape;
+use smalti_types::{Error, Extent, Layout, Result, Scalar};
+
+/// A field of a sparse read.
+#[derive(Debug)]
+pub(crate) struct SparseField {
+    pub(crate) id: FieldId,
+    pub(crate) shape: CellShape,
+    /// What cells have whose fragment lacks the field.
+    pub(crate) fill: Vec<u8>,
+    pub(crate) fill_valid: bool,
+}
+
+/// A fragment of a sparse read.
+pub(crate) struct SparseFragment<'a> {
+    pub(crate) fragment: &'a Fragment,
+    /// Where the coordinates of each dimension are.
+    pub(crate) dims: Vec<FieldSource<'a>>,
+    /// Where each field of the read is; `None` where the fragment lacks it.
+    pub(crate) sources: Vec<Option<FieldSource<'a>>>,
+    /// Where the times of cells are, if each has one.
+    pub(crate) timestamps: Option<FieldSource<'a>>,
+    /// Whether some of its cells may lie outside the time range.
+    pub(crate) splits_in_time: bool,
+}
+
+/// A tile that the ranges may meet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TileRef {
+    pub(crate) fragment_idx: usize,
+    pub(crate) tile_idx: usize,
+    pub(crate) cell_count: usize,
+    /// Whether the ranges select all of its cells.
+    pub(crate) is_covered: bool,
+}
+
+/// Everything that a sparse read needs to know.
+pub(crate) struct SparsePlan<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) fetch: Fetch<'a>,
+    pub(crate) layout: Layout,
+    pub(crate) ranges: Vec<RangeSet>,
+    pub(crate) fields: Vec<SparseField>,
+    /// Newest first.
+    pub(crate) fragments: Vec<SparseFragment<'a>>,
+    /// Fragment by fragment, in the order of `fragments`.
+    pub(crate) tiles: Vec<TileRef>,
+    pub(crate) workspaces: Workspaces,
+}
+
+impl<'a> SparsePlan<'a> {
+    /// Works out which tiles a read needs.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for ranges that do not fit; `Corrupt` from the fragments' metadata.
+    pub(crate) fn new(
+        snapshot: &'a Snapshot,
+        request: &ReadRequest,
+        layout: Layout,
+        result_fields: &[(FieldId, ResultField)],
+    ) -> Result<Self> {
+        let schema = snapshot.schema();
+        let ranges = ranges(schema, &request.ranges)?;
+        let fields = result_fields.iter().map(|(id, field)| sparse_field(schema, *id, field)).collect::<Vec<_>>();
+        let mut fragments = Vec::new();
+        let mut tiles = Vec::new();
+        for fragment in snapshot.fragments().iter().rev() {
+            if fragment.footer().includes_delete_metadata {
+                return Err(Error::unsupported(format!(
+                    "fragment {} holds deleted cells, which cannot be read yet",
+                    fragment.name()
+                )));
+            }
+            let meets = ranges
+                .iter()
+                .zip(fragment.non_empty_domain())
+                .all(|(ranges, side)| ranges.overlaps(side.as_ref()));
+            if !meets || fragment.tile_count() == 0 {
+                continue;
+            }
+            let hits = fragment.rtree()?.search(&ranges)?;
+            if hits.is_empty() {
+                continue;
+            }
+            for hit in hits {
+                tiles.push(TileRef {
+                    fragment_idx: fragments.len(),
+                    tile_idx: hit.tile_idx as usize,
+                    cell_count: fragment.cell_count_of_tile(hit.tile_idx)?,
+                    is_covered: hit.is_covered,
+                });
+            }
+            fragments.push(sparse_fragment(snapshot, fragment, &fields)?);
+        }
+        let fetch = Fetch::new(snapshot);
+        Ok(SparsePlan { snapshot, fetch, layout, ranges, fields, fragments, tiles, workspaces: Workspaces::default() })
+    }
+
+    /// Whether the tiles can be read one after the other: no cell may hide another, and the order is that of the tiles.
+    pub(crate) fn is_independent(&self) -> bool {
+        let hides = !self.snapshot.schema().allows_dups && self.may_hide();
+        match self.layout {
+            Layout::Unordered => !hides,
+            Layout::GlobalOrder => self.fragments.len() <= 1 && !hides,
+            _ => false,
+        }
+    }
+
+    /// Whether a cell of one fragment may have the coordinates of one of another, or, in a fragment with times of its
+    /// own, of one of the same.
+    fn may_hide(&self) -> bool {
+        if self.fragments.iter().any(|fragment| fragment.timestamps.is_some()) {
+            return true;
+        }
+        let domains: Vec<&[Extent]> =
+            self.fragments.iter().map(|fragment| fragment.fragment.non_empty_domain()).collect();
+        domains.iter().enumerate().any(|(idx, domain)| {
+            domains[..idx]
+                .iter()
+                .any(|other| domain.iter().zip(*other).all(|(a, b)| a.as_ref().overlaps(b.as_ref())))
+        })
+    }
+}
+
+/// The order of an array's cells: the global one, or by coordinates alone.
+///
+/// # Errors
+/// `Corrupt` when the schema's extents do not fit its types.
+pub(crate) fn cell_order(schema: &ArraySchema, layout: Layout) -> Result<CellOrder> {
+    let dims = schema
+        .dimensions
+        .iter()
+        .map(|dimension| OrderDim {
+            datatype: dimension.datatype,
+            domain: dimension
+                .domain
+                .map_or(Interval::ALL, |(lo, hi)| Interval { lo: lo.ordinal(), hi: hi.ordinal() }),
+            extent: dimension.tile_extent,
+        })
+        .collect();
+    match layout {
+        Layout::RowMajor | Layout::ColMajor => CellOrder::plain(dims, layout),
+        _ => CellOrder::global(dims, schema.tile_order, schema.cell_order),
+    }
+}
+
+/// The ranges of a request, one set per dimension; whole dimensions are those of the current domain, if there is one.
+pub(crate) fn ranges(schema: &ArraySchema, asked: &[Vec<Extent>]) -> Result<Vec<RangeSet>> {
+    if asked.len() > schema.dimensions.len() {
+        return Err(Error::invalid(format!(
+            "ranges for {} dimensions were given, the array has {}",
+            asked.len(),
+            schema.dimensions.len()
+        )));
+    }
+    schema
+        .dimensions
+        .iter()
+        .enumerate()
+        .map(|(idx, dimension)| match asked.get(idx) {
+            Some(extents) if !extents.is_empty() => RangeSet::new(dimension.is_var(), extents.clone())
+                .map_err(|error| error.context(format_args!("dimension {:?}", dimension.name))),
+            _ => match dimension.domain {
+                // Floats are restricted to their domain, which leaves out NaN.
+                Some((lo @ (Scalar::F32(_) | Scalar::F64(_)), hi)) => {
+                    RangeSet::new(false, vec![Extent::between(lo, hi)?])
+                }
+                _ => Ok(RangeSet::all(dimension.is_var())),
+            },
+        })
+        .collect()
+}
+
+fn sparse_field(schema: &ArraySchema, id: FieldId, field: &ResultField) -> SparseField {
+    let attribute = match id {
+        FieldId::Attribute(idx) => schema.attributes.get(idx),
+        _ => None,
+    };
+    SparseField {
+        id,
+        shape: field.shape,
+        fill: attribute.map(|attribute| attribute.fill_value.clone()).unwrap_or_default(),
+        fill_valid: attribute.is_some_and(|attribute| attribute.fill_valid),
+    }
+}
+
+fn sparse_fragment<'a>(
+    snapshot: &'a Snapshot,
+    fragment: &'a Fragment,
+    fields: &[SparseField],
+) -> Result<SparseFragment<'a>> {
+    let source = |field: FieldId| -> Result<FieldSource<'a>> {
+        Ok(FieldSource { fragment, field, codec: snapshot.field_codec(fragment, field)? })
+    };
+    let dims = (0..fragment.schema().dimensions.len())
+        .map(|dim| source(FieldId::Dimension(dim)))
+        .collect::<Result<Vec<_>>>()?;
+    let timestamps = fragment.includes_timestamps().then(|| source(FieldId::Timestamps)).transpose()?;
+    let sources = fields
+        .iter()
+        .map(|field| match field.id {
+            FieldId::Attribute(idx) => {
+                let name = &snapshot.schema().attributes[idx].name;
+                let Some((own, _)) = fragment.schema().attribute(name) else { return Ok(None) };
+                let own = FieldId::Attribute(own);
+                if field_shape(fragment.schema(), own)? != field.shape {
+                    return Err(Error::unsupported(format!("attribute {name:?} changed its type")));
+                }
+                source(own).map(Some)
+            }
+            FieldId::Timestamps => Ok(timestamps.clone()),
+            other => source(other).map(Some),
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let splits_in_time = fragment.includes_timestamps() && !snapshot.time().contains(fragment.time());
+    Ok(SparseFragment { fragment, dims, sources, timestamps, splits_in_time })
+}

@@ -1,0 +1,101 @@
+//! Which cells of a tile a sparse read wants.
+
+use super::plan::{SparsePlan, TileRef};
+use crate::fetch::FieldSource;
+use crate::gather::CellRun;
+use smalti_space::{BitMask, Column as CoordColumn, select_cells};
+use smalti_tile::Column;
+use smalti_types::{Error, Result};
+
+/// The wanted cells of a tile, and the columns that were decoded to find them.
+pub(crate) struct Selection {
+    /// The wanted cells; `None` for all.
+    pub(crate) mask: Option<BitMask>,
+    /// How many they are.
+    pub(crate) count: usize,
+    /// Coordinates, if they were needed: all dimensions or none.
+    pub(crate) coords: Vec<Column>,
+    /// Times of the cells, if they were needed.
+    pub(crate) timestamps: Option<Column>,
+}
+
+impl SparsePlan<'_> {
+    /// Finds the wanted cells of a tile by the ranges, and by the times of cells where the fragment has them.
+    ///
+    /// # Errors
+    /// What store and codecs report.
+    pub(crate) fn select(&self, tile: &TileRef, wants_coords: bool, wants_times: bool) -> Result<Selection> {
+        let fragment = &self.fragments[tile.fragment_idx];
+        let coords = if wants_coords || !tile.is_covered {
+            fragment.dims.iter().map(|source| self.tile_column(source, tile)).collect::<Result<Vec<_>>>()?
+        } else {
+            Vec::new()
+        };
+        let mut mask = None;
+        if !tile.is_covered {
+            let columns = coord_columns(&coords, fragment.dims.iter())?;
+            mask = Some(select_cells(&columns, &self.ranges)?);
+        }
+        let timestamps = match &fragment.timestamps {
+            Some(source) if wants_times || fragment.splits_in_time => Some(self.tile_column(source, tile)?),
+            _ => None,
+        };
+        if let (Some(times), true) = (&timestamps, fragment.splits_in_time) {
+            let time = self.snapshot.time();
+            let mask = mask.get_or_insert_with(|| BitMask::ones(tile.cell_count));
+            for (cell, &at) in times.data.values::<u64>().iter().enumerate() {
+                if at < time.start || at > time.end {
+                    mask.unset(cell);
+                }
+            }
+        }
+        let count = mask.as_ref().map_or(tile.cell_count, BitMask::count);
+        if count == tile.cell_count {
+            mask = None;
+        }
+        Ok(Selection { mask, count, coords, timestamps })
+    }
+
+    /// All cells of a tile of a field.
+    pub(crate) fn tile_column(&self, source: &FieldSource<'_>, tile: &TileRef) -> Result<Column> {
+        self.workspaces.with(|workspace| self.fetch.tile(source, tile.tile_idx, tile.cell_count, workspace))
+    }
+}
+
+impl Selection {
+    /// Appends the runs of wanted cells.
+    pub(crate) fn push_runs(&self, slot: u32, cell_count: usize, runs: &mut Vec<CellRun>) {
+        match &self.mask {
+            None if cell_count == 0 => {}
+            None => runs.push(CellRun { slot, start: 0, len: cell_count as u32 }),
+            Some(mask) => runs.extend(mask.iter_runs().map(|run| CellRun {
+                slot,
+                start: run.start as u32,
+                len: (run.end - run.start) as u32,
+            })),
+        }
+    }
+}
+
+/// Columns of coordinates as the order of cells wants them.
+pub(crate) fn coord_columns<'c, 's>(
+    columns: &'c [Column],
+    sources: impl Iterator<Item = &'s FieldSource<'s>>,
+) -> Result<Vec<CoordColumn<'c>>> {
+    columns
+        .iter()
+        .zip(sources)
+        .map(|(column, source)| coord_column(column, source.codec.shape().datatype))
+        .collect()
+}
+
+/// One column of coordinates as the order of cells wants it.
+pub(crate) fn coord_column(column: &Column, datatype: smalti_types::Datatype) -> Result<CoordColumn<'_>> {
+    match &column.offsets {
+        None => CoordColumn::numbers(datatype, column.data.as_slice()),
+        Some(offsets) => match offsets.values::<u64>() {
+            [starts @ .., _] => CoordColumn::strings(starts, column.data.as_slice()),
+            [] => Err(Error::corrupt("a column of strings without offsets")),
+        },
+    }
+}

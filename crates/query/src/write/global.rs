@@ -1,0 +1,205 @@
+//! Writes in global order over several submissions, as one fragment.
+
+use super::columns::{InputColumn, cell_count, written_fields};
+use super::request::{Duplicates, WriteRequest};
+use super::sparse::{SparseWriter, check_domain, check_global_order, coordinates, order_keys, take};
+use smalti_array::{FieldId, NewFragment, Snapshot};
+use smalti_space::Permutation;
+use smalti_tile::{CellShape, Column, ColumnRef};
+use smalti_types::{AlignedBuf, Error, Extent, Layout, Result};
+
+/// A write of one fragment in pieces. Sparse cells come sorted in global order, piece after piece, and whole tiles go to disk
+/// as they fill. The cells of a dense array come in global order of a rectangle of whole space tiles; they are kept in
+/// memory until the end. Nothing is visible before [`finalize`](GlobalWriter::finalize).
+pub struct GlobalWriter<'a> {
+    snapshot: &'a Snapshot,
+    at: Option<u64>,
+    subarray: Option<Vec<Extent>>,
+    sparse: Option<SparseWriter>,
+    /// Attributes, then for sparse arrays dimensions.
+    fields: Vec<(FieldId, String, CellShape)>,
+    /// Cells that do not fill a tile yet.
+    waiting: Vec<Column>,
+    waiting_count: usize,
+    /// The coordinates of the cell before those that wait.
+    last: Option<Vec<Column>>,
+}
+
+impl std::fmt::Debug for GlobalWriter<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GlobalWriter").field("waiting_count", &self.waiting_count).finish_non_exhaustive()
+    }
+}
+
+impl<'a> GlobalWriter<'a> {
+    /// Starts a write, at a timestamp or now. A dense write takes its rectangle here; `None` is the whole domain.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when a sparse write is given a rectangle.
+    pub fn new(snapshot: &'a Snapshot, at: Option<u64>, subarray: Option<Vec<Extent>>) -> Result<Self> {
+        let schema = snapshot.schema();
+        if subarray.is_some() && !schema.is_dense() {
+            return Err(Error::invalid("a sparse write takes no range: its cells bring their coordinates"));
+        }
+        let mut ids: Vec<FieldId> = (0..schema.attributes.len()).map(FieldId::Attribute).collect();
+        if !schema.is_dense() {
+            ids.extend((0..schema.dimensions.len()).map(FieldId::Dimension));
+        }
+        let fields = ids
+            .into_iter()
+            .map(|id| {
+                let shape = smalti_array::field_shape(schema, id)?;
+                Ok((id, smalti_array::field_name(schema, id).to_owned(), shape))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let waiting = fields.iter().map(|(_, _, shape)| empty(*shape)).collect::<Result<_>>()?;
+        Ok(GlobalWriter {
+            snapshot,
+            at,
+            subarray,
+            sparse: None,
+            fields,
+            waiting,
+            waiting_count: 0,
+            last: None,
+        })
+    }
+
+    /// Takes the next cells.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when columns do not fit, or a cell is out of order, repeats or lies outside the domain; the write
+    /// is as before then. What codecs and store report; the write can only be dropped then.
+    pub fn submit(&mut self, columns: &[(String, ColumnRef<'_>)]) -> Result<()> {
+        let schema = self.snapshot.schema();
+        let request = WriteRequest {
+            columns: columns.to_vec(),
+            subarray: None,
+            layout: Layout::GlobalOrder,
+            at: self.at,
+            duplicates: Duplicates::Refuse,
+        };
+        let count = cell_count(schema, &request)?;
+        let input = if schema.is_dense() {
+            InputColumn::of_attributes(schema, &request, count)?
+        } else {
+            InputColumn::of_fields(schema, &request, count)?
+        };
+        let mut all = Vec::with_capacity(input.len());
+        for (waiting, column) in self.waiting.iter().zip(&input) {
+            all.push(joined(waiting.as_ref(), column.cells, column.shape)?);
+        }
+        let total = self.waiting_count + count;
+        if schema.is_dense() {
+            (self.waiting, self.waiting_count) = (all, total);
+            return Ok(());
+        }
+        self.check(&input, &all)?;
+        if self.sparse.is_none() {
+            let fields = written_fields(self.snapshot, &input)?;
+            let new = NewFragment::new(self.snapshot, self.at)?;
+            self.sparse = Some(SparseWriter::new(new, fields, schema));
+        }
+        let Some(writer) = &mut self.sparse else { return Ok(()) };
+        let full = total / writer.capacity() * writer.capacity();
+        let order = Permutation::Identity(total);
+        if full > 0 {
+            let cells: Vec<ColumnRef<'_>> = all.iter().map(Column::as_ref).collect();
+            writer.append(&cells, &order, 0..full)?;
+            self.last = Some(self.coords_of(&all, full - 1)?);
+        }
+        self.waiting = all
+            .iter()
+            .zip(&self.fields)
+            .map(|(column, (_, _, shape))| take(column.as_ref(), *shape, &order, full..total))
+            .collect::<Result<_>>()?;
+        self.waiting_count = total - full;
+        Ok(())
+    }
+
+    /// Writes what is left and commits: the fragment becomes visible. Returns its name.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when there are no cells, or those of a dense write do not fill its rectangle. What codecs and store
+    /// report; the array is as before then.
+    pub fn finalize(mut self) -> Result<String> {
+        if self.snapshot.schema().is_dense() {
+            let columns = self.fields.iter().zip(&self.waiting);
+            let request = WriteRequest {
+                columns: columns.map(|((_, name, _), column)| (name.clone(), column.as_ref())).collect(),
+                subarray: self.subarray.take(),
+                layout: Layout::GlobalOrder,
+                at: self.at,
+                duplicates: Duplicates::Refuse,
+            };
+            return super::write(self.snapshot, &request);
+        }
+        let Some(mut writer) = self.sparse.take() else {
+            return Err(Error::invalid("there are no cells to write"));
+        };
+        if self.waiting_count > 0 {
+            let cells: Vec<ColumnRef<'_>> = self.waiting.iter().map(Column::as_ref).collect();
+            writer.append(&cells, &Permutation::Identity(self.waiting_count), 0..self.waiting_count)?;
+        }
+        if writer.is_empty() {
+            return Err(Error::invalid("there are no cells to write"));
+        }
+        writer.commit()
+    }
+
+    /// Checks new cells behind those that wait, and behind the last one written.
+    fn check(&self, input: &[InputColumn<'_>], all: &[Column]) -> Result<()> {
+        let schema = self.snapshot.schema();
+        check_domain(schema, &coordinates(schema, input)?)?;
+        let mut behind: Vec<Column> = Vec::new();
+        let mut skipped = self.waiting_count;
+        let mut dim = 0;
+        for ((id, _, shape), column) in self.fields.iter().zip(all) {
+            if matches!(id, FieldId::Dimension(_)) {
+                behind.push(match &self.last {
+                    Some(last) => joined(last[dim].as_ref(), column.as_ref(), *shape)?,
+                    None => column.clone(),
+                });
+                dim += 1;
+            }
+        }
+        skipped += usize::from(self.last.is_some());
+        let coords = behind
+            .iter()
+            .zip(&schema.dimensions)
+            .map(|(column, dimension)| super::sparse::coord_column(column.as_ref(), dimension.datatype))
+            .collect::<Result<Vec<_>>>()?;
+        check_global_order(schema, &coords, &order_keys(schema, &coords)?, skipped)
+    }
+
+    fn coords_of(&self, all: &[Column], cell: usize) -> Result<Vec<Column>> {
+        let order = Permutation::Identity(cell + 1);
+        let dims = self.fields.iter().zip(all).filter(|((id, _, _), _)| matches!(id, FieldId::Dimension(_)));
+        dims.map(|((_, _, shape), column)| take(column.as_ref(), *shape, &order, cell..cell + 1)).collect()
+    }
+}
+
+fn empty(shape: CellShape) -> Result<Column> {
+    Ok(Column {
+        data: AlignedBuf::new(),
+        offsets: shape.is_var().then(|| AlignedBuf::zeroed(8)).transpose()?,
+        validity: shape.is_nullable.then(AlignedBuf::new),
+    })
+}
+
+/// The cells of two columns, one after the other.
+fn joined(first: ColumnRef<'_>, second: ColumnRef<'_>, shape: CellShape) -> Result<Column> {
+    let mut column = empty(shape)?;
+    column.data.extend_from_slice(first.data)?;
+    column.data.extend_from_slice(second.data)?;
+    if let (Some(offsets), Some(a), Some(b)) = (&mut column.offsets, first.offsets, second.offsets) {
+        let base = first.data.len() as u64;
+        let ends: Vec<u64> = a.iter().skip(1).copied().chain(b.iter().skip(1).map(|end| base + end)).collect();
+        offsets.extend_from_slice(bytemuck::cast_slice(&ends))?;
+    }
+    if let (Some(validity), Some(a), Some(b)) = (&mut column.validity, first.validity, second.validity) {
+        validity.extend_from_slice(a)?;
+        validity.extend_from_slice(b)?;
+    }
+    Ok(column)
+}

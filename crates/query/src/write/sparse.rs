@@ -1,0 +1,370 @@
+//! Writes cells of a sparse array: in any order, or in global order.
+
+use super::columns::{InputColumn, cell_count, written_fields};
+use super::fragment_writer::{Counted, FragmentExtent, FragmentWriter, TileCells, WrittenField};
+use super::request::{Duplicates, WriteRequest, check_layout};
+use crate::show;
+use crate::sparse::cell_order;
+use smalti_array::{FieldId, NewFragment, Snapshot};
+use smalti_format::{ArraySchema, Dimension};
+use smalti_space::{Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, column_bounds, hull, sort_cells, tile_mbrs};
+use smalti_tile::{CellShape, Column, ColumnRef};
+use smalti_types::{AlignedBuf, Datatype, Error, Extent, ExtentRef, Layout, RectList, Result};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes of unfiltered cells that a group of tiles holds while it is filtered.
+const GROUP_BYTE_LEN: usize = 32 << 20;
+
+/// Writes cells and returns the name of the new fragment.
+///
+/// # Errors
+/// `InvalidArgument` when a column is missing, unknown or of another length, a coordinate lies outside the domain, cells
+/// repeat, or are not in the order promised; the cell is named. What codecs and store report.
+pub(crate) fn write_sparse(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<String> {
+    let schema = snapshot.schema();
+    check_layout(schema, request.layout)?;
+    if request.subarray.is_some() {
+        return Err(Error::invalid("a sparse write takes no range: its cells bring their coordinates"));
+    }
+    let cell_count = cell_count(schema, request)?;
+    if cell_count == 0 {
+        return Err(Error::invalid("there are no cells to write"));
+    }
+    let columns = InputColumn::of_fields(schema, request, cell_count)?;
+    let coords = coordinates(schema, &columns)?;
+    check_domain(schema, &coords)?;
+    let keys = order_keys(schema, &coords)?;
+    let order = match request.layout {
+        Layout::GlobalOrder => {
+            check_global_order(schema, &coords, &keys, 0)?;
+            Permutation::Identity(cell_count)
+        }
+        _ => unordered(schema, &coords, &keys, request.duplicates)?,
+    };
+    drop(keys);
+    let fields = written_fields(snapshot, &columns)?;
+    let mut writer = SparseWriter::new(NewFragment::new(snapshot, request.at)?, Arc::clone(&fields), schema);
+    let cells: Vec<ColumnRef<'_>> = columns.iter().map(|column| column.cells).collect();
+    writer.append(&cells, &order, 0..order.len())?;
+    writer.commit()
+}
+
+/// A sparse fragment that grows tile by tile.
+pub(crate) struct SparseWriter {
+    writer: FragmentWriter,
+    fields: Arc<[WrittenField]>,
+    rects: RectList,
+    capacity: usize,
+    last_tile_cell_count: u64,
+}
+
+impl SparseWriter {
+    pub(crate) fn new(new: NewFragment, fields: Arc<[WrittenField]>, schema: &ArraySchema) -> Self {
+        let is_string: Vec<bool> = schema.dimensions.iter().map(Dimension::is_var).collect();
+        SparseWriter {
+            writer: FragmentWriter::new(new, Arc::clone(&fields)),
+            fields,
+            rects: RectList::new(is_string),
+            capacity: usize::try_from(schema.capacity).unwrap_or(usize::MAX).max(1),
+            last_tile_cell_count: 0,
+        }
+    }
+
+    /// Cells of a full tile.
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Whether a tile was written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rects.is_empty()
+    }
+
+    /// Appends the cells at some positions of an order, in tiles of the array's capacity; the last may have fewer.
+    pub(crate) fn append(
+        &mut self,
+        columns: &[ColumnRef<'_>],
+        order: &Permutation,
+        positions: Range<usize>,
+    ) -> Result<()> {
+        let (start, len) = (positions.start, positions.len());
+        let tile_count = len.div_ceil(self.capacity);
+        let capacity = self.capacity;
+        let cells_of = |tile: usize| start + tile * capacity..start + ((tile + 1) * capacity).min(len);
+        // Coordinates are needed in order twice, for the tiles and for their rectangles.
+        let mut ordered: Vec<Option<Column>> = Vec::with_capacity(self.fields.len());
+        for (field, cells) in self.fields.iter().zip(columns) {
+            let is_dimension = matches!(field.field, FieldId::Dimension(_));
+            ordered.push(match is_dimension && !order.is_identity() {
+                true => Some(take(*cells, field.shape, order, positions.clone())?),
+                false => None,
+            });
+        }
+        let mut dims = Vec::new();
+        for ((field, cells), ordered) in self.fields.iter().zip(columns).zip(&ordered) {
+            if matches!(field.field, FieldId::Dimension(_)) {
+                let (cells, range) = match ordered {
+                    Some(column) => (column.as_ref(), 0..len),
+                    None => (*cells, positions.clone()),
+                };
+                dims.push(coord_slice(cells, field.shape.datatype, range)?);
+            }
+        }
+        let rects = tile_mbrs(&dims, capacity)?;
+        for tile in 0..rects.len() {
+            for dim in 0..rects.dim_count() {
+                self.rects.push_extent(rects.extent(tile, dim))?;
+            }
+        }
+        let cell_byte_len: usize = self.fields.iter().map(|field| field.shape.cell_byte_len() + 8).sum();
+        let group_len = (GROUP_BYTE_LEN / capacity.saturating_mul(cell_byte_len).max(1))
+            .clamp(rayon::current_num_threads(), 1 << 16);
+        let fields = Arc::clone(&self.fields);
+        self.writer.append(0..tile_count, group_len, |tile, field| {
+            let shape = fields[field].shape;
+            let positions = cells_of(tile);
+            let column = match &ordered[field] {
+                Some(column) => {
+                    let range = positions.start - start..positions.end - start;
+                    take(column.as_ref(), shape, &Permutation::Identity(len), range)?
+                }
+                None => take(columns[field], shape, order, positions)?,
+            };
+            Ok(TileCells { column, counted: Counted::All })
+        })?;
+        if len > 0 {
+            self.last_tile_cell_count = (len - (tile_count - 1) * capacity) as u64;
+        }
+        Ok(())
+    }
+
+    /// Commits the fragment.
+    pub(crate) fn commit(self) -> Result<String> {
+        let non_empty_domain: Vec<Extent> =
+            hull(&self.rects).ok_or_else(|| Error::invalid("there are no cells to write"))?;
+        let tile_count = self.rects.len() as u64;
+        self.writer.commit(FragmentExtent {
+            rects: Some(self.rects),
+            non_empty_domain,
+            tile_count,
+            last_tile_cell_count: self.last_tile_cell_count,
+        })
+    }
+}
+
+/// The cells at some positions of an order, as a column of their own.
+pub(crate) fn take(
+    cells: ColumnRef<'_>,
+    shape: CellShape,
+    order: &Permutation,
+    positions: Range<usize>,
+) -> Result<Column> {
+    let len = positions.len();
+    let mut column = Column::default();
+    if let Some(offsets) = cells.offsets {
+        let mut ends = AlignedBuf::zeroed((len + 1) * 8)?;
+        let places = ends.values_mut::<u64>();
+        let mut at = 0;
+        for (place, position) in places[1..].iter_mut().zip(positions.clone()) {
+            let cell = cell_at(order, position);
+            at += offsets[cell + 1] - offsets[cell];
+            *place = at;
+        }
+        let mut data = AlignedBuf::zeroed(at as usize)?;
+        let bytes = data.as_mut_slice();
+        if order.is_identity() {
+            let first = offsets[positions.start] as usize;
+            bytes.copy_from_slice(&cells.data[first..first + at as usize]);
+        } else {
+            let mut at = 0;
+            for position in positions.clone() {
+                let cell = cell_at(order, position);
+                let value = &cells.data[offsets[cell] as usize..offsets[cell + 1] as usize];
+                bytes[at..at + value.len()].copy_from_slice(value);
+                at += value.len();
+            }
+        }
+        column.data = data;
+        column.offsets = Some(ends);
+    } else {
+        column.data = take_fixed(cells.data, shape.cell_byte_len(), order, positions.clone())?;
+    }
+    if let Some(validity) = cells.validity {
+        column.validity = Some(take_fixed(validity, 1, order, positions)?);
+    }
+    Ok(column)
+}
+
+fn take_fixed(data: &[u8], byte_len: usize, order: &Permutation, positions: Range<usize>) -> Result<AlignedBuf> {
+    let mut out = AlignedBuf::zeroed(positions.len() * byte_len)?;
+    let bytes = out.as_mut_slice();
+    let Permutation::Indices(indices) = order else {
+        bytes.copy_from_slice(&data[positions.start * byte_len..positions.end * byte_len]);
+        return Ok(out);
+    };
+    let indices = &indices[positions];
+    fn pick<const N: usize>(data: &[u8], indices: &[u32], out: &mut [u8]) {
+        let cells = data.as_chunks::<N>().0;
+        for (place, &cell) in out.as_chunks_mut::<N>().0.iter_mut().zip(indices) {
+            *place = cells[cell as usize];
+        }
+    }
+    match byte_len {
+        1 => pick::<1>(data, indices, bytes),
+        2 => pick::<2>(data, indices, bytes),
+        4 => pick::<4>(data, indices, bytes),
+        8 => pick::<8>(data, indices, bytes),
+        _ => {
+            for (place, &cell) in bytes.chunks_exact_mut(byte_len).zip(indices) {
+                place.copy_from_slice(&data[cell as usize * byte_len..][..byte_len]);
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn cell_at(order: &Permutation, position: usize) -> usize {
+    match order {
+        Permutation::Identity(_) => position,
+        Permutation::Indices(indices) => indices[position] as usize,
+    }
+}
+
+/// The columns of the dimensions, as orders and rectangles want them.
+pub(crate) fn coordinates<'a>(schema: &ArraySchema, columns: &[InputColumn<'a>]) -> Result<Vec<CoordColumn<'a>>> {
+    let mut coords = Vec::with_capacity(schema.dimensions.len());
+    for dim in 0..schema.dimensions.len() {
+        let column = columns
+            .iter()
+            .find(|column| column.field == FieldId::Dimension(dim))
+            .ok_or_else(|| Error::invalid("a write gives every dimension"))?;
+        coords.push(coord_column(column.cells, column.shape.datatype)?);
+    }
+    Ok(coords)
+}
+
+pub(crate) fn coord_column(cells: ColumnRef<'_>, datatype: Datatype) -> Result<CoordColumn<'_>> {
+    match cells.offsets {
+        Some([starts @ .., _]) => CoordColumn::strings(starts, cells.data),
+        _ => CoordColumn::numbers(datatype, cells.data),
+    }
+}
+
+fn coord_slice(cells: ColumnRef<'_>, datatype: Datatype, range: Range<usize>) -> Result<CoordColumn<'_>> {
+    Ok(coord_column(cells, datatype)?.slice(range))
+}
+
+/// The sort keys of cells in global order.
+pub(crate) fn order_keys(schema: &ArraySchema, coords: &[CoordColumn<'_>]) -> Result<OrderKeys> {
+    let bounds: Vec<Interval> = coords.iter().map(|column| column_bounds(column).unwrap_or(Interval::ALL)).collect();
+    KeyLayout::new(&cell_order(schema, Layout::GlobalOrder)?, &bounds)?.keys(coords)
+}
+
+/// Sorts cells into global order, and sees to those that repeat.
+fn unordered(
+    schema: &ArraySchema,
+    coords: &[CoordColumn<'_>],
+    keys: &OrderKeys,
+    duplicates: Duplicates,
+) -> Result<Permutation> {
+    let order = sort_cells(keys)?;
+    if schema.allows_dups {
+        return Ok(order);
+    }
+    let Some((first, second)) = keys.first_duplicate(&order) else { return Ok(order) };
+    if duplicates == Duplicates::Refuse {
+        return Err(repeated(schema, coords, first, second));
+    }
+    let repeats = keys.repeats(&order);
+    let kept = order.iter().enumerate().filter(|(position, _)| !repeats.is_set(*position));
+    Ok(Permutation::Indices(kept.map(|(_, cell)| cell as u32).collect()))
+}
+
+fn repeated(schema: &ArraySchema, coords: &[CoordColumn<'_>], first: usize, second: usize) -> Error {
+    Error::invalid(format!(
+        "cells {first} and {second} have the same coordinates ({}), which this array does not allow",
+        place(schema, coords, first)
+    ))
+}
+
+/// Checks that cells are in global order, and that none repeats where that is not allowed. The first cell's number in
+/// messages is `first_number`.
+pub(crate) fn check_global_order(
+    schema: &ArraySchema,
+    coords: &[CoordColumn<'_>],
+    keys: &OrderKeys,
+    skipped: usize,
+) -> Result<()> {
+    if let Some(cell) = keys.first_descent() {
+        return Err(Error::invalid(format!(
+            "cell {} at ({}) belongs before the cell in front of it at ({}); a write in global order brings its cells sorted",
+            cell.saturating_sub(skipped),
+            place(schema, coords, cell),
+            place(schema, coords, cell - 1),
+        )));
+    }
+    match keys.first_repeat() {
+        Some(cell) if !schema.allows_dups => Err(repeated(schema, coords, cell - 1, cell)),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that all coordinates lie in the domain and the current domain, and none is NaN.
+pub(crate) fn check_domain(schema: &ArraySchema, coords: &[CoordColumn<'_>]) -> Result<()> {
+    for (dim, (column, dimension)) in coords.iter().zip(&schema.dimensions).enumerate() {
+        let current = schema.current_domain.rectangle().and_then(|rect| rect.get(dim));
+        if let Some((lo, hi)) = dimension.domain {
+            let domain = Extent::between(lo, hi).map_err(|error| Error::corrupt(error.message()))?;
+            check_numbers(column, dimension, domain.as_ref(), "domain")?;
+        }
+        match current {
+            Some(current) if column.is_string() => {
+                let outside = (0..column.cell_count()).find(|&cell| {
+                    let value = column.string(cell).unwrap_or_default();
+                    !current.as_ref().covers(ExtentRef::Str { lo: value, hi: Some(value) })
+                });
+                if let Some(cell) = outside {
+                    return Err(Error::invalid(format!(
+                        "cell {cell} lies outside the current domain of dimension {:?}: {:?}",
+                        dimension.name,
+                        String::from_utf8_lossy(column.string(cell).unwrap_or_default())
+                    )));
+                }
+            }
+            Some(current) => check_numbers(column, dimension, current.as_ref(), "current domain")?,
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_numbers(column: &CoordColumn<'_>, dimension: &Dimension, domain: ExtentRef<'_>, what: &str) -> Result<()> {
+    let (Some(bounds), Some(domain)) = (column_bounds(column), Interval::of_extent(domain)) else { return Ok(()) };
+    if domain.covers(bounds) {
+        return Ok(());
+    }
+    let outside = (0..column.cell_count()).find_map(|cell| {
+        let ordinal = column.ordinal(cell)?;
+        (!domain.contains(ordinal)).then_some((cell, ordinal))
+    });
+    let (cell, ordinal) = outside.unwrap_or_default();
+    Err(Error::invalid(format!(
+        "cell {cell} has the coordinate {} on dimension {:?}, outside its {what} {}",
+        show::number(dimension.datatype, ordinal),
+        dimension.name,
+        show::interval(dimension, domain),
+    )))
+}
+
+/// The coordinates of a cell, for messages.
+fn place(schema: &ArraySchema, coords: &[CoordColumn<'_>], cell: usize) -> String {
+    let values = coords.iter().zip(&schema.dimensions).map(|(column, dimension)| {
+        let value = match column.string(cell) {
+            Some(string) => format!("{:?}", String::from_utf8_lossy(string)),
+            None => column.ordinal(cell).map_or_else(String::new, |ordinal| show::number(dimension.datatype, ordinal)),
+        };
+        format!("{} = {value}", dimension.name)
+    });
+    values.collect::<Vec<_>>().join(", ")
+}
