@@ -51,7 +51,7 @@ class Pipelines:
                 kinds.append("xor")
                 if datatype not in FLOATS:
                     kinds += ["bit_width_reduction", "delta", "double_delta"]
-                    if rng.random() < 0.4:
+                    if rng.random() < 0.4 and demand is None:
                         kinds.append("positive_delta")
                 if datatype in FLOATS and at == 0 and number == 1 and not shared:
                     kinds += ["scale_float"] * 4
@@ -239,7 +239,9 @@ class SchemaDraw:
         schema["dims"] = self.dense_dims(count) if dense else self.sparse_dims(count, schema["cell_order"] == "hilbert")
         schema["attrs"] = self.attributes(dense, schema["dims"])
         if rng.random() < 0.5:
-            schema["coords_filters"] = self.pipelines.draw(schema["dims"][0]["type"], 1, shared=True)[0]
+            types = [d["type"] for d in schema["dims"]]
+            like = ("STRING_ASCII", "var") if "STRING_ASCII" in types else (types[0], 1)
+            schema["coords_filters"] = self.pipelines.draw(*like, shared=True)[0]
         if rng.random() < 0.5:
             schema["offsets_filters"] = self.pipelines.draw("UINT64", 1)[0]
         if rng.random() < 0.5:

@@ -1,1 +1,2 @@
-
+//! Integration tests live in `integration/`; this library is empty.
+#![forbid(unsafe_code)]

@@ -37,19 +37,19 @@ pub struct Listing {
     pub warnings: Vec<String>,
 }
 
-/// Whether a fragment takes part in a read: those consolidated with timestamps do if they overlap, as their cells
-/// tell their own times; others only as a whole.
-fn is_visible(name: &TimestampedName, time: TimeRange) -> bool {
-    let splits = name.stated_version().is_some_and(|version| Rule::CellTimestamps.span().contains(version));
+/// Whether a fragment takes part in a read: sparse ones that may be consolidated with timestamps do if they overlap, as
+/// their cells tell their own times; others only as a whole.
+fn is_visible(name: &TimestampedName, time: TimeRange, is_dense: bool) -> bool {
+    let splits = !is_dense && name.stated_version().is_some_and(|version| Rule::CellTimestamps.span().contains(version));
     if splits { time.overlaps(name.range()) } else { time.contains(name.range()) }
 }
 
 impl Listing {
-    /// Lists an array.
+    /// Lists a dense or sparse array.
     ///
     /// # Errors
     /// What the store reports; `Corrupt` when a consolidated commits file is damaged.
-    pub fn read(place: &ArrayPlace, time: TimeRange) -> Result<Listing> {
+    pub fn read(place: &ArrayPlace, time: TimeRange, is_dense: bool) -> Result<Listing> {
         let store = &**place.store();
         let (root, commits) = (store.list(place.path())?, store.list(&place.join(COMMITS_FOLDER))?);
         let mut listing = Listing { fragments: Vec::new(), deletes: Vec::new(), warnings: Vec::new() };
@@ -58,11 +58,10 @@ impl Listing {
 
         let ignored = ignored_commits(place, &commits, &mut listing.warnings)?;
         let mut in_consolidated = HashSet::new();
-        for (name, path) in of_kind(&commits, COMMITS_FOLDER, CommitKind::Consolidated) {
+        for path in of_kind(&commits, COMMITS_FOLDER, CommitKind::Consolidated) {
             let file = store.read_all(&place.join(&path), MAX_LIST_BYTE_LEN)?;
             let entries =
                 ConsolidatedCommits::decode(&file).map_err(|error| error.at_uri(store.address(&place.join(&path))))?;
-            let _ = name;
             for entry in entries.entries {
                 let version = entry.name.fragment_version()?;
                 let file_name = commit_file_name(&entry.name, entry.kind, version);
@@ -99,9 +98,9 @@ impl Listing {
             .filter(Entry::is_folder)
             .map(|entry| entry.name)
             .collect();
-        let hidden = hidden_names(place, &vacuums, time, &mut listing.warnings)?;
+        let hidden = hidden_names(place, &vacuums, time, is_dense, &mut listing.warnings)?;
         for fragment in committed {
-            if !is_visible(&fragment.name, time) || hidden.contains(fragment.name.as_str()) {
+            if !is_visible(&fragment.name, time, is_dense) || hidden.contains(fragment.name.as_str()) {
                 continue;
             }
             if present.contains(fragment.name.as_str()) {
@@ -145,17 +144,17 @@ fn of_kind<'a>(
     entries: &'a [Entry],
     folder: &'a str,
     kind: CommitKind,
-) -> impl Iterator<Item = (TimestampedName, String)> + 'a {
+) -> impl Iterator<Item = String> + 'a {
     entries.iter().filter(|entry| entry.is_file()).filter_map(move |entry| {
-        let (name, found) = parse_commit_file(&entry.name)?;
-        (found == kind).then(|| (name, names_path(folder, &entry.name)))
+        let (_, found) = parse_commit_file(&entry.name)?;
+        (found == kind).then(|| names_path(folder, &entry.name))
     })
 }
 
 /// The commits that ignore files take out of consolidated commits files.
 fn ignored_commits(place: &ArrayPlace, commits: &[Entry], warnings: &mut Vec<String>) -> Result<HashSet<String>> {
     let mut ignored = HashSet::new();
-    for (_, path) in of_kind(commits, COMMITS_FOLDER, CommitKind::Ignore) {
+    for path in of_kind(commits, COMMITS_FOLDER, CommitKind::Ignore) {
         let list = read_list(place, &path, warnings)?;
         ignored.extend(list.names);
     }
@@ -167,11 +166,11 @@ fn hidden_names(
     place: &ArrayPlace,
     vacuums: &[(TimestampedName, String)],
     time: TimeRange,
+    is_dense: bool,
     warnings: &mut Vec<String>,
 ) -> Result<HashSet<String>> {
     let mut hidden = HashSet::new();
-    for (name, path) in vacuums.iter().filter(|(name, _)| is_visible(name, time)) {
-        let _ = name;
+    for (_, path) in vacuums.iter().filter(|(name, _)| is_visible(name, time, is_dense)) {
         hidden.extend(read_list(place, path, warnings)?.names);
     }
     Ok(hidden)

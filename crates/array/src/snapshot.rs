@@ -41,7 +41,7 @@ impl Snapshot {
         let (name, path) = &files[at];
         let schema = Arc::new(read_schema(&place, path)?);
         let schema_name = name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str).to_owned();
-        let listing = Listing::read(&place, time)?;
+        let listing = Listing::read(&place, time, schema.is_dense())?;
         let known: Mutex<HashMap<String, Arc<ArraySchema>>> =
             Mutex::new(HashMap::from([(schema_name.clone(), Arc::clone(&schema))]));
         let schema_of = |wanted: &str| -> Result<Arc<ArraySchema>> {

@@ -3,13 +3,22 @@
 
 mod args;
 mod cells;
+mod commands;
+mod demo;
+mod engine;
 mod failure;
 mod formats;
+mod human;
+mod picture;
+mod progress;
 mod ranges;
 
 use clap::Parser;
+use std::process::ExitCode;
 
-fn main() -> std::process::ExitCode {
-    let _cli = args::Cli::parse();
-    std::process::ExitCode::SUCCESS
+fn main() -> ExitCode {
+    match commands::run(&args::Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
 }

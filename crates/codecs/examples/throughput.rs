@@ -31,7 +31,8 @@ fn main() {
     println!("{:<20} {:>12} {:>12} {:>8}", "pipeline", "encode GB/s", "decode GB/s", "ratio");
     for (name, datatype, bytes, filters) in pipelines {
         let field = FieldKind::data(datatype, CellValNum::ONE);
-        let codec = Codec::new(&FilterPipeline::new(filters), field, CodecRules::NEWEST, None).expect("the pipeline is valid");
+        let codec = Codec::new(&FilterPipeline::new(filters), field, CodecRules::NEWEST, None)
+            .expect("the pipeline is valid");
         measure(name, &codec, bytes);
     }
 }

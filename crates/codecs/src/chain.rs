@@ -40,10 +40,13 @@ fn refusal(filter: &Filter, field: FieldKind, datatype: Datatype) -> Option<Stri
         Filter::Delta { reinterpret, .. } | Filter::DoubleDelta { reinterpret, .. } => {
             let seen = seen_as(reinterpret, datatype);
             if seen.is_float() {
-                return Some("it accepts integers, dates, times and bytes, or a reinterpretation as one of them".to_owned());
+                return Some(
+                    "it accepts integers, dates, times and bytes, or a reinterpretation as one of them"
+                        .to_owned(),
+                );
             }
             accepts(
-                datatype.byte_len() % seen.byte_len() == 0,
+                datatype.byte_len().is_multiple_of(seen.byte_len()),
                 &format!("its size must be a multiple of that of the reinterpretation {seen}"),
             )
         }

@@ -69,11 +69,7 @@ impl Codec {
         let folds_offsets = matches!(steps.first(), Some(Step { stage: Stage::Strings(_), .. }));
         if let Some(encryption) = encryption {
             let context = ChunkContext { datatype: field.datatype, cell_byte_len: field.cell_byte_len() };
-            steps.push(Step {
-                name: "aes_256_gcm",
-                stage: Stage::Encrypt(AesGcm::new(encryption)),
-                context,
-            });
+            steps.push(Step { name: "aes_256_gcm", stage: Stage::Encrypt(AesGcm::new(encryption)), context });
         }
         Ok(Codec {
             max_chunk_size: pipeline.max_chunk_size as usize,
@@ -113,8 +109,11 @@ impl Codec {
         if self.folds_offsets {
             return Err(Error::invalid("the tiles of this field are encoded together with their offsets"));
         }
-        let chunk_byte_len =
-            if self.one_chunk { tile.len() } else { fixed_chunk_byte_len(self.max_chunk_size, self.cell_byte_len) };
+        let chunk_byte_len = if self.one_chunk {
+            tile.len()
+        } else {
+            fixed_chunk_byte_len(self.max_chunk_size, self.cell_byte_len)
+        };
         let mut ends = std::mem::take(&mut scratch.ends);
         ends.clear();
         ends.extend((1..tile.len().div_ceil(chunk_byte_len.max(1))).map(|chunk| chunk * chunk_byte_len));
@@ -226,9 +225,11 @@ impl Codec {
         let mut rest = out;
         for (index, chunk) in chunks.by_ref().enumerate() {
             let chunk = chunk?;
-            let (target, behind) =
-                rest.split_at_mut_checked(chunk.original_byte_len).ok_or_else(|| overfull(tile_byte_len, index))?;
-            self.decode_chunk(&chunk, Target::Bytes(target), scratch).map_err(|error| in_chunk(error, index))?;
+            let (target, behind) = rest
+                .split_at_mut_checked(chunk.original_byte_len)
+                .ok_or_else(|| overfull(tile_byte_len, index))?;
+            self.decode_chunk(&chunk, Target::Bytes(target), scratch)
+                .map_err(|error| in_chunk(error, index))?;
             rest = behind;
         }
         finished(chunks.rest(), tile_byte_len - rest.len(), tile_byte_len)
@@ -262,7 +263,8 @@ impl Codec {
             let end = start + chunk.original_byte_len;
             let target = out.get_mut(start..end).ok_or_else(|| overfull(tile_byte_len, index))?;
             if end > wanted.start {
-                self.decode_chunk(&chunk, Target::Bytes(target), scratch).map_err(|error| in_chunk(error, index))?;
+                self.decode_chunk(&chunk, Target::Bytes(target), scratch)
+                    .map_err(|error| in_chunk(error, index))?;
             }
             start = end;
         }
@@ -300,7 +302,8 @@ impl Codec {
             if chunk_byte_len != tile_byte_len {
                 break;
             }
-            self.decode_chunk(&chunk, Target::Strings(out, offsets), scratch).map_err(|error| in_chunk(error, 0))?;
+            self.decode_chunk(&chunk, Target::Strings(out, offsets), scratch)
+                .map_err(|error| in_chunk(error, 0))?;
         }
         finished(chunks.rest(), chunk_byte_len, tile_byte_len)
     }
@@ -449,7 +452,10 @@ impl Target<'_> {
 impl std::fmt::Debug for Codec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let names: Vec<_> = self.steps.iter().map(|step| step.name).collect();
-        f.debug_struct("Codec").field("filters", &names).field("max_chunk_size", &self.max_chunk_size).finish()
+        f.debug_struct("Codec")
+            .field("filters", &names)
+            .field("max_chunk_size", &self.max_chunk_size)
+            .finish()
     }
 }
 

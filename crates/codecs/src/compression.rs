@@ -12,10 +12,16 @@ use smalti_types::{Error, Result};
 
 /// What compresses a part.
 pub(crate) enum Compressor {
-    Gzip { level: i32 },
-    Zstd { level: i32 },
+    Gzip {
+        level: i32,
+    },
+    Zstd {
+        level: i32,
+    },
     Lz4,
-    Bzip2 { level: i32 },
+    Bzip2 {
+        level: i32,
+    },
     /// Rle, delta and double delta.
     Part(Box<dyn PartCodec + Send + Sync>),
 }
@@ -134,7 +140,10 @@ pub(crate) fn lens_of_records(mut metadata: MetadataReader<'_>, record_byte_len:
 }
 
 /// Reads the two part counts in front of the records and checks that the records are there.
-pub(crate) fn part_counts(metadata: &mut MetadataReader<'_>, record_byte_len: usize) -> Result<(usize, usize)> {
+pub(crate) fn part_counts(
+    metadata: &mut MetadataReader<'_>,
+    record_byte_len: usize,
+) -> Result<(usize, usize)> {
     let metadata_parts = metadata.len32("metadata_part_count")?;
     let data_parts = metadata.len32("data_part_count")?;
     let wanted = metadata_parts.saturating_add(data_parts).saturating_mul(record_byte_len);
@@ -152,8 +161,9 @@ pub(crate) fn part_counts(metadata: &mut MetadataReader<'_>, record_byte_len: us
 /// # Errors
 /// `InvalidArgument` beyond 4 GiB.
 pub(crate) fn length(byte_len: usize) -> Result<u32> {
-    u32::try_from(byte_len)
-        .map_err(|_| Error::invalid(format!("{byte_len} bytes in one chunk; the format holds less than 4 GiB")))
+    u32::try_from(byte_len).map_err(|_| {
+        Error::invalid(format!("{byte_len} bytes in one chunk; the format holds less than 4 GiB"))
+    })
 }
 
 /// Checks that a decompressor filled its output.

@@ -29,12 +29,8 @@ pub(crate) trait ChunkFilter {
     ///
     /// # Errors
     /// `Corrupt` when metadata and data contradict each other. No error here does not mean that `decode` succeeds.
-    fn decoded_len(
-        &self,
-        metadata: MetadataReader<'_>,
-        data: &[u8],
-        context: &ChunkContext,
-    ) -> Result<usize>;
+    fn decoded_len(&self, metadata: MetadataReader<'_>, data: &[u8], context: &ChunkContext)
+    -> Result<usize>;
 
     /// Undoes [`encode`](Self::encode). Takes this stage's own metadata from `metadata` and leaves the reader where
     /// that of the stage before begins. `out` has exactly [`decoded_len`](Self::decoded_len) bytes and arbitrary content.
@@ -122,10 +118,10 @@ impl<'a> MetadataReader<'a> {
                 self.rest = rest;
                 Ok(bytes)
             }
-            None => Err(self.corrupt(
-                field,
-                format!("{byte_len} bytes are wanted and {} are left", self.rest.len()),
-            )),
+            None => {
+                Err(self
+                    .corrupt(field, format!("{byte_len} bytes are wanted and {} are left", self.rest.len())))
+            }
         }
     }
 

@@ -2,7 +2,8 @@
 
 use crate::{Codec, CodecRules, Encryption, FieldKind, PlainLayout, Scratch};
 use smalti_types::{
-    CellValNum, Datatype, EncryptionKey, Entropy, Filter, FilterPipeline, FloatScale, Result, ScaleWidth, WebpFormat,
+    CellValNum, Datatype, EncryptionKey, Entropy, Filter, FilterPipeline, FloatScale, Result, ScaleWidth,
+    WebpFormat,
 };
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -30,7 +31,13 @@ pub fn configuration(input: &[u8]) -> (FilterPipeline, FieldKind, CodecRules, bo
     let rules = if flags & 1 == 0 { CodecRules::NEWEST } else { CodecRules::OLDEST };
     let max_chunk_size = [0, 64, 1000, 65536][usize::from(flags >> 1 & 3)];
     let encrypted = flags & 8 != 0;
-    (FilterPipeline { max_chunk_size, filters }, FieldKind::data(datatype, cell_val_num), rules, encrypted, rest)
+    (
+        FilterPipeline { max_chunk_size, filters },
+        FieldKind::data(datatype, cell_val_num),
+        rules,
+        encrypted,
+        rest,
+    )
 }
 
 fn filter(kind: u8, option: u8) -> Filter {
@@ -62,7 +69,8 @@ fn filter(kind: u8, option: u8) -> Filter {
         15 => Filter::ScaleFloat(FloatScale {
             factor: f64::from(option) / 16.0,
             offset: f64::from(option % 3),
-            width: [ScaleWidth::One, ScaleWidth::Two, ScaleWidth::Four, ScaleWidth::Eight][usize::from(option % 4)],
+            width: [ScaleWidth::One, ScaleWidth::Two, ScaleWidth::Four, ScaleWidth::Eight]
+                [usize::from(option % 4)],
         }),
         16 => Filter::Xor,
         17 => Filter::Deprecated,

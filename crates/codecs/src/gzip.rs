@@ -15,7 +15,12 @@ fn effective(level: i32) -> u32 {
     u32::try_from(level).map_or(6, |level| level.min(9))
 }
 
-pub(crate) fn compress(level: i32, part: &[u8], out: &mut Vec<u8>, contexts: &mut GzipContexts) -> Result<()> {
+pub(crate) fn compress(
+    level: i32,
+    part: &[u8],
+    out: &mut Vec<u8>,
+    contexts: &mut GzipContexts,
+) -> Result<()> {
     let level = effective(level);
     let context = match &mut contexts.compress {
         Some((kept, context)) if *kept == level => {

@@ -34,7 +34,11 @@ pub(crate) fn of_pipeline(
         if chain::has_effect(filter, datatype, rules.typed_chain) {
             let stage = if folds(filter, field, rules) {
                 if !steps.is_empty() {
-                    return Err(unsupported(filter, position, "on var-sized strings it must be the first filter"));
+                    return Err(unsupported(
+                        filter,
+                        position,
+                        "on var-sized strings it must be the first filter",
+                    ));
                 }
                 string_stage(filter)
             } else {
@@ -109,7 +113,9 @@ fn stage(filter: &Filter, position: usize, datatype: Datatype) -> Result<Stage> 
         Filter::None | Filter::Deprecated => {
             return Err(unsupported(filter, position, "no release supports this filter any more"));
         }
-        Filter::BitWidthReduction { max_window } => chunk(BitWidthReduction { max_window_byte_len: max_window }),
+        Filter::BitWidthReduction { max_window } => {
+            chunk(BitWidthReduction { max_window_byte_len: max_window })
+        }
         Filter::PositiveDelta { max_window } => chunk(PositiveDelta { max_window_byte_len: max_window }),
         Filter::ScaleFloat(_) if !matches!(datatype.byte_len(), 4 | 8) => {
             return Err(unsupported(filter, position, "it runs on types of 4 or 8 bytes only"));

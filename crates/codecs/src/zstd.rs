@@ -15,16 +15,21 @@ fn effective(level: i32) -> i32 {
     if level < -7 { 3 } else { level.min(22) }
 }
 
-pub(crate) fn compress(level: i32, part: &[u8], out: &mut Vec<u8>, contexts: &mut ZstdContexts) -> Result<()> {
+pub(crate) fn compress(
+    level: i32,
+    part: &[u8],
+    out: &mut Vec<u8>,
+    contexts: &mut ZstdContexts,
+) -> Result<()> {
     let context = match &mut contexts.compress {
         Some(context) => context,
         none => none.insert(CCtx::try_create().ok_or_else(out_of_memory)?),
     };
     let start = out.len();
     out.resize(start + compress_bound(part.len()), 0);
-    let byte_len = context
-        .compress(&mut out[start..], part, effective(level))
-        .map_err(|code| Error::new(ErrorKind::OutOfMemory, format!("filter zstd: {}", get_error_name(code))))?;
+    let byte_len = context.compress(&mut out[start..], part, effective(level)).map_err(|code| {
+        Error::new(ErrorKind::OutOfMemory, format!("filter zstd: {}", get_error_name(code)))
+    })?;
     out.truncate(start + byte_len);
     Ok(())
 }

@@ -33,7 +33,10 @@ fn values(datatype: Datatype, count: usize, shape: u8, seed: u64) -> Vec<u8> {
 }
 
 fn is_lossy(pipeline: &FilterPipeline) -> bool {
-    pipeline.filters.iter().any(|filter| matches!(filter, Filter::ScaleFloat(_) | Filter::Webp { lossless: false, .. }))
+    pipeline
+        .filters
+        .iter()
+        .any(|filter| matches!(filter, Filter::ScaleFloat(_) | Filter::Webp { lossless: false, .. }))
 }
 
 fn offsets_of(byte_len: usize, width: usize, seed: u64) -> Vec<u64> {
@@ -132,7 +135,10 @@ fn every_filter_alone_round_trips_on_every_datatype_that_it_accepts() {
                         Ok(()) => {}
                         // The reference refuses deltas of text too, and only when it writes.
                         Err(error) => {
-                            assert!(matches!(filter.tag(), 6 | 19) && !datatype.is_integer(), "{filter} {datatype} {error}");
+                            assert!(
+                                matches!(filter.tag(), 6 | 19) && !datatype.is_integer(),
+                                "{filter} {datatype} {error}"
+                            );
                             continue;
                         }
                     }
@@ -151,7 +157,8 @@ fn every_filter_alone_round_trips_on_every_datatype_that_it_accepts() {
 fn an_unfiltered_tile_is_framed_as_specified() {
     let pipeline = FilterPipeline { max_chunk_size: 7, filters: vec![] };
     let codec =
-        Codec::new(&pipeline, FieldKind::data(Datatype::UInt16, CellValNum::ONE), CodecRules::NEWEST, None).unwrap();
+        Codec::new(&pipeline, FieldKind::data(Datatype::UInt16, CellValNum::ONE), CodecRules::NEWEST, None)
+            .unwrap();
     assert!(codec.is_plain());
     let mut filtered = Vec::new();
     codec.encode(&[1, 2, 3, 4, 5, 6, 7, 8], &mut filtered, &mut Scratch::new()).unwrap();
@@ -168,7 +175,8 @@ fn lz4_and_md5_chunks_are_laid_out_as_specified() {
     let field = FieldKind::bytes();
     let lz4 = Filter::Lz4 { level: -1 };
     let encode = |filters: &[Filter]| {
-        let codec = Codec::new(&FilterPipeline::new(filters.to_vec()), field, CodecRules::NEWEST, None).unwrap();
+        let codec =
+            Codec::new(&FilterPipeline::new(filters.to_vec()), field, CodecRules::NEWEST, None).unwrap();
         let mut filtered = Vec::new();
         codec.encode(b"abc", &mut filtered, &mut Scratch::new()).unwrap();
         filtered
@@ -266,8 +274,7 @@ fn checksums_notice_every_flipped_bit_of_the_data() {
 
 #[test]
 fn chunks_must_fill_the_tile_exactly() {
-    let codec =
-        Codec::new(&FilterPipeline::default(), FieldKind::bytes(), CodecRules::NEWEST, None).unwrap();
+    let codec = Codec::new(&FilterPipeline::default(), FieldKind::bytes(), CodecRules::NEWEST, None).unwrap();
     let (mut filtered, mut scratch) = (Vec::new(), Scratch::new());
     codec.encode(&[7; 100], &mut filtered, &mut scratch).unwrap();
     for wrong in [0, 99, 101] {

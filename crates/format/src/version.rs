@@ -134,6 +134,8 @@ rules! {
     5..    CommitFiles,
     /// Fragment names end in the format version.
     5..    VersionEndsNames,
+    /// Schemas store the fill value of each attribute.
+    6..    FillValues,
     /// New fragments take the version of the array's schema; arrays older than that get the writer's own version.
     7..    WritesKeepVersion,
     /// Certain characters of field names are percent-encoded in names of data files.

@@ -7,7 +7,7 @@ use std::fmt;
 /// A Rust type whose slices are cells: the ten machine types of the format.
 ///
 /// Dates and times are `i64`, opaque bytes `u8`; booleans have [conversions](Value) of their own.
-pub trait Number: Physical + Into<Scalar> + sealed::Sealed {
+pub trait Number: Physical + Into<Scalar> + arrow_buffer::ArrowNativeType + sealed::Sealed {
     /// The datatype of plain numbers of this type.
     const DATATYPE: Datatype;
 }

@@ -1,8 +1,8 @@
 //! Prints how fast the hot paths are: `cargo run --release -p smalti-space --example throughput`.
 
 use smalti_space::{
-    CellOrder, Column, Geometry, Interval, KeyLayout, OrderDim, RTree, RangeSet, column_bounds, copy_box, fill_box,
-    hilbert_values, select_cells, sort_cells, strides, tile_mbrs,
+    CellOrder, Column, Geometry, Interval, KeyLayout, OrderDim, RTree, RangeSet, column_bounds, copy_box,
+    fill_box, hilbert_values, select_cells, sort_cells, strides, tile_mbrs,
 };
 use smalti_types::{Datatype, Extent, Layout, RectList, Scalar};
 use std::hint::black_box;
@@ -60,7 +60,8 @@ fn copies() {
             let half = [part[0] / 2, part[1]];
             let wide = [2 * run_bytes / elem, 1];
             let from = Geometry { offset: 0, strides: &wide };
-            let seconds = best(|| copy_box(black_box(&mut dst), runs, &src, from, &half, elem).expect("in bounds"));
+            let seconds =
+                best(|| copy_box(black_box(&mut dst), runs, &src, from, &half, elem).expect("in bounds"));
             report(&format!("  copy_box, runs of {run_bytes} bytes"), seconds, bytes / 2);
         }
         let seconds = best(|| copy_box(black_box(&mut dst), col, &src, row, &all, elem).expect("in bounds"));
@@ -109,10 +110,12 @@ fn orders() {
     let number = |datatype, bytes| Column::numbers(datatype, bytes).expect("whole values");
     let int_columns = [number(Datatype::Int64, &a), number(Datatype::Int64, &b)];
     let float_columns = [number(Datatype::Float64, &c), number(Datatype::Float64, &d)];
-    let strings: Vec<String> = (0..CELLS).map(|_| format!("sample-{:08}", random(&mut seed) % 10_000_000)).collect();
+    let strings: Vec<String> =
+        (0..CELLS).map(|_| format!("sample-{:08}", random(&mut seed) % 10_000_000)).collect();
     let text = strings.concat();
     let offsets: Vec<u64> = (0..CELLS as u64).map(|i| i * 15).collect();
-    let string_columns = [Column::strings(&offsets, text.as_bytes()).expect("rising offsets"), int_columns[0]];
+    let string_columns =
+        [Column::strings(&offsets, text.as_bytes()).expect("rising offsets"), int_columns[0]];
     let string_dim = OrderDim { datatype: Datatype::StringAscii, domain: Interval::ALL, extent: None };
     let (row, col) = (Layout::RowMajor, Layout::ColMajor);
     let global = |dims, cell_order| CellOrder::global(dims, row, cell_order).expect("a sound order");
@@ -128,7 +131,8 @@ fn orders() {
     for (what, order, columns) in &orders {
         let columns = columns.as_slice();
         let make = || {
-            let bounds: Vec<Interval> = columns.iter().map(|c| column_bounds(c).unwrap_or(Interval::ALL)).collect();
+            let bounds: Vec<Interval> =
+                columns.iter().map(|c| column_bounds(c).unwrap_or(Interval::ALL)).collect();
             KeyLayout::new(order, &bounds).expect("sound bounds").keys(columns).expect("inside the bounds")
         };
         let keying = best(|| drop(black_box(make())));
@@ -157,13 +161,21 @@ fn orders() {
 
     let range = |lo: i64, hi: i64| Extent::between(Scalar::I64(lo), Scalar::I64(hi)).expect("rising");
     for (count, what) in [(1i64, "1 range"), (4, "4 ranges"), (1000, "1000 ranges")] {
-        let ranges: Vec<Extent> = (0..count).map(|i| range(i * 1_000_000 / count, i * 1_000_000 / count + 400_000 / count)).collect();
-        let sets = [RangeSet::new(false, ranges.clone()).expect("rising"), RangeSet::new(false, ranges).expect("rising")];
+        let ranges: Vec<Extent> = (0..count)
+            .map(|i| range(i * 1_000_000 / count, i * 1_000_000 / count + 400_000 / count))
+            .collect();
+        let sets = [
+            RangeSet::new(false, ranges.clone()).expect("rising"),
+            RangeSet::new(false, ranges).expect("rising"),
+        ];
         let seconds = best(|| drop(black_box(select_cells(&int_columns, &sets).expect("same kinds"))));
         report(&format!("select_cells, 2 x int64, {what} each"), seconds, CELLS * 16);
     }
     let halves = Extent::between(Scalar::F64(-45.0), Scalar::F64(45.0)).expect("rising");
-    let sets = [RangeSet::new(false, vec![halves.clone()]).expect("rising"), RangeSet::new(false, vec![halves]).expect("rising")];
+    let sets = [
+        RangeSet::new(false, vec![halves.clone()]).expect("rising"),
+        RangeSet::new(false, vec![halves]).expect("rising"),
+    ];
     let seconds = best(|| drop(black_box(select_cells(&float_columns, &sets).expect("same kinds"))));
     report("select_cells, 2 x float64, 1 range each", seconds, CELLS * 16);
     let mask = select_cells(&float_columns, &sets).expect("same kinds");

@@ -29,8 +29,9 @@ impl BoxPlan {
         }
         let mut axes = Vec::with_capacity(extents.len() + 1);
         for ((&extent, &dst), &src) in extents.iter().zip(dst.strides).zip(src.strides) {
-            let extent = usize::try_from(extent)
-                .map_err(|_| Error::invalid(format!("a box of extents {extents:?} exceeds the address space")))?;
+            let extent = usize::try_from(extent).map_err(|_| {
+                Error::invalid(format!("a box of extents {extents:?} exceeds the address space"))
+            })?;
             axes.push(Axis { extent, dst, src });
         }
         let mut plan =
@@ -80,7 +81,9 @@ impl BoxPlan {
     pub(crate) fn check_reach(&self, dst_len: usize, src_len: usize) -> Result<()> {
         let cell_count = self.axes.iter().try_fold(1usize, |count, axis| count.checked_mul(axis.extent));
         if cell_count.is_none_or(|count| count > dst_len) {
-            return Err(Error::invalid(format!("the box has more cells than the {dst_len} elements of the destination")));
+            return Err(Error::invalid(format!(
+                "the box has more cells than the {dst_len} elements of the destination"
+            )));
         }
         let reach = |offset: usize, step: fn(&Axis) -> usize| {
             self.axes
@@ -92,7 +95,9 @@ impl BoxPlan {
             ("source", src_len, reach(self.src_offset, |axis| axis.src)),
         ] {
             if last.is_none_or(|last| last >= len) {
-                return Err(Error::invalid(format!("the box reaches beyond the {len} elements of the {name}")));
+                return Err(Error::invalid(format!(
+                    "the box reaches beyond the {len} elements of the {name}"
+                )));
             }
         }
         Ok(())

@@ -20,8 +20,11 @@ impl<'a> Column<'a> {
     /// # Errors
     /// `Corrupt` when the bytes are no whole number of values.
     pub fn numbers(datatype: Datatype, values: &'a [u8]) -> Result<Self> {
-        if values.len() % datatype.byte_len() != 0 {
-            return Err(Error::corrupt(format!("{} bytes are no whole number of values of {datatype}", values.len())));
+        if !values.len().is_multiple_of(datatype.byte_len()) {
+            return Err(Error::corrupt(format!(
+                "{} bytes are no whole number of values of {datatype}",
+                values.len()
+            )));
         }
         Ok(Column { repr: Repr::Numbers { datatype, values } })
     }
@@ -38,7 +41,10 @@ impl<'a> Column<'a> {
             return Err(Error::corrupt(format!("the string of cell {cell} ends before it begins")));
         }
         if beyond() {
-            return Err(Error::corrupt(format!("a string begins beyond the {} bytes of its column", bytes.len())));
+            return Err(Error::corrupt(format!(
+                "a string begins beyond the {} bytes of its column",
+                bytes.len()
+            )));
         }
         Ok(Column { repr: Repr::Strings { offsets, bytes } })
     }

@@ -1,8 +1,8 @@
 //! Copies and fills of N-dimensional boxes of fixed-size cells.
 
+use crate::Geometry;
 use crate::box_plan::{Axis, BoxPlan, for_each_start};
 use crate::transpose::transpose_planes;
-use crate::Geometry;
 use bytemuck::Pod;
 use smalti_types::{Error, Result};
 

@@ -118,9 +118,26 @@ impl TileGrid {
         if cell.len() != self.dims.len() || tile.len() != self.dims.len() {
             return false;
         }
-        cell.iter().zip(tile).enumerate().all(|(dim, (&ordinal, tile))| {
-            self.tile_along(dim, ordinal).map(|along| *tile = along).is_some()
-        })
+        cell.iter()
+            .zip(tile)
+            .enumerate()
+            .all(|(dim, (&ordinal, tile))| self.tile_along(dim, ordinal).map(|along| *tile = along).is_some())
+    }
+
+    /// The place of a cell among the cells of its tile, whose strides [`cell_strides`](TileGrid::cell_strides) gives;
+    /// `None` outside the domain or beyond the address space.
+    pub fn position_in_tile(&self, cell: &[u64], cell_strides: &[usize]) -> Option<usize> {
+        if cell.len() != self.dims.len() || cell_strides.len() != self.dims.len() {
+            return None;
+        }
+        cell.iter().zip(&self.dims).zip(cell_strides).try_fold(
+            0usize,
+            |position, ((&ordinal, dim), &stride)| {
+                let GridDim { domain, extent } = *dim;
+                let along = domain.contains(ordinal).then(|| (ordinal - domain.lo) % extent)?;
+                position.checked_add(usize::try_from(along).ok()?.checked_mul(stride)?)
+            },
+        )
     }
 
     /// The interval that a tile takes up along a dimension, beyond the domain's end too. It ends at `u64::MAX` where

@@ -91,7 +91,12 @@ impl Hilbert {
 
     /// The places of `N` points at once, given as one array of bucket numbers per dimension, which is used up.
     #[inline(always)]
-    pub(crate) fn places<const N: usize>(&self, axes: &mut [[u64; N]], spread: &SpreadTable, places: &mut [u64; N]) {
+    pub(crate) fn places<const N: usize>(
+        &self,
+        axes: &mut [[u64; N]],
+        spread: &SpreadTable,
+        places: &mut [u64; N],
+    ) {
         transpose_u64(axes, self.bits);
         self.interleave(axes, spread, places);
     }

@@ -69,7 +69,11 @@ fn narrow_axes(curve: &Hilbert, axes: &[[u64; BLOCK]], narrow: &mut [[u32; BLOCK
 /// Checks that columns fit dimensions and agree in length, which is returned.
 pub(crate) fn check_columns(dims: &[OrderDim], columns: &[Column<'_>]) -> Result<usize> {
     if dims.len() != columns.len() {
-        return Err(Error::invalid(format!("{} columns were given for {} dimensions", columns.len(), dims.len())));
+        return Err(Error::invalid(format!(
+            "{} columns were given for {} dimensions",
+            columns.len(),
+            dims.len()
+        )));
     }
     let cell_count = columns.first().map_or(0, Column::cell_count);
     for (i, (dim, column)) in dims.iter().zip(columns).enumerate() {
@@ -78,7 +82,10 @@ pub(crate) fn check_columns(dims: &[OrderDim], columns: &[Column<'_>]) -> Result
             None => dim.is_string(),
         };
         if !fits {
-            return Err(Error::invalid(format!("column {i} is not of the dimension's type {}", dim.datatype)));
+            return Err(Error::invalid(format!(
+                "column {i} is not of the dimension's type {}",
+                dim.datatype
+            )));
         }
         if column.cell_count() != cell_count {
             return Err(Error::invalid(format!(

@@ -53,9 +53,10 @@ impl OrderKeys {
         match (self, other) {
             (OrderKeys::U64(a), OrderKeys::U64(b)) => a[cell].cmp(&b[other_cell]),
             (OrderKeys::U128(a), OrderKeys::U128(b)) => a[cell].cmp(&b[other_cell]),
-            (OrderKeys::Words { width, words }, OrderKeys::Words { width: other_width, words: other_words }) => {
-                word_key(words, *width, cell).cmp(word_key(other_words, *other_width, other_cell))
-            }
+            (
+                OrderKeys::Words { width, words },
+                OrderKeys::Words { width: other_width, words: other_words },
+            ) => word_key(words, *width, cell).cmp(word_key(other_words, *other_width, other_cell)),
             (OrderKeys::Bytes { ends, bytes }, OrderKeys::Bytes { ends: other_ends, bytes: other_bytes }) => {
                 byte_key(ends, bytes, cell).cmp(byte_key(other_ends, other_bytes, other_cell))
             }
@@ -65,12 +66,11 @@ impl OrderKeys {
 
     /// The first cell that belongs before its predecessor; `None` when the cells are in order.
     pub fn first_descent(&self) -> Option<usize> {
-        let at = match self {
+        match self {
             OrderKeys::U64(keys) => first_pair(keys, |a, b| a > b),
             OrderKeys::U128(keys) => first_pair(keys, |a, b| a > b),
             _ => (1..self.len()).find(|&cell| self.compare(cell - 1, self, cell) == Ordering::Greater),
-        };
-        at
+        }
     }
 
     /// The first cell at the same coordinates as its predecessor.
@@ -87,9 +87,11 @@ impl OrderKeys {
     pub fn repeats(&self, permutation: &Permutation) -> BitMask {
         let mut mask = BitMask::zeros(permutation.len());
         match (self, permutation) {
-            (OrderKeys::U64(keys), Permutation::Indices(indices)) => mark_repeats(&mut mask, indices, |a, b| {
-                keys.get(a).is_some_and(|key| keys.get(b) == Some(key))
-            }),
+            (OrderKeys::U64(keys), Permutation::Indices(indices)) => {
+                mark_repeats(&mut mask, indices, |a, b| {
+                    keys.get(a).is_some_and(|key| keys.get(b) == Some(key))
+                })
+            }
             (_, Permutation::Indices(indices)) => mark_repeats(&mut mask, indices, |a, b| {
                 a.max(b) < self.len() && self.compare(a, self, b) == Ordering::Equal
             }),

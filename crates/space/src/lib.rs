@@ -24,6 +24,7 @@ mod grid;
 mod hilbert;
 mod hilbert_bucket;
 mod interval;
+mod key_fields;
 mod key_layout;
 mod keys;
 mod mask;

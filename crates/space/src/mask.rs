@@ -139,7 +139,7 @@ impl BitMask {
     }
 
     fn clear_rest(&mut self) {
-        if let Some(last) = self.words.last_mut().filter(|_| self.len % 64 != 0) {
+        if let Some(last) = self.words.last_mut().filter(|_| !self.len.is_multiple_of(64)) {
             *last &= (1 << (self.len % 64)) - 1;
         }
     }
@@ -198,7 +198,7 @@ mod tests {
                 let mut mask = BitMask::zeros(len);
                 for cell in 0..len {
                     seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
-                    if density > 0 && (seed >> 33) % density == 0 {
+                    if density > 0 && (seed >> 33).is_multiple_of(density) {
                         mask.set(cell);
                     }
                 }

@@ -25,7 +25,7 @@ pub fn column_extent(column: &Column<'_>) -> Option<Extent> {
     };
     let values = column.number_bytes(0..column.cell_count());
     let numbers = if datatype.is_float() {
-        dispatch_physical!(datatype, T => bounds_of::<T>(values, |value| value == value))
+        dispatch_physical!(datatype, T => bounds_of::<T>(values, |value| value.partial_cmp(&value).is_some()))
     } else {
         None
     };

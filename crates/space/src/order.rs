@@ -86,7 +86,9 @@ impl CellOrder {
                     integer_extent(extent).is_some()
                 };
                 if !fits {
-                    return Err(Error::invalid(format!("the tile extent {extent} of dimension {i} is not above 0")));
+                    return Err(Error::invalid(format!(
+                        "the tile extent {extent} of dimension {i} is not above 0"
+                    )));
                 }
             }
         }

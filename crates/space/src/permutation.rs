@@ -33,7 +33,9 @@ impl Permutation {
     pub fn is_identity(&self) -> bool {
         match self {
             Permutation::Identity(_) => true,
-            Permutation::Indices(indices) => indices.iter().enumerate().all(|(at, &cell)| at == cell as usize),
+            Permutation::Indices(indices) => {
+                indices.iter().enumerate().all(|(at, &cell)| at == cell as usize)
+            }
         }
     }
 

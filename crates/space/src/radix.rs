@@ -8,7 +8,7 @@ const MERGE_TASK: usize = 1 << 16;
 const DIGIT_BITS: u32 = 11;
 
 /// Sorts words that are 0 from bit `high` on, and that already ascend where the bits from `low` on are equal.
-pub(crate) fn sort_words(words: &mut Vec<u64>, low: u32, high: u32) {
+pub(crate) fn sort_words(words: &mut [u64], low: u32, high: u32) {
     if words.len() <= 1 << 9 {
         words.sort_unstable();
         return;

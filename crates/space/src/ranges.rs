@@ -180,7 +180,8 @@ mod tests {
 
     #[test]
     fn ranges_are_sorted_and_joined_but_the_users_order_is_kept() {
-        let set = RangeSet::new(false, vec![num(10, 20), num(1, 3), num(4, 5), num(18, 30), num(7, 7)]).unwrap();
+        let set =
+            RangeSet::new(false, vec![num(10, 20), num(1, 3), num(4, 5), num(18, 30), num(7, 7)]).unwrap();
         assert_eq!(
             set.intervals(),
             [Interval { lo: 1, hi: 5 }, Interval { lo: 7, hi: 7 }, Interval { lo: 10, hi: 30 }]
@@ -206,9 +207,15 @@ mod tests {
             ],
         )
         .unwrap();
-        for (string, is_inside) in
-            [(&b"a"[..], true), (b"ez", true), (b"f", true), (b"fa", false), (b"w", false), (b"zzz", true), (b"", false)]
-        {
+        for (string, is_inside) in [
+            (&b"a"[..], true),
+            (b"ez", true),
+            (b"f", true),
+            (b"fa", false),
+            (b"w", false),
+            (b"zzz", true),
+            (b"", false),
+        ] {
             assert_eq!(set.contains_string(string), is_inside, "{string:?}");
         }
         assert!(RangeSet::all(true).is_all() && RangeSet::all(true).contains_string(b""));

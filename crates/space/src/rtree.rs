@@ -60,9 +60,13 @@ impl RTree {
                     below.len()
                 ));
             }
-            let is_string = |level: &RectList| (0..level.dim_count()).map(|dim| level.is_string(dim)).collect::<Vec<_>>();
+            let is_string =
+                |level: &RectList| (0..level.dim_count()).map(|dim| level.is_string(dim)).collect::<Vec<_>>();
             if is_string(above) != is_string(below) {
-                return corrupt(format!("levels {depth} and {} of an R-tree differ in dimensions", depth + 1));
+                return corrupt(format!(
+                    "levels {depth} and {} of an R-tree differ in dimensions",
+                    depth + 1
+                ));
             }
         }
         Ok(RTree { levels, fanout })
@@ -155,7 +159,9 @@ fn parents(below: &RectList, fanout: usize) -> Result<RectList> {
         let end = (start + fanout).min(below.len());
         for dim in 0..dims {
             let first = below.extent(start, dim);
-            above.push_extent((start + 1..end).fold(first, |hull, node| hull_of(hull, below.extent(node, dim))))?;
+            above.push_extent(
+                (start + 1..end).fold(first, |hull, node| hull_of(hull, below.extent(node, dim))),
+            )?;
         }
     }
     Ok(above)

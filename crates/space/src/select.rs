@@ -74,8 +74,7 @@ fn select_strings(column: &Column<'_>, ranges: &RangeSet, mask: &mut BitMask) {
 fn select_numbers<T: Physical>(values: &[u8], intervals: &[Interval], is_float: bool, mask: &mut BitMask) {
     let type_bounds = number_bounds::<T>(is_float);
     let clipped: Vec<Interval> = intervals.iter().filter_map(|i| i.intersect(type_bounds)).collect();
-    let ends: Vec<(T, T)> =
-        clipped.iter().map(|i| (T::from_ordinal(i.lo), T::from_ordinal(i.hi))).collect();
+    let ends: Vec<(T, T)> = clipped.iter().map(|i| (T::from_ordinal(i.lo), T::from_ordinal(i.hi))).collect();
     let blocks = values.chunks(64 * size_of::<T>()).zip(mask.words_mut()).filter(|(_, word)| **word != 0);
     match ends.as_slice() {
         [] => mask.words_mut().fill(0),

@@ -38,8 +38,12 @@ pub fn sort_cells(keys: &OrderKeys) -> Result<Permutation> {
     let mut indices: Vec<u32> = words.par_iter().map(|word| (word & idx_mask) as u32).collect();
     if !is_whole {
         match keys {
-            OrderKeys::U64(keys) => resolve_ties(&words, &mut indices, idx_bits, &|a, b| keys[a].cmp(&keys[b])),
-            OrderKeys::U128(keys) => resolve_ties(&words, &mut indices, idx_bits, &|a, b| keys[a].cmp(&keys[b])),
+            OrderKeys::U64(keys) => {
+                resolve_ties(&words, &mut indices, idx_bits, &|a, b| keys[a].cmp(&keys[b]))
+            }
+            OrderKeys::U128(keys) => {
+                resolve_ties(&words, &mut indices, idx_bits, &|a, b| keys[a].cmp(&keys[b]))
+            }
             _ => resolve_ties(&words, &mut indices, idx_bits, &|a, b| keys.compare(a, keys, b)),
         }
     }
@@ -70,7 +74,10 @@ fn packed_prefixes(keys: &OrderKeys, idx_bits: u32, room: u32) -> (Vec<u64>, u32
             };
             let bits = u128::BITS - (0..keys.len()).fold(0, |all, cell| all | top(cell)).leading_zeros();
             let shift = bits.saturating_sub(room);
-            let packed = (0..keys.len()).into_par_iter().map(|cell| pack((cell, (top(cell) >> shift) as u64))).collect();
+            let packed = (0..keys.len())
+                .into_par_iter()
+                .map(|cell| pack((cell, (top(cell) >> shift) as u64)))
+                .collect();
             (packed, bits.min(room), false)
         }
         OrderKeys::Bytes { ends, bytes } => {

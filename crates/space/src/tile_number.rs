@@ -112,8 +112,13 @@ mod tests {
     fn reciprocals_divide_exactly() {
         let numerators = [0u64, 1, 2, 3, 9_999, 10_000, 10_001, 65_535, 1 << 31, u64::from(u32::MAX)];
         for divisor in (1..2_000u64).chain([65_537, 0x7fff_ffff, u64::from(u32::MAX)]) {
-            let Divisor::Reciprocal { factor, .. } = Divisor::new(divisor, u64::from(u32::MAX)) else { continue };
-            for n in numerators.iter().flat_map(|&n| [n, n / divisor * divisor, (n / divisor * divisor).saturating_sub(1)]) {
+            let Divisor::Reciprocal { factor, .. } = Divisor::new(divisor, u64::from(u32::MAX)) else {
+                continue;
+            };
+            for n in numerators
+                .iter()
+                .flat_map(|&n| [n, n / divisor * divisor, (n / divisor * divisor).saturating_sub(1)])
+            {
                 assert_eq!(multiply_high(n, factor), n / divisor, "{n} / {divisor}");
             }
         }
@@ -121,7 +126,20 @@ mod tests {
 
     #[test]
     fn float_tiles_never_fall_while_ordinals_rise() {
-        let mut values = vec![f64::NEG_INFINITY, -1e308, -1.0, -0.0, 0.0, 1e-320, 0.3, 9.99, 10.0, 1e19, 1e308, f64::INFINITY];
+        let mut values = vec![
+            f64::NEG_INFINITY,
+            -1e308,
+            -1.0,
+            -0.0,
+            0.0,
+            1e-320,
+            0.3,
+            9.99,
+            10.0,
+            1e19,
+            1e308,
+            f64::INFINITY,
+        ];
         values.insert(0, -f64::NAN);
         values.push(f64::NAN);
         let tiles: Vec<u64> = values.iter().map(|v| v.float_tile(-5.0, 0.1)).collect();

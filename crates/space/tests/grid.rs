@@ -23,7 +23,10 @@ fn check_dimension(lo: u64, hi: u64, extent: u64) {
     let (mut tile, mut along) = (0u64, 0u64);
     for cell in lo..=hi {
         if grid.tile_along(0, cell) != Some(tile) {
-            panic!("cell {cell} of {lo}:{hi} by {extent} is in tile {tile}, not {:?}", grid.tile_along(0, cell));
+            panic!(
+                "cell {cell} of {lo}:{hi} by {extent} is in tile {tile}, not {:?}",
+                grid.tile_along(0, cell)
+            );
         }
         if along == 0 {
             let interval = grid.tile_interval(0, tile).unwrap();
@@ -60,7 +63,8 @@ fn every_8_bit_dimension_at_the_end_of_the_ordinals_agrees_with_counting() {
 fn every_rectangle_of_an_8_bit_dimension_has_the_block_of_its_cells_tiles() {
     for (lo, hi) in [(0u64, 255u64), (3, 250), (100, 130)] {
         for extent in [1u64, 2, 3, 7, 10, 16, 100, 255, 300] {
-            let grid = TileGrid::new([GridDim { domain: Interval { lo, hi }, extent }], Layout::ColMajor).unwrap();
+            let grid =
+                TileGrid::new([GridDim { domain: Interval { lo, hi }, extent }], Layout::ColMajor).unwrap();
             for from in lo..=hi {
                 for to in from..=hi {
                     let rect = [Interval { lo: from, hi: to }];
@@ -110,12 +114,32 @@ fn senseless_grids_are_refused() {
     assert!(TileGrid::new([], Layout::RowMajor).is_err());
     assert!(TileGrid::new([GridDim { domain, extent: 0 }], Layout::RowMajor).is_err());
     assert!(TileGrid::new([GridDim { domain, extent: 1 }], Layout::Hilbert).is_err());
-    assert!(TileGrid::new([GridDim { domain: Interval { lo: 2, hi: 1 }, extent: 1 }], Layout::RowMajor).is_err());
+    assert!(
+        TileGrid::new([GridDim { domain: Interval { lo: 2, hi: 1 }, extent: 1 }], Layout::RowMajor).is_err()
+    );
     let grid = TileGrid::new([GridDim { domain, extent: 4 }], Layout::RowMajor).unwrap();
     assert!(grid.block(&[Interval { lo: 5, hi: 10 }]).is_err());
     assert!(grid.block(&[]).is_err());
     assert!(!grid.tile_of(&[10], &mut [0]));
     assert!(!grid.tile_of(&[1, 2], &mut [0]));
+}
+
+#[test]
+fn cells_are_numbered_inside_their_tile_in_the_cell_order() {
+    let dim = |lo, hi, extent| GridDim { domain: Interval { lo, hi }, extent };
+    let grid = TileGrid::new([dim(5, 14, 3), dim(100, 109, 4)], Layout::RowMajor).unwrap();
+    for (order, tile_position) in [(Layout::RowMajor, [4, 1]), (Layout::ColMajor, [1, 3])] {
+        let strides = grid.cell_strides(order).unwrap();
+        assert_eq!(strides, tile_position);
+        for x in 5..=14u64 {
+            for y in 100..=109u64 {
+                let expected = (x - 5) as usize % 3 * strides[0] + (y - 100) as usize % 4 * strides[1];
+                assert_eq!(grid.position_in_tile(&[x, y], &strides), Some(expected));
+            }
+        }
+        assert_eq!(grid.position_in_tile(&[4, 100], &strides), None);
+        assert_eq!(grid.position_in_tile(&[5], &strides), None);
+    }
 }
 
 /// A dimension, and a rectangle's side inside its domain.

@@ -94,7 +94,8 @@ proptest! {
 
 #[test]
 fn ranges_beyond_the_type_and_nan_ends_select_by_value() {
-    let bytes: Vec<u8> = [f64::NAN, f64::NEG_INFINITY, 1.0, f64::INFINITY].iter().flat_map(|v| v.to_le_bytes()).collect();
+    let bytes: Vec<u8> =
+        [f64::NAN, f64::NEG_INFINITY, 1.0, f64::INFINITY].iter().flat_map(|v| v.to_le_bytes()).collect();
     let column = Column::numbers(Datatype::Float64, &bytes).unwrap();
     let nearly_all = Extent::Num { lo: 1, hi: u64::MAX };
     let mask = select_cells(&[column], &[RangeSet::new(false, vec![nearly_all.clone()]).unwrap()]).unwrap();
@@ -137,7 +138,10 @@ fn zero_ends_of_float_ranges_take_in_both_zeros() {
     let column = Column::numbers(Datatype::Float64, &bytes).unwrap();
     for zero in [0.0, -0.0] {
         let range = Extent::between(Scalar::F64(zero), Scalar::F64(zero)).unwrap();
-        assert_eq!(select_cells(&[column], &[RangeSet::new(false, vec![range]).unwrap()]).unwrap().count(), 2);
+        assert_eq!(
+            select_cells(&[column], &[RangeSet::new(false, vec![range]).unwrap()]).unwrap().count(),
+            2
+        );
     }
     assert_eq!((-0.0f64).ordinal() + 1, 0.0f64.ordinal());
 }

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use smalti_space::{
-    CellOrder, Column, Interval, KeyLayout, OrderDim, OrderKeys, Permutation, column_bounds, hilbert_values, sort_cells,
+    CellOrder, Column, Interval, KeyLayout, OrderDim, OrderKeys, Permutation, column_bounds, hilbert_values,
+    sort_cells,
 };
 use smalti_types::{Datatype, Layout, Scalar};
 use std::cmp::Ordering;
@@ -39,7 +40,8 @@ fn datatype(values: &Values) -> Datatype {
 impl TestDim {
     fn tile(&self, cell: usize) -> u64 {
         let Some(extent) = self.extent else { return 0 };
-        let integer = |value: i128| ((value - self.domain.0.as_i128().unwrap()) / extent.as_i128().unwrap()) as u64;
+        let integer =
+            |value: i128| ((value - self.domain.0.as_i128().unwrap()) / extent.as_i128().unwrap()) as u64;
         match &self.values {
             Values::I8(v) => integer(v[cell].into()),
             Values::I32(v) => integer(v[cell].into()),
@@ -149,12 +151,15 @@ fn order_dims(dims: &[TestDim]) -> Vec<OrderDim> {
 fn check(dims: &[TestDim], tile_order: Option<Layout>, cell_order: Layout, cell_count: usize) -> OrderKeys {
     let order = match tile_order {
         Some(tile_order) => CellOrder::global(order_dims(dims), tile_order, cell_order),
-        None if cell_order == Layout::Hilbert => CellOrder::global(order_dims(dims), Layout::RowMajor, cell_order),
+        None if cell_order == Layout::Hilbert => {
+            CellOrder::global(order_dims(dims), Layout::RowMajor, cell_order)
+        }
         None => CellOrder::plain(order_dims(dims), cell_order),
     }
     .unwrap();
     let buffers: Vec<Owned> = dims.iter().map(|dim| owned(&dim.values)).collect();
-    let columns: Vec<Column<'_>> = dims.iter().zip(&buffers).map(|(dim, owned)| column(&dim.values, owned)).collect();
+    let columns: Vec<Column<'_>> =
+        dims.iter().zip(&buffers).map(|(dim, owned)| column(&dim.values, owned)).collect();
     let places = (cell_order == Layout::Hilbert).then(|| hilbert_values(&order, &columns).unwrap());
     let (cells, repeats) = expected_order(dims, tile_order, cell_order, places.as_deref(), cell_count);
 
@@ -196,20 +201,39 @@ fn dim(cells: usize) -> impl Strategy<Value = TestDim> {
         domain: (Scalar::I8(-128), Scalar::I8(127)),
         extent,
     });
-    let extent_i32 = prop_oneof![Just(None), (1i32..3_000).prop_map(|e| Some(Scalar::I32(e))), Just(Some(Scalar::I32(64)))];
+    let extent_i32 = prop_oneof![
+        Just(None),
+        (1i32..3_000).prop_map(|e| Some(Scalar::I32(e))),
+        Just(Some(Scalar::I32(64)))
+    ];
     let i32s = (few(cells, -500i32..100_000), extent_i32).prop_map(|(v, extent)| TestDim {
         values: Values::I32(v),
         domain: (Scalar::I32(-500), Scalar::I32(100_000)),
         extent,
     });
-    let extent_u64 = prop_oneof![Just(None), (1u64..u64::MAX).prop_map(|e| Some(Scalar::U64(e))), Just(Some(Scalar::U64(1 << 40)))];
-    let u64s = (few(cells, prop_oneof![any::<u64>(), 0u64..50]), extent_u64).prop_map(|(v, extent)| TestDim {
-        values: Values::U64(v),
-        domain: (Scalar::U64(0), Scalar::U64(u64::MAX)),
-        extent,
+    let extent_u64 = prop_oneof![
+        Just(None),
+        (1u64..u64::MAX).prop_map(|e| Some(Scalar::U64(e))),
+        Just(Some(Scalar::U64(1 << 40)))
+    ];
+    let u64s = (few(cells, prop_oneof![any::<u64>(), 0u64..50]), extent_u64).prop_map(|(v, extent)| {
+        TestDim { values: Values::U64(v), domain: (Scalar::U64(0), Scalar::U64(u64::MAX)), extent }
     });
-    let float = || prop_oneof![Just(0.0), Just(-0.0), -90.0..90.0, Just(-90.0), Just(90.0), (-90i8..90).prop_map(f64::from)];
-    let extent_f64 = prop_oneof![Just(None), (0.1f64..60.0).prop_map(|e| Some(Scalar::F64(e))), Just(Some(Scalar::F64(10.0)))];
+    let float = || {
+        prop_oneof![
+            Just(0.0),
+            Just(-0.0),
+            -90.0..90.0,
+            Just(-90.0),
+            Just(90.0),
+            (-90i8..90).prop_map(f64::from)
+        ]
+    };
+    let extent_f64 = prop_oneof![
+        Just(None),
+        (0.1f64..60.0).prop_map(|e| Some(Scalar::F64(e))),
+        Just(Some(Scalar::F64(10.0)))
+    ];
     let f64s = (few(cells, float()), extent_f64).prop_map(|(v, extent)| TestDim {
         values: Values::F64(v),
         domain: (Scalar::F64(-90.0), Scalar::F64(90.0)),
@@ -221,7 +245,8 @@ fn dim(cells: usize) -> impl Strategy<Value = TestDim> {
         domain: (Scalar::F32(-90.0), Scalar::F32(90.0)),
         extent,
     });
-    let string = prop::collection::vec(prop_oneof![Just(0u8), Just(1), Just(b'a'), Just(b'b'), Just(0xff)], 0..12);
+    let string =
+        prop::collection::vec(prop_oneof![Just(0u8), Just(1), Just(b'a'), Just(b'b'), Just(0xff)], 0..12);
     let strings = few(cells, string).prop_map(|v| TestDim {
         values: Values::Str(v),
         domain: (Scalar::U8(0), Scalar::U8(0)),
@@ -264,15 +289,23 @@ fn random(seed: &mut u64) -> u64 {
 fn many_cells_of_every_key_width_are_sorted() {
     let cells = 100_000;
     let mut seed = 5;
-    let numbers = |seed: &mut u64, range: i32| Values::I32((0..cells).map(|_| (random(seed) % range as u64) as i32).collect());
-    let int = |values, extent| TestDim { values, domain: (Scalar::I32(0), Scalar::I32(999_999)), extent: Some(Scalar::I32(extent)) };
+    let numbers = |seed: &mut u64, range: i32| {
+        Values::I32((0..cells).map(|_| (random(seed) % range as u64) as i32).collect())
+    };
+    let int = |values, extent| TestDim {
+        values,
+        domain: (Scalar::I32(0), Scalar::I32(999_999)),
+        extent: Some(Scalar::I32(extent)),
+    };
     let float = |seed: &mut u64| TestDim {
         values: Values::F64((0..cells).map(|_| (random(seed) % 36_000) as f64 / 200.0 - 90.0).collect()),
         domain: (Scalar::F64(-90.0), Scalar::F64(90.0)),
         extent: Some(Scalar::F64(10.0)),
     };
     let text = |seed: &mut u64| TestDim {
-        values: Values::Str((0..cells).map(|_| format!("prefix{}", random(seed) % 50_000).into_bytes()).collect()),
+        values: Values::Str(
+            (0..cells).map(|_| format!("prefix{}", random(seed) % 50_000).into_bytes()).collect(),
+        ),
         domain: (Scalar::U8(0), Scalar::U8(0)),
         extent: None,
     };
@@ -284,9 +317,15 @@ fn many_cells_of_every_key_width_are_sorted() {
     let four = [two[0].clone(), two[1].clone(), two[0].clone(), two[1].clone()];
     assert!(matches!(check(&four, Some(Layout::ColMajor), Layout::RowMajor, cells), OrderKeys::U128(_)));
     let floats = [float(&mut seed), float(&mut seed)];
-    assert!(matches!(check(&floats, Some(Layout::RowMajor), Layout::RowMajor, cells), OrderKeys::Words { .. }));
+    assert!(matches!(
+        check(&floats, Some(Layout::RowMajor), Layout::RowMajor, cells),
+        OrderKeys::Words { .. }
+    ));
     let strings = [int(numbers(&mut seed, 3), 1), text(&mut seed)];
-    assert!(matches!(check(&strings, Some(Layout::RowMajor), Layout::RowMajor, cells), OrderKeys::Bytes { .. }));
+    assert!(matches!(
+        check(&strings, Some(Layout::RowMajor), Layout::RowMajor, cells),
+        OrderKeys::Bytes { .. }
+    ));
     assert!(matches!(check(&[text(&mut seed)], None, Layout::ColMajor, cells), OrderKeys::Bytes { .. }));
     assert!(matches!(check(&two, None, Layout::Hilbert, cells), OrderKeys::U64(_)));
 }

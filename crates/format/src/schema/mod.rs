@@ -1,10 +1,12 @@
 //! Array schemas: the records that the whole engine works with.
 
+mod attribute;
 mod check;
 mod current_domain;
 mod dimension;
 mod enumeration;
 
+pub use attribute::default_fill_value;
 pub use current_domain::CurrentDomain;
 pub use enumeration::Enumeration;
 
@@ -18,6 +20,7 @@ use crate::{Reader, Version};
 pub(crate) use current_domain::CurrentDomainHead;
 pub(crate) use enumeration::EnumerationFile;
 
+use attribute::{AttributeList, unstored_fill_value};
 use current_domain::CurrentDomainOf;
 use dimension::{DimensionList, DomainBounds, TileExtent, shared_datatype, usual_cell_val_num};
 use enumeration::EnumerationFiles;
@@ -49,7 +52,7 @@ record! {
         /// The dimensions, in order.
         1..   dimensions: Vec<Dimension> as DimensionList(*domain_datatype),
         /// The attributes, in order.
-        1..   attributes: Vec<Attribute> as List32,
+        1..   attributes: Vec<Attribute> as AttributeList,
         /// The dimension labels.
         18..  dimension_labels: Vec<DimensionLabel> as List32 = Vec::new(),
         /// Names of enumerations, each with the name of its file in `__schema/__enumerations`.
@@ -89,7 +92,7 @@ record! {
         /// Filters of values.
         1..   filters: FilterPipeline as Pipeline,
         /// The bytes of a cell that nobody wrote.
-        6..   fill_value: Vec<u8> as Bytes64 = default_fill_value(*datatype, *cell_val_num),
+        6..   fill_value: Vec<u8> as Bytes64 = unstored_fill_value(*datatype, *cell_val_num)?,
         /// Whether cells can be null.
         7..   nullable: bool as Bool8 = false,
         /// Whether a cell that nobody wrote is valid (not null).
@@ -281,11 +284,6 @@ impl ArraySchema {
     pub fn shape(&self) -> Shape {
         Shape { dimensions: shapes(&self.dimensions), attribute_count: self.attributes.len() }
     }
-}
-
-/// The bytes of a cell of the default fill value; one value for cells of any number of values.
-pub fn default_fill_value(datatype: Datatype, cell_val_num: CellValNum) -> Vec<u8> {
-    datatype.default_fill().repeat(cell_val_num.fixed().unwrap_or(1))
 }
 
 fn shapes(dimensions: &[Dimension]) -> Vec<DimensionShape> {

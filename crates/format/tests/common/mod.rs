@@ -17,9 +17,10 @@ pub(crate) struct Case {
     pub(crate) files: Vec<(String, Vec<u8>)>,
 }
 
-/// Every case of the corpus, straight from the archives.
+/// Every case of the corpus, straight from the archives; `SMALTI_CORPUS` names another folder of archives.
 pub(crate) fn cases() -> Vec<Case> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/corpus");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/corpus");
+    let folder = std::env::var_os("SMALTI_CORPUS").map_or(fixtures, PathBuf::from);
     let mut archives: Vec<PathBuf> = std::fs::read_dir(&folder)
         .expect("the corpus is a fixture of the repository")
         .map(|entry| entry.unwrap().path())

@@ -6,4 +6,4 @@ mod plan;
 mod select;
 
 pub(crate) use ordered::OrderedCells;
-pub(crate) use plan::{SparsePlan, TileRef, cell_order};
+pub(crate) use plan::{SparsePlan, cell_order};

@@ -21,4 +21,4 @@ mod schema;
 
 pub use cell::{CellNotation, push_json};
 pub use parse::{CellSeed, ParsedCell};
-pub use schema::{SchemaFile, schema_from_json, schema_to_json};
+pub use schema::{SchemaFile, extent_to_json, schema_from_json, schema_to_json};

@@ -10,7 +10,7 @@ mod write;
 
 use serde_json::Value;
 use smalti_format::{ArraySchema, Enumeration};
-use smalti_types::Result;
+use smalti_types::{Datatype, Extent, Result};
 
 /// What a schema file says: the schema, and the enumerations that its attributes name.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +24,11 @@ pub struct SchemaFile {
 /// The JSON of a schema, with the contents of its enumerations as far as they are given.
 pub fn schema_to_json(schema: &ArraySchema, enumerations: &[Enumeration]) -> Value {
     write::schema(schema, enumerations)
+}
+
+/// The JSON of an interval on a dimension: `[low, high]`, the high end null where a string has none.
+pub fn extent_to_json(datatype: Datatype, extent: &Extent, iso_dates: bool) -> Value {
+    write::extent(datatype, extent, iso_dates)
 }
 
 /// The schema that JSON text describes.

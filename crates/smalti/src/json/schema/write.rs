@@ -27,7 +27,7 @@ pub(super) fn schema(schema: &ArraySchema, enumerations: &[Enumeration]) -> Valu
     }
     if let CurrentDomain::Rectangle(extents) = &schema.current_domain {
         let dimensions = schema.dimensions.iter().zip(extents);
-        put("current_domain", dimensions.map(|(dimension, range)| extent(dimension.datatype, range)).collect());
+        put("current_domain", dimensions.map(|(dimension, range)| extent(dimension.datatype, range, false)).collect());
     }
     if !schema.dimension_labels.is_empty() {
         put("labels", schema.dimension_labels.iter().map(label).collect());
@@ -76,7 +76,7 @@ fn attribute(attribute: &Attribute) -> Value {
 fn enumeration(enumeration: &Enumeration) -> Value {
     let elements = (0..enumeration.element_count()).filter_map(|idx| enumeration.element(idx));
     let values: Vec<Value> =
-        elements.map(|element| cell(enumeration.datatype, enumeration.cell_val_num, element)).collect();
+        elements.map(|element| cell(enumeration.datatype, enumeration.cell_val_num, element, false)).collect();
     json!({
         "name": enumeration.name,
         "type": enumeration.datatype.name(),
@@ -114,26 +114,26 @@ fn cell_val_num(cell_val_num: CellValNum) -> Value {
     }
 }
 
-/// The low and high end of an interval; numbers as numbers.
-fn extent(datatype: Datatype, extent: &Extent) -> Value {
+/// The low and high end of an interval.
+pub(super) fn extent(datatype: Datatype, extent: &Extent, iso_dates: bool) -> Value {
     match extent {
         Extent::Num { lo, hi } => {
-            let end = |ordinal| cell(datatype, CellValNum::ONE, &datatype.bytes_of_ordinal(ordinal));
+            let end = |ordinal| cell(datatype, CellValNum::ONE, &datatype.bytes_of_ordinal(ordinal), iso_dates);
             json!([end(*lo), end(*hi)])
         }
         Extent::Str { lo, hi } => {
-            let end = |bytes: &[u8]| cell(Datatype::StringAscii, CellValNum::Var, bytes);
+            let end = |bytes: &[u8]| cell(Datatype::StringAscii, CellValNum::Var, bytes, iso_dates);
             json!([end(lo), hi.as_deref().map_or(Value::Null, end)])
         }
     }
 }
 
 fn scalar(datatype: Datatype, value: Scalar) -> Value {
-    cell(datatype, CellValNum::ONE, &value.to_le_bytes())
+    cell(datatype, CellValNum::ONE, &value.to_le_bytes(), false)
 }
 
-fn cell(datatype: Datatype, cell_val_num: CellValNum, bytes: &[u8]) -> Value {
+fn cell(datatype: Datatype, cell_val_num: CellValNum, bytes: &[u8], iso_dates: bool) -> Value {
     let mut out = Vec::new();
-    CellNotation::new(datatype, cell_val_num, false).push(&mut out, bytes);
+    CellNotation::new(datatype, cell_val_num, iso_dates).push(&mut out, bytes);
     serde_json::from_slice(&out).unwrap_or(Value::Null)
 }

@@ -1,0 +1,25 @@
+//! `smalti create`: an array from a schema file.
+
+use crate::args::{CreateArgs, Global};
+use crate::engine;
+use crate::failure::{Failure, Outcome};
+use std::io::Read;
+
+pub(super) fn run(global: &Global, args: &CreateArgs) -> Outcome {
+    let name = args.schema.display().to_string();
+    let mut text = String::new();
+    let read = if name == "-" {
+        std::io::stdin().read_to_string(&mut text)
+    } else {
+        std::fs::File::open(&args.schema).and_then(|mut file| file.read_to_string(&mut text))
+    };
+    read.map_err(|error| Failure::from(error).at(name.clone()))?;
+    let file = smalti::json::schema_from_json(&text).map_err(|error| error.at_uri(name))?;
+    engine::create(global, &args.array, file)?;
+    if global.json {
+        println!("{}", serde_json::json!({"created": args.array}));
+    } else {
+        println!("created {}", args.array);
+    }
+    Ok(())
+}

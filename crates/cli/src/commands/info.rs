@@ -1,0 +1,47 @@
+//! `smalti info`: what an array is and holds.
+
+use super::{domain_json, domain_text};
+use crate::args::{ArrayArgs, Global};
+use crate::failure::Outcome;
+use crate::{engine, human, ranges};
+use smalti::Extent;
+use std::io::Write;
+
+pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
+    let array = engine::open(global, &args.array, args.times)?;
+    let schema = array.schema();
+    let fragments = engine::fragments(&array)?;
+    let domain: Vec<Extent> = (0..schema.dimensions.len()).map(|idx| ranges::whole(schema, idx)).collect();
+    let non_empty = array.non_empty_domain();
+    let cells = fragments.iter().map(|fragment| fragment.cell_count).sum::<u64>();
+    let bytes = fragments.iter().map(|fragment| fragment.byte_len).sum::<u64>();
+    let mut out = std::io::stdout().lock();
+    if global.json {
+        let json = serde_json::json!({
+            "array": args.array,
+            "array_type": schema.array_type.to_string(),
+            "version": schema.version.number(),
+            "domain": domain_json(schema, &domain),
+            "non_empty_domain": non_empty.as_ref().map(|extents| domain_json(schema, extents)),
+            "fragments": fragments.len(),
+            "cells": cells,
+            "bytes": bytes,
+        });
+        return Ok(writeln!(out, "{json}")?);
+    }
+    let non_empty = non_empty.map_or("nothing is written".into(), |extents| domain_text(schema, &extents));
+    let attributes: Vec<&str> = schema.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
+    for (name, value) in [
+        ("array", args.array.clone()),
+        ("kind", format!("{}, format version {}", schema.array_type, schema.version.number())),
+        ("domain", domain_text(schema, &domain)),
+        ("non-empty domain", non_empty),
+        ("attributes", attributes.join(", ")),
+        ("fragments", human::count(fragments.len() as u64)),
+        ("cells in fragments", human::count(cells)),
+        ("bytes in fragments", human::bytes(bytes)),
+    ] {
+        writeln!(out, "{name:<20}{value}")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! `smalti meta`: the metadata of an array.
+//!
+//! For programs, values are in the notation of cells of any number of values: numbers as lists, dates as stored integers.
+
+use crate::args::{Global, MetaAction, MetaArgs, OpenTimes};
+use crate::engine::{self, MetadataValue};
+use crate::failure::{Failure, Outcome};
+use crate::formats::Table;
+use serde::de::DeserializeSeed;
+use serde_json::{Map, Value, json};
+use smalti::json::{CellNotation, CellSeed, ParsedCell};
+use smalti::{CellValNum, Datatype};
+use std::io::Write;
+
+pub(super) fn run(global: &Global, args: &MetaArgs) -> Outcome {
+    match &args.action {
+        None => list(global, args),
+        Some(MetaAction::Get { key }) => get(global, args, key),
+        Some(MetaAction::Put { key, datatype, value }) => {
+            let datatype = Datatype::from_name(datatype)
+                .ok_or_else(|| Failure::usage(format!("no datatype is called {datatype:?}; there is INT32, STRING_UTF8, ...")))?;
+            let value = MetadataValue { datatype, bytes: bytes_of(datatype, value)? };
+            engine::put_metadata(global, &args.array, args.at, key, Some(value))
+        }
+        Some(MetaAction::Delete { key }) => engine::put_metadata(global, &args.array, args.at, key, None),
+    }
+}
+
+fn list(global: &Global, args: &MetaArgs) -> Outcome {
+    let metadata = engine::metadata(global, &args.array, OpenTimes { at: args.at, since: None })?;
+    let mut out = std::io::stdout().lock();
+    if global.json {
+        let object: Map<String, Value> = metadata.iter().map(|(key, value)| (key.clone(), to_json(value))).collect();
+        return Ok(writeln!(out, "{}", Value::Object(object))?);
+    }
+    let mut table = Table::new(["key", "type", "values", "value"].map(|title| (title.to_string(), title == "values")));
+    for (key, value) in &metadata {
+        table.push(vec![key.clone(), value.datatype.to_string(), count(value).to_string(), text(value)]);
+    }
+    Ok(table.print(&mut out)?)
+}
+
+fn get(global: &Global, args: &MetaArgs, key: &str) -> Outcome {
+    let metadata = engine::metadata(global, &args.array, OpenTimes { at: args.at, since: None })?;
+    let Some(value) = metadata.get(key) else {
+        let error = smalti::Error::not_found(format!("there is no metadata {key:?}; `smalti meta` lists what there is"));
+        return Err(error.at_uri(&args.array).into());
+    };
+    let mut out = std::io::stdout().lock();
+    if global.json { writeln!(out, "{}", to_json(value))? } else { writeln!(out, "{}", text(value))? }
+    Ok(())
+}
+
+fn count(value: &MetadataValue) -> usize {
+    value.bytes.len() / value.datatype.byte_len()
+}
+
+fn to_json(value: &MetadataValue) -> Value {
+    let mut out = Vec::new();
+    CellNotation::new(value.datatype, CellValNum::Var, false).push(&mut out, &value.bytes);
+    let cell: Value = serde_json::from_slice(&out).unwrap_or(Value::Null);
+    json!({"type": value.datatype.name(), "num": count(value), "value": cell})
+}
+
+/// The value for people: text as it is, single numbers without brackets.
+fn text(value: &MetadataValue) -> String {
+    let cell_val_num = if count(value) == 1 { CellValNum::ONE } else { CellValNum::Var };
+    let mut out = Vec::new();
+    crate::cells::TextNotation::new(value.datatype, cell_val_num, true).push(&mut out, &value.bytes);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The bytes of a value in JSON, or of a text without quotes for text types.
+fn bytes_of(datatype: Datatype, text: &str) -> Outcome<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let parsed = serde_json::from_str::<Value>(text).map_err(|error| error.to_string()).and_then(|value| {
+        let seed = CellSeed { datatype, cell_val_num: CellValNum::Var, out: &mut bytes };
+        seed.deserialize(&value).map_err(|error| error.to_string())
+    });
+    let is_text =
+        matches!(datatype, Datatype::Char | Datatype::StringAscii | Datatype::StringUtf8 | Datatype::GeomWkt);
+    match parsed {
+        Ok(ParsedCell::Value) => Ok(bytes),
+        _ if is_text => Ok(text.as_bytes().to_vec()),
+        Ok(ParsedCell::Null | ParsedCell::Code(_)) => Err(Failure::invalid(format!("{text} is no value of type {datatype}"))),
+        Err(_) if datatype.is_datetime() || datatype.is_time() => {
+            Ok(smalti::text::parse_date_time(datatype, text)?.to_le_bytes().to_vec())
+        }
+        Err(problem) => Err(Failure::invalid(format!("{text} is no value of type {datatype}: {problem}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_json_and_text_may_go_without_quotes() {
+        assert_eq!(bytes_of(Datatype::Int16, "[1, -1]").unwrap(), [1, 0, 255, 255]);
+        assert_eq!(bytes_of(Datatype::Int16, "-2").unwrap(), [254, 255]);
+        assert_eq!(bytes_of(Datatype::StringUtf8, "\"a b\"").unwrap(), b"a b");
+        assert_eq!(bytes_of(Datatype::StringUtf8, "a b").unwrap(), b"a b");
+        assert_eq!(bytes_of(Datatype::StringUtf8, "12").unwrap(), b"12");
+        assert_eq!(bytes_of(Datatype::Blob, "{\"hex\": \"00ff\"}").unwrap(), [0, 255]);
+        assert_eq!(bytes_of(Datatype::DateTimeDay, "1970-01-02").unwrap(), 1_i64.to_le_bytes());
+        assert!(bytes_of(Datatype::Int16, "x").is_err());
+        assert!(bytes_of(Datatype::Int16, "null").is_err());
+    }
+}

@@ -1,0 +1,68 @@
+//! The commands, one file each.
+
+mod create;
+mod fragments;
+mod info;
+mod inspect;
+mod meta;
+mod read;
+mod schema;
+mod write;
+
+use crate::args::{Cli, Command};
+use crate::cells::{Field, Labels};
+use crate::failure::{Failure, Outcome};
+use smalti::{Array, Extent};
+use std::sync::Arc;
+
+/// Runs what the command line asks for.
+pub(crate) fn run(cli: &Cli) -> Outcome {
+    let global = &cli.global;
+    match &cli.command {
+        Command::Demo(args) => crate::demo::run(global, args),
+        Command::Create(args) => create::run(global, args),
+        Command::Schema(args) => schema::run(global, args),
+        Command::Info(args) => info::run(global, args),
+        Command::Fragments(args) => fragments::run(global, args),
+        Command::Write(args) => write::run(global, args),
+        Command::Read(args) => read::run(global, args),
+        Command::Meta(args) => meta::run(global, args),
+        Command::Inspect(args) => inspect::run(global, args),
+        Command::Delete(_) => Err(missing("delete")),
+        Command::Consolidate(_) => Err(missing("consolidate")),
+        Command::Vacuum(_) => Err(missing("vacuum")),
+        Command::Evolve(_) => Err(missing("evolve")),
+        Command::Group(_) => Err(missing("group")),
+        Command::Explain(_) => Err(missing("explain")),
+        Command::Fsck(_) => Err(missing("fsck")),
+    }
+}
+
+fn missing(command: &str) -> Failure {
+    smalti::Error::unsupported(format!("this release has no `smalti {command}` yet; `smalti --help` lists what it has")).into()
+}
+
+/// The fields of an array in the notation that the options ask for.
+fn fields_of(array: &Array, notation: crate::args::Notation) -> Outcome<Vec<Field>> {
+    Field::all_of(array.schema(), notation, |name| Ok(Arc::new(Labels::new(array.enumeration(name)?.as_ref().clone()))))
+}
+
+/// The ranges of all dimensions as people read them: `row 0..2159, col 0..4319`.
+fn domain_text(schema: &smalti::format::ArraySchema, extents: &[Extent]) -> String {
+    let named = schema.dimensions.iter().zip(extents).map(|(dimension, extent)| {
+        let json = smalti::json::extent_to_json(dimension.datatype, extent, true);
+        let end = |idx: usize| match json.get(idx) {
+            Some(serde_json::Value::String(text)) => text.clone(),
+            Some(serde_json::Value::Null) | None => String::new(),
+            Some(other) => other.to_string(),
+        };
+        format!("{} {}..{}", dimension.name, end(0), end(1))
+    });
+    named.collect::<Vec<_>>().join(", ")
+}
+
+/// The ranges of all dimensions for programs: `[[0, 2159], [0, 4319]]`.
+fn domain_json(schema: &smalti::format::ArraySchema, extents: &[Extent]) -> serde_json::Value {
+    let pairs = schema.dimensions.iter().zip(extents);
+    pairs.map(|(dimension, extent)| smalti::json::extent_to_json(dimension.datatype, extent, false)).collect()
+}

@@ -1,0 +1,118 @@
+//! `smalti schema`: the schema of an array, as JSON or as tables.
+
+use super::domain_text;
+use crate::args::{ArrayArgs, Global};
+use crate::cells::hex;
+use crate::engine;
+use crate::failure::Outcome;
+use crate::formats::Table;
+use serde_json::Value;
+use smalti::format::{ArraySchema, Attribute, CurrentDomain, Dimension};
+use smalti::{CellValNum, FilterPipeline};
+use std::io::Write;
+
+pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
+    let array = engine::open(global, &args.array, args.times)?;
+    let mut out = std::io::stdout().lock();
+    if !global.json {
+        return print_tables(&mut out, array.schema());
+    }
+    let schema = array.schema();
+    let names = schema.enumerations.iter().map(|(name, _)| name);
+    let enumerations = names.map(|name| Ok(array.enumeration(name)?.as_ref().clone())).collect::<Outcome<Vec<_>>>()?;
+    Ok(writeln!(out, "{}", layed_out(&smalti::json::schema_to_json(schema, &enumerations)))?)
+}
+
+/// JSON with a line for each key, and for each dimension and attribute.
+fn layed_out(schema: &Value) -> String {
+    let Some(object) = schema.as_object() else { return schema.to_string() };
+    let line = |(key, value): (&String, &Value)| {
+        let items = value.as_array().filter(|items| items.iter().any(Value::is_object));
+        let value = match items {
+            Some(items) => {
+                let lines: Vec<String> = items.iter().map(|item| format!("    {item}")).collect();
+                format!("[\n{}\n  ]", lines.join(",\n"))
+            }
+            None => value.to_string(),
+        };
+        format!("  {}: {value}", Value::from(key.as_str()))
+    };
+    format!("{{\n{}\n}}", object.iter().map(line).collect::<Vec<_>>().join(",\n"))
+}
+
+fn print_tables(out: &mut dyn Write, schema: &ArraySchema) -> Outcome {
+    let duplicates = if schema.allows_dups { ", duplicates allowed" } else { "" };
+    writeln!(out, "{} array, format version {}{duplicates}", schema.array_type, schema.version.number())?;
+    let capacity = if schema.is_dense() { String::new() } else { format!(", {} cells a tile", schema.capacity) };
+    writeln!(out, "tiles {}, cells {}{capacity}", schema.tile_order, schema.cell_order)?;
+    for (name, pipeline) in [
+        ("coordinates", &schema.coords_filters),
+        ("offsets", &schema.offsets_filters),
+        ("validity", &schema.validity_filters),
+    ] {
+        writeln!(out, "filters of {name}: {}", filters_text(pipeline))?;
+    }
+    writeln!(out)?;
+    let titles = ["dimension", "type", "domain", "tile", "filters"];
+    let mut table = Table::new(titles.map(|title| (title.to_string(), false)));
+    for dimension in &schema.dimensions {
+        table.push(dimension_row(schema, dimension));
+    }
+    table.print(out)?;
+    if let CurrentDomain::Rectangle(extents) = &schema.current_domain {
+        writeln!(out, "current domain: {}", domain_text(schema, extents))?;
+    }
+    writeln!(out)?;
+    let titles = ["attribute", "type", "values", "nullable", "fill", "enumeration", "filters"];
+    let mut table = Table::new(titles.map(|title| (title.to_string(), false)));
+    for attribute in &schema.attributes {
+        table.push(attribute_row(attribute));
+    }
+    table.print(out)?;
+    for label in &schema.dimension_labels {
+        writeln!(out, "label {} of dimension {}: {}", label.name, label.dimension_idx, label.datatype)?;
+    }
+    Ok(())
+}
+
+fn dimension_row(schema: &ArraySchema, dimension: &Dimension) -> Vec<String> {
+    let domain = dimension.domain.map_or("every string".to_string(), |(lo, hi)| format!("{lo}..{hi}"));
+    let tile = dimension.tile_extent.map_or("none".to_string(), |extent| extent.to_string());
+    let filters = filters_text(schema.coordinate_filters(dimension));
+    vec![dimension.name.clone(), dimension.datatype.to_string(), domain, tile, filters]
+}
+
+fn attribute_row(attribute: &Attribute) -> Vec<String> {
+    let values = match attribute.cell_val_num {
+        CellValNum::Var => "var".to_string(),
+        CellValNum::Fixed(count) => count.to_string(),
+    };
+    let fill = match (attribute.nullable, attribute.fill_valid) {
+        (true, false) => "null".to_string(),
+        _ => fill_text(attribute),
+    };
+    vec![
+        attribute.name.clone(),
+        attribute.datatype.to_string(),
+        values,
+        if attribute.nullable { "yes" } else { "no" }.to_string(),
+        fill,
+        attribute.enumeration.clone().unwrap_or_default(),
+        filters_text(&attribute.filters),
+    ]
+}
+
+fn fill_text(attribute: &Attribute) -> String {
+    let mut text = Vec::new();
+    smalti::json::CellNotation::new(attribute.datatype, attribute.cell_val_num, true)
+        .push(&mut text, &attribute.fill_value);
+    String::from_utf8(text).unwrap_or_else(|_| hex::encode(&attribute.fill_value))
+}
+
+fn filters_text(pipeline: &FilterPipeline) -> String {
+    if pipeline.filters.is_empty() {
+        return "none".into();
+    }
+    let names: Vec<&str> = pipeline.filters.iter().map(|filter| filter.name()).collect();
+    names.join(", ")
+}

@@ -1,0 +1,332 @@
+//! Arrays: the handle that everything starts from.
+
+use crate::options::Pool;
+use crate::views::View;
+use crate::{
+    ArrowForm, Fragment, GlobalWriteBuilder, Interval, Metadata, MetadataBuilder, Options, ReadBuilder, Schema,
+    WriteBuilder, WrittenFragment,
+};
+use arrow_schema::SchemaRef;
+use smalti_array::{ArrayPlace, Snapshot};
+use smalti_query::{Batches, ReadRequest, WriteRequest};
+use smalti_types::{Extent, Result, TimeRange};
+
+/// An array, open for reading and writing.
+///
+/// A handle shows the array as it was when it was opened, and what was written through the handle since; what others write is
+/// seen after [`reopen`](Array::reopen). Opened [at a time](Options::at), it shows that time, and writes without a
+/// time of their own still happen now. Handles can be shared between threads.
+///
+/// ```
+/// use smalti::prelude::*;
+///
+/// let schema = Schema::dense()
+///     .dimension(Dimension::new("x", 0..=3).tile(2))
+///     .attribute(Attribute::of::<i64>("a"))
+///     .build()?;
+/// let array = Array::create("mem://array-docs", &schema)?;
+/// array.write().column("a", &[10_i64, 11, 12, 13]).commit()?;
+/// assert_eq!(array.read().range("x", 1..=2).to_ndarray::<i64>("a")?.as_slice(), Some(&[11, 12][..]));
+/// # Ok::<(), smalti::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Array {
+    place: ArrayPlace,
+    time: TimeRange,
+    pool: Pool,
+    views: View,
+}
+
+impl Array {
+    /// Creates an array; its folder appears at once, or not at all.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when something is at the URI; `InvalidArgument` for a URI that names nothing.
+    ///
+    /// ```
+    /// use smalti::{Array, Attribute, Dimension, ErrorKind, Schema};
+    ///
+    /// let schema = Schema::sparse()
+    ///     .dimension(Dimension::string("gene"))
+    ///     .attribute(Attribute::of::<u32>("count"))
+    ///     .build()?;
+    /// Array::create("mem://create-docs", &schema)?;
+    /// let error = Array::create("mem://create-docs", &schema).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn create(uri: &str, schema: &Schema) -> Result<Array> {
+        Array::create_with(uri, schema, &Options::new())
+    }
+
+    /// Creates an array with a key, another durability, or another clock.
+    ///
+    /// # Errors
+    /// As [`create`](Array::create).
+    ///
+    /// ```
+    /// use smalti::{Array, Attribute, Dimension, EncryptionKey, Options, Schema};
+    ///
+    /// let schema = Schema::dense()
+    ///     .dimension(Dimension::new("x", 0..=9))
+    ///     .attribute(Attribute::of::<u8>("a"))
+    ///     .build()?;
+    /// let options = Options::new().key(EncryptionKey::new(&[7; 32])?);
+    /// Array::create_with("mem://create-with-docs", &schema, &options)?;
+    /// assert!(Array::open("mem://create-with-docs").is_err());
+    /// Array::open_with("mem://create-with-docs", &options)?;
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn create_with(uri: &str, schema: &Schema, options: &Options) -> Result<Array> {
+        options.time()?;
+        options.place(uri)?.create(schema)?;
+        Array::open_with(uri, options)
+    }
+
+    /// Opens an array as it is now.
+    ///
+    /// # Errors
+    /// `NotFound` when no array is there; `Corrupt`, `Unsupported` and `Permission` with the file named.
+    ///
+    /// ```
+    /// use smalti::{Array, ErrorKind};
+    ///
+    /// assert_eq!(Array::open("mem://nothing-here").unwrap_err().kind(), ErrorKind::NotFound);
+    /// ```
+    pub fn open(uri: &str) -> Result<Array> {
+        Array::open_with(uri, &Options::new())
+    }
+
+    /// Opens an array at a time, with a key, or with other surroundings.
+    ///
+    /// # Errors
+    /// As [`open`](Array::open); `InvalidArgument` for an inverted time range.
+    ///
+    /// ```
+    /// use smalti::prelude::*;
+    ///
+    /// let schema = Schema::dense()
+    ///     .dimension(Dimension::new("x", 0..=1))
+    ///     .attribute(Attribute::of::<i32>("a"))
+    ///     .build()?;
+    /// let array = Array::create("mem://open-with-docs", &schema)?;
+    /// array.write().column("a", &[1, 2]).at(1000).commit()?;
+    /// array.write().column("a", &[3, 4]).at(2000).commit()?;
+    ///
+    /// let then = Array::open_with("mem://open-with-docs", &Options::new().at(1999))?;
+    /// assert_eq!(then.read().to_ndarray::<i32>("a")?.as_slice(), Some(&[1, 2][..]));
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn open_with(uri: &str, options: &Options) -> Result<Array> {
+        let (place, time, pool) = (options.place(uri)?, options.time()?, options.pool()?);
+        let views = pool.run(|| View::open(&place, time))?;
+        Ok(Array { place, time, pool, views })
+    }
+
+    /// The array as it is now, in the same time range: with what others wrote since.
+    ///
+    /// # Errors
+    /// As [`open`](Array::open).
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// # Array::create("mem://reopen-docs", &schema)?;
+    /// let ours = Array::open("mem://reopen-docs")?;
+    /// let theirs = Array::open("mem://reopen-docs")?;
+    /// theirs.write().column("a", &[1, 2]).commit()?;
+    /// assert_eq!(ours.fragments()?.len(), 0);
+    /// assert_eq!(ours.reopen()?.fragments()?.len(), 1);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn reopen(&self) -> Result<Array> {
+        let views = self.pool.run(|| View::open(&self.place, self.time))?;
+        Ok(Array { place: self.place.clone(), time: self.time, pool: self.pool.clone(), views })
+    }
+
+    /// The array's address: an absolute path or a URI.
+    pub fn uri(&self) -> String {
+        self.place.uri()
+    }
+
+    /// The schema at the end of the time range.
+    pub fn schema(&self) -> &Schema {
+        &self.views.last().schema
+    }
+
+    /// The Arrow schema of a read of everything: dimensions, then attributes.
+    ///
+    /// # Errors
+    /// What a read reports as it starts.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<f32>("a")).build()?;
+    /// let array = Array::create("mem://arrow-schema-docs", &schema)?;
+    /// assert_eq!(array.arrow_schema()?.field(1).data_type().to_string(), "Float32");
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn arrow_schema(&self) -> Result<SchemaRef> {
+        let batches = self.read_raw(&ReadRequest::default())?;
+        Ok(crate::batches::arrow_schema(batches.fields(), ArrowForm::default()))
+    }
+
+    /// The fragments in the time range, oldest first: one for every write that no consolidation has merged.
+    ///
+    /// # Errors
+    /// As [`open`](Array::open), when this handle has written since the last look.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// let array = Array::create("mem://fragments-docs", &schema)?;
+    /// array.write().range("x", 2..=3).column("a", &[1, 2]).at(1000).commit()?;
+    /// let fragments = array.fragments()?;
+    /// assert_eq!(fragments[0].time().start, 1000);
+    /// assert_eq!(fragments[0].non_empty_domain()?[0].to_string(), "2..=3");
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn fragments(&self) -> Result<Vec<Fragment>> {
+        Ok(self.snapshot()?.fragments().iter().map(|fragment| Fragment::new(fragment.clone())).collect())
+    }
+
+    /// The least rectangle around all cells, an interval a dimension; `None` for an empty array.
+    ///
+    /// # Errors
+    /// As [`fragments`](Array::fragments).
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::sparse().dimension(Dimension::string("d")).attribute(Attribute::of::<i32>("a")).build()?;
+    /// let array = Array::create("mem://non-empty-docs", &schema)?;
+    /// assert_eq!(array.non_empty_domain()?, None);
+    /// array.write().column("d", &["b", "c"]).column("a", &[1, 2]).commit()?;
+    /// assert_eq!(array.non_empty_domain()?.unwrap()[0].to_string(), r#""b"..="c""#);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn non_empty_domain(&self) -> Result<Option<Vec<Interval>>> {
+        let snapshot = self.snapshot()?;
+        let Some(extents) = snapshot.non_empty_domain() else { return Ok(None) };
+        let pairs = snapshot.schema().dimensions.iter().zip(&extents);
+        pairs.map(|(dimension, extent)| Interval::from_extent(dimension.datatype, extent)).collect::<Result<_>>().map(Some)
+    }
+
+    /// As [`non_empty_domain`](Array::non_empty_domain), in the numbers of the engine.
+    ///
+    /// # Errors
+    /// As [`fragments`](Array::fragments).
+    pub fn non_empty_extents(&self) -> Result<Option<Vec<Extent>>> {
+        Ok(self.snapshot()?.non_empty_domain())
+    }
+
+    /// What was passed over when the array was opened, but should be looked at.
+    ///
+    /// # Errors
+    /// As [`fragments`](Array::fragments).
+    pub fn warnings(&self) -> Result<Vec<String>> {
+        Ok(self.snapshot()?.warnings().to_vec())
+    }
+
+    /// The metadata in the time range: keys with typed values.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission`, with the file named.
+    ///
+    /// See [`write_metadata`](Array::write_metadata) for an example.
+    pub fn metadata(&self) -> Result<Metadata> {
+        self.place.metadata(self.time).and_then(Metadata::new)
+    }
+
+    /// Starts a change of metadata: any number of keys, seen all together or not at all.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// let array = Array::create("mem://metadata-docs", &schema)?;
+    /// array.write_metadata().put("unit", "metre").put("scale", [0.1, 0.2]).at(1000).commit()?;
+    /// array.write_metadata().delete("scale").at(2000).commit()?;
+    /// let metadata = array.metadata()?;
+    /// assert_eq!(metadata.get("unit").and_then(|unit| unit.as_str()), Some("metre"));
+    /// assert!(metadata.get("scale").is_none());
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn write_metadata(&self) -> MetadataBuilder<'_> {
+        MetadataBuilder::new(&self.place)
+    }
+
+    /// Starts a read; see [`ReadBuilder`].
+    pub fn read(&self) -> ReadBuilder<'_> {
+        ReadBuilder::new(self)
+    }
+
+    /// Starts a write of one fragment; see [`WriteBuilder`].
+    pub fn write(&self) -> WriteBuilder<'_> {
+        WriteBuilder::new(self)
+    }
+
+    /// Starts a write of one fragment in several pieces; see [`GlobalWriteBuilder`].
+    pub fn global_writer(&self) -> GlobalWriteBuilder<'_> {
+        GlobalWriteBuilder::new(self)
+    }
+
+    /// A read in the words of the engine: for programs that make requests at run time.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for unknown fields, ranges that do not fit, or an order that the array does not have.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// # let array = Array::create("mem://read-raw-docs", &schema)?;
+    /// # array.write().column("a", &[5, 6]).commit()?;
+    /// let request = smalti::ReadRequest { fields: vec!["a".into()], ..Default::default() };
+    /// for batch in array.read_raw(&request)? {
+    ///     assert_eq!(batch?.columns[0].data.values::<i32>(), [5, 6]);
+    /// }
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn read_raw(&self, request: &ReadRequest) -> Result<Batches<'_>> {
+        let snapshot = self.snapshot()?;
+        self.pool.run(|| smalti_query::read(snapshot, request))
+    }
+
+    /// A write in the words of the engine.
+    ///
+    /// # Errors
+    /// `InvalidArgument` names the column, cell or range that is wrong; nothing is written then.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// use smalti::{ColumnRef, Duplicates, WriteRequest};
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<u8>("a")).build()?;
+    /// # let array = Array::create("mem://write-raw-docs", &schema)?;
+    /// array.write_raw(&WriteRequest {
+    ///     columns: vec![("a".into(), ColumnRef::fixed(&[1, 2]))],
+    ///     subarray: None,
+    ///     layout: Layout::RowMajor,
+    ///     at: None,
+    ///     duplicates: Duplicates::Refuse,
+    /// })?;
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn write_raw(&self, request: &WriteRequest<'_>) -> Result<WrittenFragment> {
+        let snapshot = self.snapshot()?;
+        let name = self.pool.run(|| smalti_query::write(snapshot, request))?;
+        self.expire();
+        Ok(WrittenFragment::new(name))
+    }
+
+    pub(crate) fn snapshot(&self) -> Result<&Snapshot> {
+        let view = self.pool.run(|| self.views.latest(&self.place, self.time))?;
+        Ok(&view.snapshot)
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// Notes that this handle wrote cells.
+    pub(crate) fn expire(&self) {
+        self.views.expire();
+    }
+}

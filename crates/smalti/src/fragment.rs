@@ -1,0 +1,88 @@
+//! What is known about a fragment.
+
+use crate::Interval;
+use smalti_format::names::TimestampedName;
+use smalti_types::{Extent, Result, TimeRange};
+use std::sync::Arc;
+
+/// A fragment of an array: what one write left, or one consolidation.
+#[derive(Debug, Clone)]
+pub struct Fragment(Arc<smalti_array::Fragment>);
+
+impl Fragment {
+    pub(crate) fn new(fragment: Arc<smalti_array::Fragment>) -> Fragment {
+        Fragment(fragment)
+    }
+
+    /// The name of its folder.
+    pub fn name(&self) -> &str {
+        self.0.name().as_str()
+    }
+
+    /// The times of its writes, in milliseconds since 1970.
+    pub fn time(&self) -> TimeRange {
+        self.0.time()
+    }
+
+    /// Its format version.
+    pub fn format_version(&self) -> u32 {
+        self.0.version().number()
+    }
+
+    /// Whether it is dense.
+    pub fn is_dense(&self) -> bool {
+        self.0.is_dense()
+    }
+
+    /// The number of data tiles.
+    pub fn tile_count(&self) -> u64 {
+        self.0.tile_count()
+    }
+
+    /// The number of cells, of a dense fragment those of whole tiles; `None` where it is beyond 64 bits.
+    pub fn cell_count(&self) -> Option<u64> {
+        self.0.cell_count()
+    }
+
+    /// Bytes on disk, metadata included.
+    pub fn byte_len(&self) -> u64 {
+        self.0.byte_len()
+    }
+
+    /// The least rectangle around its cells, an interval a dimension.
+    ///
+    /// # Errors
+    /// `Corrupt` when the stored rectangle does not fit the dimensions.
+    pub fn non_empty_domain(&self) -> Result<Vec<Interval>> {
+        let dimensions = self.0.schema().dimensions.iter();
+        let pairs = dimensions.zip(self.0.non_empty_domain());
+        pairs.map(|(dimension, extent)| Interval::from_extent(dimension.datatype, extent)).collect()
+    }
+
+    /// As [`non_empty_domain`](Fragment::non_empty_domain), in the numbers of the engine.
+    pub fn non_empty_extents(&self) -> &[Extent] {
+        self.0.non_empty_domain()
+    }
+}
+
+/// A fragment that was just written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenFragment {
+    name: String,
+}
+
+impl WrittenFragment {
+    pub(crate) fn new(name: String) -> WrittenFragment {
+        WrittenFragment { name }
+    }
+
+    /// The name of its folder.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The time of the write, in milliseconds since 1970.
+    pub fn timestamp(&self) -> u64 {
+        TimestampedName::parse(&self.name).map_or(0, |name| name.range().end)
+    }
+}

@@ -1,0 +1,97 @@
+//! Metadata of arrays: keys with typed values.
+
+use crate::Value;
+use smalti_array::ArrayPlace;
+use smalti_format::{MetadataEntry, MetadataValue};
+use smalti_types::Result;
+use std::collections::BTreeMap;
+use std::collections::btree_map;
+
+/// The metadata of an array in a time range, ordered by key.
+///
+/// Made by [`Array::metadata`](crate::Array::metadata).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Metadata {
+    entries: BTreeMap<String, Value>,
+}
+
+impl Metadata {
+    pub(crate) fn new(stored: BTreeMap<String, MetadataValue>) -> Result<Metadata> {
+        let value = |(key, stored): (String, MetadataValue)| {
+            Ok((key, Value::from_le_bytes(stored.datatype, stored.bytes)?))
+        };
+        Ok(Metadata { entries: stored.into_iter().map(value).collect::<Result<_>>()? })
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.entries.get(key)
+    }
+
+    /// Keys and values, in the order of the keys.
+    pub fn iter(&self) -> btree_map::Iter<'_, String, Value> {
+        self.entries.iter()
+    }
+
+    /// The number of keys.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is no key.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+impl<'a> IntoIterator for &'a Metadata {
+    type Item = (&'a String, &'a Value);
+    type IntoIter = btree_map::Iter<'a, String, Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// A change of metadata; made by [`Array::write_metadata`](crate::Array::write_metadata).
+#[derive(Debug, Clone)]
+#[must_use = "nothing is written before commit"]
+pub struct MetadataBuilder<'a> {
+    place: &'a ArrayPlace,
+    entries: Vec<MetadataEntry>,
+    at: Option<u64>,
+}
+
+impl<'a> MetadataBuilder<'a> {
+    pub(crate) fn new(place: &'a ArrayPlace) -> Self {
+        MetadataBuilder { place, entries: Vec::new(), at: None }
+    }
+
+    /// Sets a key.
+    pub fn put(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        let value = value.into();
+        let value = MetadataValue { datatype: value.datatype(), bytes: value.into_bytes() };
+        self.entries.push(MetadataEntry { key: key.into(), value: Some(value) });
+        self
+    }
+
+    /// Deletes a key; earlier times still have it.
+    pub fn delete(mut self, key: impl Into<String>) -> Self {
+        self.entries.push(MetadataEntry { key: key.into(), value: None });
+        self
+    }
+
+    /// The time of the change, in milliseconds since 1970; by default now.
+    pub fn at(mut self, ms: u64) -> Self {
+        self.at = Some(ms);
+        self
+    }
+
+    /// Makes the change, atomic and durable.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for no keys or a key given twice; what the store reports.
+    pub fn commit(self) -> Result<()> {
+        self.place.put_metadata(self.entries, self.at)
+    }
+}

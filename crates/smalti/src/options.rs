@@ -1,0 +1,112 @@
+//! How arrays are opened.
+
+use smalti_array::ArrayPlace;
+use smalti_store::{SyncLevel, system_env};
+use smalti_types::{EncryptionKey, Env, Error, Result, TimeRange};
+use std::sync::Arc;
+
+/// How an array is created or opened: time, key, durability, and injected surroundings.
+///
+/// ```
+/// use smalti::{EncryptionKey, Options, SyncLevel};
+///
+/// let key = EncryptionKey::new(b"0123456789abcdef0123456789abcdef")?;
+/// let options = Options::new().at(1_700_000_000_000).key(key).sync(SyncLevel::File).threads(2);
+/// # let _ = options;
+/// # Ok::<(), smalti::Error>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    at: Option<u64>,
+    since: Option<u64>,
+    key: Option<EncryptionKey>,
+    sync: SyncLevel,
+    env: Option<Env>,
+    threads: Option<usize>,
+}
+
+impl Options {
+    /// The array as it is now, not encrypted, writes durable on return, all cores.
+    pub fn new() -> Options {
+        Options::default()
+    }
+
+    /// The array as it was at a time, in milliseconds since 1970, inclusive.
+    #[must_use]
+    pub fn at(mut self, ms: u64) -> Options {
+        self.at = Some(ms);
+        self
+    }
+
+    /// Only what was written at or after a time, in milliseconds since 1970.
+    #[must_use]
+    pub fn since(mut self, ms: u64) -> Options {
+        self.since = Some(ms);
+        self
+    }
+
+    /// The key of an encrypted array.
+    #[must_use]
+    pub fn key(mut self, key: EncryptionKey) -> Options {
+        self.key = Some(key);
+        self
+    }
+
+    /// How durable writes are when they return.
+    #[must_use]
+    pub fn sync(mut self, level: SyncLevel) -> Options {
+        self.sync = level;
+        self
+    }
+
+    /// Another clock and randomness than the operating system's, for tests that replay.
+    #[must_use]
+    pub fn env(mut self, env: Env) -> Options {
+        self.env = Some(env);
+        self
+    }
+
+    /// The number of threads that reads and writes of the array use; 0 for all cores, which all arrays share.
+    #[must_use]
+    pub fn threads(mut self, count: usize) -> Options {
+        self.threads = Some(count).filter(|&count| count > 0);
+        self
+    }
+
+    pub(crate) fn place(&self, uri: &str) -> Result<ArrayPlace> {
+        ArrayPlace::open(uri, self.sync, self.key.clone(), self.env.clone().unwrap_or_else(system_env))
+    }
+
+    pub(crate) fn time(&self) -> Result<TimeRange> {
+        let time = TimeRange { start: self.since.unwrap_or(0), end: self.at.unwrap_or(u64::MAX) };
+        if time.start > time.end {
+            return Err(Error::invalid(format!(
+                "the times from {} to {} are inverted; the earlier comes first",
+                time.start, time.end
+            )));
+        }
+        Ok(time)
+    }
+
+    pub(crate) fn pool(&self) -> Result<Pool> {
+        let Some(threads) = self.threads else { return Ok(Pool(None)) };
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .map_err(|error| Error::invalid(format!("{threads} threads cannot be started: {error}")))?;
+        Ok(Pool(Some(Arc::new(pool))))
+    }
+}
+
+/// The threads that an array's work runs on.
+#[derive(Debug, Clone)]
+pub(crate) struct Pool(Option<Arc<rayon::ThreadPool>>);
+
+impl Pool {
+    pub(crate) fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        match &self.0 {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+    }
+}

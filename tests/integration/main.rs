@@ -1,0 +1,6 @@
+//! Integration tests over whole arrays: one binary, a folder a topic.
+#![forbid(unsafe_code)]
+
+mod cells;
+mod corpus;
+mod oracle;

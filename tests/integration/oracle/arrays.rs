@@ -1,0 +1,117 @@
+//! Schemas and places of random arrays, and their cells as plain values.
+
+use smalti_array::{ArrayPlace, Snapshot};
+use smalti_format::{ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, Version, default_fill_value};
+use smalti_query::{Batch, ResultField};
+use smalti_store::{ManualClock, MemoryStore, SeededEntropy};
+use smalti_types::{
+    ArrayType, CellValNum, Datatype, Env, Filter, FilterPipeline, Layout, Scalar, TimeRange,
+};
+use std::sync::Arc;
+
+/// The value of a cell: the number, the text or null, and the coordinates beside it.
+pub type Row = (u32, Option<Vec<u8>>);
+
+pub fn place(seed: u64) -> ArrayPlace {
+    let env = Env { clock: Arc::new(ManualClock::new(1)), entropy: Arc::new(SeededEntropy::new(seed)) };
+    ArrayPlace::in_store(Arc::new(MemoryStore::new()), "array".into(), None, env)
+}
+
+pub fn dimension(name: &str, domain: Option<(Scalar, Scalar)>, tile_extent: Option<Scalar>) -> Dimension {
+    let datatype = match domain {
+        Some((Scalar::I32(_), _)) => Datatype::Int32,
+        Some((Scalar::U8(_), _)) => Datatype::UInt8,
+        Some((Scalar::F64(_), _)) => Datatype::Float64,
+        _ => Datatype::StringAscii,
+    };
+    let cell_val_num = if datatype == Datatype::StringAscii { CellValNum::Var } else { CellValNum::ONE };
+    Dimension { name: name.into(), datatype, cell_val_num, filters: FilterPipeline::default(), domain, tile_extent }
+}
+
+/// A schema with a number `n` and a nullable text `s`.
+pub fn schema(array_type: ArrayType, dimensions: Vec<Dimension>, orders: (Layout, Layout)) -> ArraySchema {
+    let attribute = |name: &str, datatype, cell_val_num, nullable, filters| Attribute {
+        name: name.into(),
+        datatype,
+        cell_val_num,
+        filters,
+        fill_value: default_fill_value(datatype, cell_val_num),
+        nullable,
+        fill_valid: false,
+        order: DataOrder::Unordered,
+        enumeration: None,
+    };
+    let zstd = FilterPipeline::new([Filter::Zstd { level: -1 }]);
+    ArraySchema {
+        version: Version::DEFAULT,
+        allows_dups: false,
+        array_type,
+        tile_order: orders.0,
+        cell_order: orders.1,
+        capacity: 5,
+        coords_filters: zstd.clone(),
+        offsets_filters: zstd.clone(),
+        validity_filters: FilterPipeline::new([Filter::Rle { level: -1 }]),
+        dimensions,
+        attributes: vec![
+            attribute("n", Datatype::UInt32, CellValNum::ONE, false, FilterPipeline::default()),
+            attribute("s", Datatype::StringAscii, CellValNum::Var, true, zstd),
+        ],
+        dimension_labels: Vec::new(),
+        enumerations: Vec::new(),
+        current_domain: CurrentDomain::Empty,
+    }
+}
+
+pub fn open(place: &ArrayPlace, time: TimeRange) -> Snapshot {
+    Snapshot::open(place.clone(), time).unwrap()
+}
+
+/// The columns `n` and `s` of rows, ready to write.
+pub struct Columns {
+    pub numbers: Vec<u32>,
+    pub text: Vec<u8>,
+    pub offsets: Vec<u64>,
+    pub validity: Vec<u8>,
+}
+
+impl Columns {
+    pub fn of<'r>(rows: impl Iterator<Item = &'r Row>) -> Columns {
+        let mut columns = Columns { numbers: Vec::new(), text: Vec::new(), offsets: vec![0], validity: Vec::new() };
+        for (number, text) in rows {
+            columns.numbers.push(*number);
+            columns.text.extend(text.as_deref().unwrap_or_default());
+            columns.offsets.push(columns.text.len() as u64);
+            columns.validity.push(u8::from(text.is_some()));
+        }
+        columns
+    }
+
+    pub fn refs(&self) -> Vec<(String, smalti_tile::ColumnRef<'_>)> {
+        let number = smalti_tile::ColumnRef::fixed(bytemuck::cast_slice(&self.numbers));
+        let text = smalti_tile::ColumnRef::var(&self.text, &self.offsets).with_validity(&self.validity);
+        vec![("n".into(), number), ("s".into(), text)]
+    }
+}
+
+/// The row of a cell that nobody wrote.
+pub fn fill() -> Row {
+    (u32::MAX, None)
+}
+
+/// Rows `(n, s)` of batches whose last two fields these are, with the bytes of the fields before them.
+pub fn rows(fields: &[ResultField], batches: &[Batch]) -> Vec<(Vec<Vec<u8>>, Row)> {
+    let mut rows = Vec::new();
+    for batch in batches {
+        for cell in 0..batch.cell_count {
+            let value = |field: usize| {
+                batch.columns[field].as_ref().cell(cell, fields[field].shape.cell_byte_len()).to_vec()
+            };
+            let last = fields.len() - 1;
+            let number = u32::from_le_bytes(value(last - 1).try_into().unwrap());
+            let text = batch.columns[last].as_ref().is_valid(cell).then(|| value(last));
+            rows.push(((0..last - 1).map(value).collect(), (number, text)));
+        }
+    }
+    rows
+}
