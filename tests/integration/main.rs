@@ -3,4 +3,5 @@
 
 mod cells;
 mod corpus;
+mod mutation;
 mod oracle;

@@ -71,7 +71,7 @@ fn fragment_row(fragment: &smalti::Fragment) -> FragmentRow {
 /// The rectangles of a sparse fragment's tiles.
 pub(crate) fn tile_rectangles(array: &Array, fragment_idx: usize) -> Outcome<RectList> {
     let fragment = array.fragments().get(fragment_idx).ok_or_else(|| Failure::invalid("there is no such fragment"))?;
-    Ok(fragment.rtree()?.mbrs().clone())
+    Ok(fragment.rtree()?.leaves().cloned().unwrap_or_else(|| RectList::new([])))
 }
 
 /// Writes cells and gives the name of the new fragment.

@@ -150,6 +150,8 @@ rules! {
     10..   FooterLength,
     /// A chunk of a tile holds whole cells.
     11..   WholeCellsPerChunk,
+    /// Footers can end in 8 bytes of no meaning: those that newer releases write in arrays of this version do.
+    11..12 StrayFooterEnd,
     /// Fragment metadata holds minimum, maximum, sum and null count of tiles.
     11..   TileStatistics,
     /// Fragments, commits and consolidated metadata stand in folders of their own, and commit files end in `.wrt`.

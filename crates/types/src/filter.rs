@@ -43,7 +43,7 @@ pub enum Filter {
         /// Compression level.
         level: i32,
     },
-    /// Zstandard; level up to 22, negative levels are faster, -1 as stored by libtiledb means the default.
+    /// Zstandard; level up to 22, negative levels are faster; below -7 stands for 3.
     Zstd {
         /// Compression level.
         level: i32,

@@ -1,10 +1,10 @@
 //! Arrays written by releases of libtiledb, read as their `expected.json` says.
 
-mod archive;
+pub mod archive;
 mod metadata;
 mod reads;
 
-use archive::Archive;
+pub use archive::Archive;
 use serde_json::Value;
 use std::path::Path;
 

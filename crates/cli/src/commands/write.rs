@@ -34,7 +34,7 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
     let cell_count = columns.first().map_or(0, |(field, column)| cell_count_of(field, column));
     let named: Vec<(String, ColumnRef<'_>)> =
         columns.iter().map(|(field, column)| (field.name.clone(), column.as_ref())).collect();
-    let fragment = engine::write(&array, WriteRequest { columns: named, subarray, layout, at: args.at })?;
+    let fragment = engine::write(&array, WriteRequest { columns: named, subarray, layout, at: args.at, duplicates: Default::default() })?;
     if global.json {
         println!("{}", serde_json::json!({"fragment": fragment, "cells": cell_count}));
     } else {

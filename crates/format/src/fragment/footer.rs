@@ -222,6 +222,9 @@ impl Footer {
     pub fn decode(bytes: &[u8], shape: &Shape) -> Result<Footer> {
         let mut reader = Reader::new(bytes);
         let footer = Footer::decode_from(&mut reader, shape)?;
+        if footer.version.has(Rule::StrayFooterEnd) && reader.remaining() == 8 {
+            reader.u64()?;
+        }
         reader.expect_end().map_err(|error| error.in_field(Self::STRUCTURE.name, "end"))?;
         Ok(footer)
     }

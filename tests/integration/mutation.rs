@@ -1,0 +1,127 @@
+//! Damaged arrays: real ones with bytes flipped, cut, swapped or files lost. Opening and reading gives cells or an error,
+//! never a panic, and takes no memory that the files cannot account for.
+
+use crate::corpus::Archive;
+use rayon::prelude::*;
+use smalti_array::{ArrayPlace, Snapshot};
+use smalti_query::{ReadRequest, read};
+use smalti_store::{MemoryStore, SeededEntropy, ManualClock};
+use smalti_types::{EncryptionKey, Env, Layout, TimeRange};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Damaged arrays of a run; `SMALTI_MUTATIONS` makes it longer.
+const MUTATIONS: usize = 4_000;
+
+type Files = Vec<(String, Vec<u8>)>;
+
+fn files_of(folder: &Path) -> Files {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(at) = folders.pop() {
+        for entry in std::fs::read_dir(at).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_string_lossy().replace('\\', "/");
+                files.push((format!("array/{name}"), std::fs::read(path).unwrap()));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// A generator that replays from its seed (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit.max(1) as u64) as usize
+    }
+}
+
+fn damage(files: &mut Files, random: &mut Random) {
+    for _ in 0..=random.below(3) {
+        let at = random.below(files.len());
+        let kind = random.below(8);
+        if kind == 7 && files.len() > 2 {
+            files.remove(at);
+            continue;
+        }
+        let bytes = &mut files[at].1;
+        if bytes.is_empty() {
+            continue;
+        }
+        let place = random.below(bytes.len());
+        match kind {
+            0..=2 => bytes[place] ^= 1 << random.below(8),
+            3 => bytes.truncate(place),
+            4 => {
+                let extremes = [0, 0xff, 0x7f, 0x80];
+                let value = extremes[random.below(4)];
+                let end = (place + 1 + random.below(8)).min(bytes.len());
+                bytes[place..end].fill(value);
+            }
+            5 => {
+                let tail = bytes[place..].to_vec();
+                bytes.extend(tail);
+            }
+            _ => bytes[place] = random.next() as u8,
+        }
+    }
+}
+
+fn open_and_read(files: &Files, key: Option<&str>) {
+    let env = Env { clock: Arc::new(ManualClock::new(1)), entropy: Arc::new(SeededEntropy::new(1)) };
+    let store = Arc::new(MemoryStore::from_files(files.iter().cloned()).unwrap());
+    let key = key.map(|key| EncryptionKey::new(key.as_bytes()).unwrap());
+    let place = ArrayPlace::in_store(store, "array".into(), key, env);
+    let _ = place.metadata(TimeRange::ALL);
+    let Ok(snapshot) = Snapshot::open(place, TimeRange::ALL) else { return };
+    for layout in [None, Some(Layout::RowMajor), Some(Layout::Unordered)] {
+        let request = ReadRequest { layout, batch_cell_count: Some(100), ..ReadRequest::default() };
+        if let Ok(batches) = read(&snapshot, &request) {
+            for batch in batches.take(50) {
+                if batch.is_err() {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_arrays_give_cells_or_errors() {
+    let count = std::env::var("SMALTI_MUTATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(MUTATIONS);
+    let archive = Archive::unpack(22);
+    let arrays: Vec<(Files, Option<String>)> = archive
+        .cases()
+        .iter()
+        .filter(|case| !case.to_string_lossy().contains("big_chunks") && !case.to_string_lossy().contains("huge"))
+        .map(|case| {
+            let text = std::fs::read_to_string(case.join("expected.json")).unwrap();
+            let expected: serde_json::Value = serde_json::from_str(&text).unwrap();
+            (files_of(&case.join("array")), expected["encryption"]["key"].as_str().map(str::to_owned))
+        })
+        .collect();
+    let panics: Vec<u64> = (0..count as u64)
+        .into_par_iter()
+        .filter(|&seed| {
+            let mut random = Random(seed);
+            let (files, key) = &arrays[random.below(arrays.len())];
+            let mut files = files.clone();
+            damage(&mut files, &mut random);
+            std::panic::catch_unwind(|| open_and_read(&files, key.as_deref())).is_err()
+        })
+        .collect();
+    assert!(panics.is_empty(), "seeds that panic: {panics:?}");
+}
