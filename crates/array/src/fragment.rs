@@ -5,10 +5,10 @@ use bytes::Bytes;
 use smalti_format::fragment::{FieldId, Footer, FragmentStatistics, RTree as StoredTree, Section, TileBounds, TileNumbers, TileOffsets};
 use smalti_format::names::{self, DataPart, TimestampedName, data_file_name};
 use smalti_format::{ArraySchema, GenericTileHeader, Shape, Version};
-use smalti_space::RTree;
+use smalti_space::{Interval, RTree, stored_mbr_interval};
 use smalti_store::{ByteRange, Store, StoreExt, join};
 use smalti_tile::{MAX_GENERIC_TILE_BYTE_LEN, Scratch, read_generic_tile};
-use smalti_types::{AlignedBuf, Error, ErrorKind, Extent, Result, TimeRange};
+use smalti_types::{AlignedBuf, Error, ErrorKind, Extent, RectList, Result, TimeRange};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -202,7 +202,8 @@ impl Fragment {
         let tile = self.section(Section::RTree)?;
         let stored = StoredTree::decode(tile.as_slice(), self.version(), &self.shape)
             .map_err(|error| self.in_metadata(error))?;
-        let tree = RTree::from_levels(stored.levels, stored.fanout).map_err(|error| self.in_metadata(error))?;
+        let levels = stored.levels.into_iter().map(|level| self.trusted_level(level)).collect::<Result<Vec<_>>>()?;
+        let tree = RTree::from_levels(levels, stored.fanout).map_err(|error| self.in_metadata(error))?;
         if !self.is_dense() && tree.tile_count() as u64 != self.tile_count {
             return Err(self.in_metadata(
                 Error::corrupt(format!("{} rectangles for {} tiles", tree.tile_count(), self.tile_count))
@@ -210,6 +211,28 @@ impl Fragment {
             ));
         }
         Ok(self.rtree.get_or_init(|| tree))
+    }
+
+    /// A level of the tree as it may be used to leave out tiles: writers that met NaN first kept it as a bound.
+    fn trusted_level(&self, level: RectList) -> Result<RectList> {
+        let is_float = |dim: usize| self.schema.dimensions.get(dim).is_some_and(|dimension| dimension.datatype.is_float());
+        if !(0..level.dim_count()).any(is_float) {
+            return Ok(level);
+        }
+        let mut trusted = RectList::new(self.shape.string_dimensions());
+        for node in 0..level.len() {
+            for dim in 0..level.dim_count() {
+                let extent = level.extent(node, dim).to_owned();
+                let extent = match Interval::of_extent(extent.as_ref()) {
+                    Some(interval) if is_float(dim) => {
+                        stored_mbr_interval(self.schema.dimensions[dim].datatype, interval).into()
+                    }
+                    _ => extent,
+                };
+                trusted.push_extent(extent.as_ref())?;
+            }
+        }
+        Ok(trusted)
     }
 
     /// The path of a data file of a field.

@@ -15,11 +15,7 @@ pub fn dense_grid(schema: &ArraySchema) -> Result<TileGrid> {
                 .in_field("dimension", field)
         };
         let (lo, hi) = dimension.domain.ok_or_else(|| missing("domain"))?;
-        let extent = dimension
-            .tile_extent
-            .and_then(|extent| extent.as_i128())
-            .and_then(|extent| u64::try_from(extent).ok())
-            .ok_or_else(|| missing("tile_extent"))?;
+        let extent = dimension.extent_len().ok_or_else(|| missing("tile_extent"))?;
         Ok(GridDim { domain: Interval { lo: lo.ordinal(), hi: hi.ordinal() }, extent })
     });
     TileGrid::new(dims.collect::<Result<Vec<_>>>()?, schema.tile_order)

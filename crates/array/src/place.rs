@@ -33,6 +33,15 @@ impl ArrayPlace {
         ArrayPlace { store, path, cipher, env }
     }
 
+    /// Another place with the same key and surroundings.
+    ///
+    /// # Errors
+    /// As [`open`](ArrayPlace::open).
+    pub(crate) fn at(&self, uri: &str) -> Result<Self> {
+        let Place { store, path } = open_uri(uri, SyncLevel::None)?;
+        Ok(ArrayPlace { store, path, cipher: self.cipher.clone(), env: self.env.clone() })
+    }
+
     /// The store.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store

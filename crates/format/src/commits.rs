@@ -1,8 +1,8 @@
 //! Text files among the commits: consolidated commits, ignore files, vacuum files.
 
+use crate::leaf::Bytes64;
 use crate::names::{self, CommitKind, TimestampedName};
 use crate::record::{Cx, Record, record};
-use crate::leaf::Bytes64;
 use crate::{Reader, Rule, Version};
 use smalti_types::{Error, Result};
 use std::ops::Range;
@@ -124,7 +124,9 @@ impl NameList {
     }
 
     /// The bytes of an ignore file: paths of commits relative to the array.
-    pub fn encode_ignore<'a>(commits: impl IntoIterator<Item = (&'a TimestampedName, CommitKind, Version)>) -> Vec<u8> {
+    pub fn encode_ignore<'a>(
+        commits: impl IntoIterator<Item = (&'a TimestampedName, CommitKind, Version)>,
+    ) -> Vec<u8> {
         let line = |(name, kind, version)| names::commit_path(name, kind, version) + "\n";
         commits.into_iter().map(line).collect::<String>().into_bytes()
     }
@@ -166,8 +168,7 @@ mod tests {
     fn consolidated_commits_come_back_with_their_tiles() {
         let name = |text| TimestampedName::parse(text).unwrap();
         let (write, delete) = (name("__1_1_ab_22"), name("__2_2_cd_22"));
-        let entry =
-            |name, delete_tile| NewCommitEntry { name, version: Version::DEFAULT, delete_tile };
+        let entry = |name, delete_tile| NewCommitEntry { name, version: Version::DEFAULT, delete_tile };
         let file = ConsolidatedCommits::encode(&[
             entry(&write, None),
             entry(&delete, Some(b"tile\n".as_slice())),
@@ -191,7 +192,8 @@ mod tests {
 
     #[test]
     fn bad_lines_of_a_vacuum_file_are_reported_and_passed_over() {
-        let list = NameList::decode(b"\n/__fragments/__1_1_ab_22\ngarbage\nfile:///x/__2_2_cd_9/\n\xff\n../..\n");
+        let list =
+            NameList::decode(b"\n/__fragments/__1_1_ab_22\ngarbage\nfile:///x/__2_2_cd_9/\n\xff\n../..\n");
         assert_eq!(list.names, ["__1_1_ab_22", "__2_2_cd_9"]);
         assert_eq!(list.bad_lines.len(), 3);
     }

@@ -222,7 +222,9 @@ impl ConditionTree {
                 }
             };
             open.add(&node).map_err(|error| {
-                Error::corrupt(error.message()).in_field("condition node", "nodes").at_offset(reader.byte_offset())
+                Error::corrupt(error.message())
+                    .in_field("condition node", "nodes")
+                    .at_offset(reader.byte_offset())
             })?;
             nodes.push(node);
         }
@@ -261,8 +263,10 @@ fn member_offsets(bytes: &[u8], value_len: usize) -> Result<Vec<u64>> {
     let offsets: Vec<u64> = whole.iter().map(|chunk| u64::from_le_bytes(*chunk)).collect();
     let inside = offsets.last().is_none_or(|last| *last <= value_len as u64);
     if !rest.is_empty() || !offsets.is_sorted() || !inside {
-        return Err(Error::corrupt(format!("offsets of members do not rise inside a value of {value_len} bytes"))
-            .in_field(ComparisonNode::STRUCTURE.name, "offsets"));
+        return Err(Error::corrupt(format!(
+            "offsets of members do not rise inside a value of {value_len} bytes"
+        ))
+        .in_field(ComparisonNode::STRUCTURE.name, "offsets"));
     }
     Ok(offsets)
 }

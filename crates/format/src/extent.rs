@@ -12,8 +12,10 @@ pub(crate) fn read_extent<'a>(reader: &mut Reader<'a>, shape: DimensionShape) ->
     let extent = if shape.is_var {
         let (both_len, lo_len) = (reader.u64()?, reader.u64()?);
         let both = reader.take(both_len)?;
-        let (lo, hi) =
-            usize::try_from(lo_len).ok().and_then(|lo_len| both.split_at_checked(lo_len)).ok_or_else(|| {
+        let (lo, hi) = usize::try_from(lo_len)
+            .ok()
+            .and_then(|lo_len| both.split_at_checked(lo_len))
+            .ok_or_else(|| {
                 Error::corrupt(format!("a low end of {lo_len} bytes in an interval of {both_len}"))
                     .at_offset(byte_offset)
             })?;
@@ -41,7 +43,9 @@ pub(crate) fn put_extent(writer: &mut Writer, shape: DimensionShape, extent: Ext
             writer.put(hi);
         }
         other => {
-            return Err(Error::invalid(format!("the interval {other:?} does not fit a dimension of {shape:?}")));
+            return Err(Error::invalid(format!(
+                "the interval {other:?} does not fit a dimension of {shape:?}"
+            )));
         }
     }
     Ok(())

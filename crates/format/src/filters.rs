@@ -197,7 +197,9 @@ fn decode(stored: &StoredFilter, cx: &Cx<'_>) -> Result<Filter> {
                 4 => ScaleWidth::Four,
                 8 => ScaleWidth::Eight,
                 other => {
-                    return Err(Error::corrupt(format!("float scaling to {other} bytes; 1, 2, 4 or 8 are known")));
+                    return Err(Error::corrupt(format!(
+                        "float scaling to {other} bytes; 1, 2, 4 or 8 are known"
+                    )));
                 }
             };
             Filter::ScaleFloat(FloatScale { factor: options.factor, offset: options.offset, width })

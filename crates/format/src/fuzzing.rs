@@ -4,8 +4,8 @@
 //! schema that fragment structures depend on is taken from the first bytes.
 
 use crate::fragment::{
-    ConsolidatedFooters, FieldId, Footer, FragmentStatistics, LegacyFragmentMetadata, ProcessedConditions, RTree,
-    TileBounds, TileNumbers, TileOffsets,
+    ConsolidatedFooters, FieldId, Footer, FragmentStatistics, LegacyFragmentMetadata, ProcessedConditions,
+    RTree, TileBounds, TileNumbers, TileOffsets,
 };
 use crate::names::{DataPart, TimestampedName, data_file_name, parse_commit_file};
 use crate::record::DimensionShape;
@@ -108,7 +108,9 @@ pub fn fuzz_sections(bytes: &[u8]) {
         assert_eq!(numbers.encode(), bytes);
         let tile_count = numbers.values.len() as u64;
         if let Ok(offsets) = TileOffsets::new(numbers.values, tile_count, u64::MAX / 2) {
-            let lens = (0..offsets.len()).filter_map(|idx| offsets.byte_range(idx)).map(|range| range.end - range.start);
+            let lens = (0..offsets.len())
+                .filter_map(|idx| offsets.byte_range(idx))
+                .map(|range| range.end - range.start);
             assert!(lens.sum::<u64>() <= u64::MAX / 2);
         }
     }
@@ -125,7 +127,8 @@ pub fn fuzz_consolidated_footers(bytes: &[u8]) {
     let (shape, bytes) = shape(bytes);
     let Ok(file) = ConsolidatedFooters::decode(bytes) else { return };
     for entry in file.entries.iter().take(100) {
-        let footer = file.footer(crate::names::last_part(&entry.name)).expect("a checked offset lies in the file");
+        let footer =
+            file.footer(crate::names::last_part(&entry.name)).expect("a checked offset lies in the file");
         let _ = Footer::decode_from(&mut Reader::new(footer), &shape);
     }
 }

@@ -46,13 +46,7 @@ pub enum MemberKind {
     Array,
 }
 
-tagged!(
-    MemberKind,
-    "kind of member",
-    MemberKind::Invalid = 0,
-    MemberKind::Group = 1,
-    MemberKind::Array = 2,
-);
+tagged!(MemberKind, "kind of member", MemberKind::Invalid = 0, MemberKind::Group = 1, MemberKind::Array = 2,);
 
 impl GroupFile {
     /// Reads a group file from its unfiltered tile.

@@ -205,7 +205,9 @@ impl Leaf<u32> for OwnVersion {
     fn write(&self, value: &u32, writer: &mut Writer, _: &Cx<'_>) -> Result<()> {
         let OwnVersion(first, last) = *self;
         if !(first..=last).contains(value) {
-            return Err(Error::invalid(format!("version {value} is unknown; {first} to {last} can be written")));
+            return Err(Error::invalid(format!(
+                "version {value} is unknown; {first} to {last} can be written"
+            )));
         }
         writer.put(&value.to_le_bytes());
         Ok(())
@@ -390,5 +392,6 @@ pub(crate) fn utf8(bytes: &[u8]) -> Result<&str> {
 }
 
 fn count_of<T: TryFrom<usize>>(count: usize, what: &str) -> Result<T> {
-    T::try_from(count).map_err(|_| Error::invalid(format!("{count} {what} are more than the format can count")))
+    T::try_from(count)
+        .map_err(|_| Error::invalid(format!("{count} {what} are more than the format can count")))
 }

@@ -150,7 +150,10 @@ fn linked(text: &str, file: &str) -> String {
         for structure in page.structures {
             let anchor = structure.name.to_lowercase().replace(' ', "-");
             let place = if page.file == file { String::new() } else { page.file.to_owned() };
-            text = text.replace(&format!("[{}]", structure.name), &format!("[{}]({place}#{anchor})", structure.name));
+            text = text.replace(
+                &format!("[{}]", structure.name),
+                &format!("[{}]({place}#{anchor})", structure.name),
+            );
         }
     }
     text

@@ -163,7 +163,14 @@ impl<'a> Reader<'a> {
         let byte_offset = self.byte_offset();
         let depth = self.depth;
         let slot = self.trace.as_mut().map(|trace| {
-            trace.push(TraceEntry { depth, structure, field, byte_offset, byte_len: 0, value: String::new() });
+            trace.push(TraceEntry {
+                depth,
+                structure,
+                field,
+                byte_offset,
+                byte_len: 0,
+                value: String::new(),
+            });
             trace.len() - 1
         });
         self.depth += 1;

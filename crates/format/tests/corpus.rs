@@ -6,13 +6,13 @@ mod common;
 use common::{Case, cases, file_name, folder, structure_files, unfilter};
 use serde_json::{Value, json};
 use smalti_format::fragment::{
-    ConsolidatedFooters, Footer, FragmentStatistics, LegacyFragmentMetadata, ProcessedConditions, RTree, Section,
-    TileBounds, TileNumbers, TileOffsets, FieldId
+    ConsolidatedFooters, FieldId, Footer, FragmentStatistics, LegacyFragmentMetadata, ProcessedConditions,
+    RTree, Section, TileBounds, TileNumbers, TileOffsets,
 };
 use smalti_format::names::{self, DataPart, TimestampedName};
 use smalti_format::{
-    ArraySchema, ConditionTree, ConsolidatedCommits, Enumeration, GroupFile, MetadataFile, NameList,
-    Rule, Version,
+    ArraySchema, ConditionTree, ConsolidatedCommits, Enumeration, GenericTileHeader, GroupFile, MetadataFile,
+    NameList, Reader, Rule, Version,
 };
 use smalti_types::{CellValNum, Datatype, Extent, ExtentRef, Filter, FilterPipeline, RectList, Scalar};
 use std::collections::BTreeMap;
@@ -31,7 +31,8 @@ fn schemas(case: &Case) -> BTreeMap<(String, String), ArraySchema> {
         }
         let Some((tile, _, disk_len)) = unfilter(bytes) else { continue };
         assert_eq!(disk_len, bytes.len() as u64, "{path}");
-        let schema = ArraySchema::decode(&tile).unwrap_or_else(|error| panic!("{} {path}: {error}", case.name));
+        let schema =
+            ArraySchema::decode(&tile).unwrap_or_else(|error| panic!("{} {path}: {error}", case.name));
         assert_eq!(schema.encode().unwrap(), tile, "{} {path}", case.name);
         let root = folder(path).trim_end_matches("__schema/").to_owned();
         schemas.insert((root, file_name(path).to_owned()), schema);
@@ -45,7 +46,9 @@ fn schemas_hold_what_they_must() {
     for case in cases() {
         let schemas = schemas(&case);
         let newest = schemas.iter().rev().find(|((root, _), _)| root.is_empty());
-        let (Some((_, schema)), true) = (newest, case.expected["schema"]["dims"].is_array()) else { continue };
+        let (Some((_, schema)), true) = (newest, case.expected["schema"]["dims"].is_array()) else {
+            continue;
+        };
         let expected = &case.expected["schema"];
         let got = schema_json(schema);
         for (key, value) in got.as_object().unwrap() {
@@ -63,6 +66,37 @@ fn schemas_hold_what_they_must() {
         compared += 1;
     }
     assert!(compared > 1500, "{compared}");
+}
+
+#[test]
+fn a_trace_accounts_for_every_byte() {
+    let (mut traced, mut deepest) = (0, 0);
+    for case in cases().iter().step_by(5) {
+        for (kind, path, bytes) in structure_files(case) {
+            let Some((tile, ..)) = (kind == "schema" || kind == "metadata")
+                .then(|| GenericTileHeader::split(bytes).ok().and_then(|_| unfilter(bytes)))
+                .flatten()
+            else {
+                continue;
+            };
+            let mut reader = Reader::traced(&tile);
+            if kind == "schema" {
+                ArraySchema::decode_from(&mut reader).unwrap();
+            } else {
+                MetadataFile::decode_from(&mut reader).unwrap();
+            }
+            let trace = reader.into_trace();
+            let mut end = 0;
+            for entry in trace.iter().filter(|entry| entry.depth == 0) {
+                assert_eq!(entry.byte_offset, end, "{} {path} {entry:?}", case.name);
+                end += entry.byte_len;
+            }
+            assert_eq!(end, tile.len() as u64, "{} {path}", case.name);
+            deepest = deepest.max(trace.iter().map(|entry| entry.depth).max().unwrap_or(0));
+            traced += 1;
+        }
+    }
+    assert!(traced > 200 && deepest >= 3, "{traced} {deepest}");
 }
 
 /// Brings the expectation, which leaves out what is usual, into the form of `schema_json`.
@@ -220,13 +254,18 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn extents_json(extents: &[Extent], schema: &ArraySchema) -> Value {
-    extents.iter().zip(&schema.dimensions).map(|(extent, dim)| extent_json(extent.as_ref(), dim.datatype)).collect()
+    extents
+        .iter()
+        .zip(&schema.dimensions)
+        .map(|(extent, dim)| extent_json(extent.as_ref(), dim.datatype))
+        .collect()
 }
 
 fn extent_json(extent: ExtentRef<'_>, datatype: Datatype) -> Value {
     match extent {
         ExtentRef::Num { lo, hi } => {
-            let value = |ordinal| number(Scalar::read(datatype, &datatype.bytes_of_ordinal(ordinal)).unwrap());
+            let value =
+                |ordinal| number(Scalar::read(datatype, &datatype.bytes_of_ordinal(ordinal)).unwrap());
             json!([value(lo), value(hi)])
         }
         ExtentRef::Str { lo, hi } => {
@@ -304,7 +343,8 @@ fn fragment_metadata_is_explained_to_its_last_byte() {
             assert!(schemas.is_empty(), "no key is at hand here");
             continue;
         }
-        for (path, bytes) in case.files.iter().filter(|(path, _)| path.ends_with("/__fragment_metadata.tdb")) {
+        for (path, bytes) in case.files.iter().filter(|(path, _)| path.ends_with("/__fragment_metadata.tdb"))
+        {
             let place = format!("{} {path}", case.name);
             let fragment = TimestampedName::parse(file_name(folder(path).trim_end_matches('/'))).unwrap();
             let root = folder(folder(path).trim_end_matches('/')).trim_end_matches("__fragments/").to_owned();
@@ -320,7 +360,8 @@ fn fragment_metadata_is_explained_to_its_last_byte() {
                 let range = Footer::range(version, &shape, bytes.len() as u64, tail)
                     .unwrap_or_else(|error| panic!("{place}: {error}"));
                 let footer_bytes = &bytes[range.start as usize..range.end as usize];
-                let schema_name = Footer::schema_name_of(footer_bytes).unwrap_or_else(|error| panic!("{place}: {error}"));
+                let schema_name =
+                    Footer::schema_name_of(footer_bytes).unwrap_or_else(|error| panic!("{place}: {error}"));
                 with_footer(&case, path, bytes, range, &schemas[&(root.clone(), schema_name)])
             };
             let Some(known) = known else { continue };
@@ -337,9 +378,25 @@ fn legacy(case: &Case, path: &str, tile: &[u8], schema: &ArraySchema) -> Option<
         .unwrap_or_else(|error| panic!("{} {path}: {error}", case.name));
     assert_eq!(metadata.encode(&shape).unwrap(), tile, "{} {path}", case.name);
     for (idx, attribute) in schema.attributes.iter().enumerate() {
-        check_file(case, path, metadata.version, schema, FieldId::Attribute(idx), DataPart::Main, metadata.file_sizes[idx]);
+        check_file(
+            case,
+            path,
+            metadata.version,
+            schema,
+            FieldId::Attribute(idx),
+            DataPart::Main,
+            metadata.file_sizes[idx],
+        );
         if attribute.is_var() {
-            check_file(case, path, metadata.version, schema, FieldId::Attribute(idx), DataPart::Var, metadata.file_var_sizes[idx]);
+            check_file(
+                case,
+                path,
+                metadata.version,
+                schema,
+                FieldId::Attribute(idx),
+                DataPart::Var,
+                metadata.file_var_sizes[idx],
+            );
         }
         let tile_count = metadata.tile_offsets[idx].len() as u64;
         TileOffsets::new(metadata.tile_offsets[idx].clone(), tile_count, metadata.file_sizes[idx]).unwrap();
@@ -437,7 +494,8 @@ fn with_footer(
         version: footer.version.number(),
         non_empty_domain: domain.unwrap_or_default(),
         mbrs: leaves.map_or(json!([]), |leaves| rects_json(leaves, schema)),
-        cell_count: footer.sparse_tile_count.saturating_sub(1) * schema.capacity + footer.last_tile_cell_count,
+        cell_count: footer.sparse_tile_count.saturating_sub(1) * schema.capacity
+            + footer.last_tile_cell_count,
         datatypes: schema.dimensions.iter().map(|dimension| dimension.datatype).collect(),
     })
 }
@@ -458,7 +516,9 @@ fn check_files(case: &Case, path: &str, schema: &ArraySchema, footer: &Footer) {
         }
     }
     let extra = [FieldId::Timestamps, FieldId::DeleteTimestamps, FieldId::DeleteConditionIndex];
-    fields.extend(extra.into_iter().filter(|field| footer.slot(&shape, *field).is_some()).map(|f| (f, false, false)));
+    fields.extend(
+        extra.into_iter().filter(|field| footer.slot(&shape, *field).is_some()).map(|f| (f, false, false)),
+    );
     let mut count = 1;
     for (field, is_var, nullable) in fields {
         let slot = footer.slot(&shape, field).unwrap();
@@ -469,7 +529,15 @@ fn check_files(case: &Case, path: &str, schema: &ArraySchema, footer: &Footer) {
             count += 1;
         }
         if nullable {
-            check_file(case, path, footer.version, schema, field, DataPart::Validity, footer.file_validity_sizes[slot]);
+            check_file(
+                case,
+                path,
+                footer.version,
+                schema,
+                field,
+                DataPart::Validity,
+                footer.file_validity_sizes[slot],
+            );
             count += 1;
         }
     }
@@ -477,7 +545,15 @@ fn check_files(case: &Case, path: &str, schema: &ArraySchema, footer: &Footer) {
     assert_eq!(found, count, "{} {path}: files of the fragment", case.name);
 }
 
-fn check_file(case: &Case, path: &str, version: Version, schema: &ArraySchema, field: FieldId, part: DataPart, len: u64) {
+fn check_file(
+    case: &Case,
+    path: &str,
+    version: Version,
+    schema: &ArraySchema,
+    field: FieldId,
+    part: DataPart,
+    len: u64,
+) {
     let name = names::data_file_name(version, schema, field, part).unwrap();
     let file = format!("{}{name}", folder(path));
     let found = case.files.iter().find(|(path, _)| *path == file);
@@ -493,12 +569,14 @@ fn all_other_files_come_back_as_they_were() {
             let place = format!("{} {path}", case.name);
             match kind {
                 "commits" => {
-                    let commits = ConsolidatedCommits::decode(bytes).unwrap_or_else(|error| panic!("{place}: {error}"));
+                    let commits =
+                        ConsolidatedCommits::decode(bytes).unwrap_or_else(|error| panic!("{place}: {error}"));
                     assert!(!commits.entries.is_empty());
                     let mut again = Vec::new();
                     for entry in &commits.entries {
                         let version = entry.name.fragment_version().unwrap();
-                        let tile = entry.tile.clone().map(|tile| &bytes[tile.start as usize..tile.end as usize]);
+                        let tile =
+                            entry.tile.clone().map(|tile| &bytes[tile.start as usize..tile.end as usize]);
                         if let Some((condition, ..)) = tile.and_then(unfilter) {
                             ConditionTree::decode(&condition).unwrap();
                         }
@@ -539,7 +617,17 @@ fn all_other_files_come_back_as_they_were() {
             compare_metadata(&case);
         }
     }
-    for kind in ["commits", "names", "schema", "fragment", "enumeration", "metadata", "group", "condition", "consolidated"] {
+    for kind in [
+        "commits",
+        "names",
+        "schema",
+        "fragment",
+        "enumeration",
+        "metadata",
+        "group",
+        "condition",
+        "consolidated",
+    ] {
         assert!(counts.get(kind).is_some_and(|count| *count > 3), "{kind}: {counts:?}");
     }
 }
@@ -555,7 +643,8 @@ fn consolidated(
     let mut fragments = Vec::new();
     for entry in &file.entries {
         let bytes = file.footer(names::last_part(&entry.name)).unwrap();
-        let schema_name = Footer::schema_name_of(bytes).unwrap();
+        let schema_name =
+            Footer::schema_name_of(bytes).unwrap_or_else(|error| panic!("{} {path}: {error}", case.name));
         let shape = schemas[&(root.clone(), schema_name)].shape();
         let mut reader = smalti_format::Reader::new(bytes);
         let footer = Footer::decode_from(&mut reader, &shape)

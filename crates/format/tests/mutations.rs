@@ -47,7 +47,8 @@ fn seeds() -> Vec<(Target, Vec<u8>)> {
                     let Some((tile, ..)) = unfilter(bytes) else { continue };
                     if kind == "schema" {
                         let root = folder(path).trim_end_matches("__schema/").to_owned();
-                        schemas.insert((root, file_name(path).to_owned()), ArraySchema::decode(&tile).unwrap());
+                        schemas
+                            .insert((root, file_name(path).to_owned()), ArraySchema::decode(&tile).unwrap());
                     }
                     let name = if kind == "consolidated" { "consolidated_footers" } else { kind };
                     add(target(name), tile);
@@ -89,7 +90,12 @@ fn fragment_seeds(
         let read = move |bytes: &[u8]| drop(RTree::decode(bytes, tree_version, &tree_shape));
         seeds.push((Box::new(read), tile));
     }
-    let sections = [Section::TileMins(0), Section::TileOffsets(0), Section::FragmentStatistics, Section::ProcessedConditions];
+    let sections = [
+        Section::TileMins(0),
+        Section::TileOffsets(0),
+        Section::FragmentStatistics,
+        Section::ProcessedConditions,
+    ];
     for section in sections {
         let offset = footer.section_offset(section, &shape).unwrap();
         if let Some((tile, ..)) = offset.and_then(|offset| unfilter(&bytes[offset as usize..])) {

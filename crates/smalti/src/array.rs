@@ -1,9 +1,10 @@
 //! Arrays: the handle that everything starts from.
 
+use crate::arrow::ArrowForm;
 use crate::options::Pool;
 use crate::views::View;
 use crate::{
-    ArrowForm, Fragment, GlobalWriteBuilder, Interval, Metadata, MetadataBuilder, Options, ReadBuilder, Schema,
+    Fragment, GlobalWriteBuilder, Interval, Metadata, MetadataBuilder, Options, ReadBuilder, Schema,
     WriteBuilder, WrittenFragment,
 };
 use arrow_schema::SchemaRef;

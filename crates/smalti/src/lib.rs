@@ -1,13 +1,94 @@
-//! wip
+//! Dense and sparse N-dimensional arrays in the TileDB format.
+//!
+//! smalti reads arrays of every format version from 1 to 23 and writes version 22: what it writes opens in libtiledb with the
+//! same cells, and the other way round.
+//!
+//! ```
+//! use smalti::prelude::*;
+//!
+//! # fn show(batch: &arrow_array::RecordBatch) { assert_eq!(batch.num_rows(), 1) }
+//! let schema = Schema::sparse()
+//!     .dimension(Dimension::new("lat", -90.0..=90.0).tile(10.0))
+//!     .dimension(Dimension::new("lon", -180.0..=180.0).tile(10.0))
+//!     .attribute(Attribute::utf8("name").filters([Filter::dictionary(), Filter::zstd(3)]))
+//!     .attribute(Attribute::of::<u32>("population"))
+//!     .build()?;
+//! let cities = Array::create("mem://cities", &schema)?;
+//!
+//! let (lat, lon) = (vec![48.85, 52.52], vec![2.35, 13.41]);
+//! let (names, population) = (["Paris", "Berlin"], [2_113_705_u32, 3_677_472]);
+//! cities.write()
+//!     .column("lat", &lat).column("lon", &lon).column("name", &names).column("population", &population)
+//!     .commit()?;
+//!
+//! for batch in cities.read().range("lat", 40.0..=50.0).batches()? {
+//!     show(&batch?); // an Arrow RecordBatch
+//! }
+//! # Ok::<(), smalti::Error>(())
+//! ```
+//!
+//! # Where to find what
+//!
+//! | | |
+//! |---|---|
+//! | [`Schema`], [`Dimension`], [`Attribute`], [`Filter`] | what an array looks like |
+//! | [`Array`] | create, open, reopen; fragments, domain, metadata |
+//! | [`Options`] | time travel, encryption, durability, threads |
+//! | [`ReadBuilder`], [`RecordBatches`] | cells out: record batches, `ndarray`, raw columns |
+//! | [`WriteBuilder`], [`GlobalWriteBuilder`], [`Columns`], [`Cell`] | cells in: slices, vectors, `ndarray`, Arrow |
+//! | [`arrow`] | which Arrow type a datatype becomes |
+//! | [`Error`], [`ErrorKind`] | what can go wrong |
+//! | [`ReadRequest`], [`WriteRequest`], [`format`], [`json`], [`text`] | the engine's own words, for tools |
+//!
+//! # Errors
+//!
+//! Every operation that can fail returns an [`Error`]: its [`kind`](Error::kind) is for programs, its message for people. It names
+//! the array, column, cell or file; for a damaged file also the structure, field and byte offset. No bytes on disk and no argument
+//! make smalti panic.
 #![forbid(unsafe_code)]
+
+mod array;
 pub mod arrow;
+mod batches;
 mod column;
+mod fragment;
+pub mod json;
+mod metadata;
+mod options;
+pub mod prelude;
+mod range;
+mod read;
 mod schema;
-mod value;
 pub mod text;
-pub use column::*;
-pub use schema::*;
+mod value;
+mod views;
+mod write;
+
+pub use array::Array;
+pub use batches::RecordBatches;
+pub use column::{Cell, Columns, InputColumn, IntoColumn};
+pub use fragment::{Fragment, WrittenFragment};
+pub use metadata::{Metadata, MetadataBuilder};
+pub use options::Options;
+pub use range::RangeEnd;
+pub use read::ReadBuilder;
+pub use schema::{Attribute, Dimension, IntoPipeline, Schema, SchemaBuilder};
 pub use value::{Interval, Number, Value};
+pub use write::{GlobalWriteBuilder, GlobalWriter, WriteBuilder};
+
 pub use smalti_format as format;
-pub use smalti_types::*;
-pub mod raw { pub use smalti_tile::{CellShape, Column, ColumnRef}; }
+pub use smalti_query::{
+    Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Duplicates, ReadRequest, ResultField, TIMESTAMPS_FIELD, WriteRequest,
+};
+pub use smalti_store::{SyncLevel, forget_memory_store, system_env};
+pub use smalti_tile::{CellShape, Column, ColumnRef};
+pub use smalti_types::{
+    AlignedBuf, ArrayType, CellValNum, Clock, Datatype, EncryptionKey, Entropy, Env, Error, ErrorKind, Extent, ExtentRef,
+    Filter, FilterPipeline, FloatScale, Layout, Location, Physical, PhysicalKind, Result, ScaleWidth, Scalar, TimeRange,
+    WebpFormat, dispatch_physical,
+};
+
+/// The README's program compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,7 +1,7 @@
 //! Ranges of dimensions, from Rust's ranges.
 
 use smalti_format::Dimension;
-use smalti_types::{Error, Extent, Result, Scalar};
+use smalti_types::{Datatype, Error, Extent, Result, Scalar};
 use std::ops::{Bound, RangeBounds};
 
 /// A type that ends of ranges have: the ten numbers, and text.
@@ -96,24 +96,117 @@ fn text_extent(lo: Bound<End<'_>>, hi: Bound<End<'_>>) -> Result<Extent> {
 }
 
 fn number_extent(dimension: &Dimension, lo: Bound<End<'_>>, hi: Bound<End<'_>>) -> Result<Extent> {
-    let (least, greatest) = dimension
-        .domain
-        .ok_or_else(|| Error::corrupt("a numeric dimension without a domain"))?;
-    let datatype = dimension.datatype;
-    let number = |end: End<'_>| match end {
-        End::Number(number) => Ok(number),
-        End::Text(text) => Err(Error::invalid(format!(
-            "{:?} is no number; the dimension is of type {datatype}",
-            String::from_utf8_lossy(text)
-        ))),
-    };
+    let domain = dimension.domain.ok_or_else(|| Error::corrupt("a numeric dimension without a domain"))?;
+    let at = |end| Position::of(end, dimension.datatype);
     let lo = match lo {
-        Bound::Unbounded => Extent::between(least, least)?,
-        Bound::Included(end) | Bound::Excluded(end) => clipped(number(end)?, dimension, least)?,
+        Bound::Unbounded => Some(domain.0.ordinal()),
+        Bound::Included(end) => match at(end)? {
+            Position::Below => Some(0),
+            Position::At { first, .. } => Some(first),
+            Position::Above => None,
+        },
+        Bound::Excluded(end) => match at(end)? {
+            Position::Below => Some(0),
+            Position::At { last, .. } => last.checked_add(1),
+            Position::Above => None,
+        },
     };
     let hi = match hi {
-        Bound::Unbounded => Extent::between(greatest, greatest)?,
-        Bound::Included(end) | Bound::Excluded(end) => clipped(number(end)?, dimension, greatest)?,
+        Bound::Unbounded => Some(domain.1.ordinal()),
+        Bound::Included(end) => match at(end)? {
+            Position::Below => None,
+            Position::At { last, .. } => Some(last),
+            Position::Above => Some(u64::MAX),
+        },
+        Bound::Excluded(end) => match at(end)? {
+            Position::Below => None,
+            Position::At { first, .. } => first.checked_sub(1),
+            Position::Above => Some(u64::MAX),
+        },
     };
-    todo(lo, hi)
+    match (lo, hi) {
+        (Some(lo), Some(hi)) if lo <= hi => Ok(Extent::Num { lo, hi }),
+        _ => Err(Error::invalid("the range is empty; give the lower end first")),
+    }
+}
+
+/// Where a number lies among the values of a datatype, in ordinals.
+enum Position {
+    /// Below all of them.
+    Below,
+    /// At a value: a zero of floats at two.
+    At { first: u64, last: u64 },
+    /// Above all of them.
+    Above,
+}
+
+impl Position {
+    fn of(end: End<'_>, datatype: Datatype) -> Result<Position> {
+        let number = match end {
+            End::Number(number) => number,
+            End::Text(text) => {
+                let text = String::from_utf8_lossy(text);
+                return Err(Error::invalid(format!("{text:?} is no number; the dimension is of type {datatype}")));
+            }
+        };
+        match (number.cast(datatype), number.as_i128()) {
+            (Ok(value), _) => match Extent::between(value, value)? {
+                Extent::Num { lo: first, hi: last } => Ok(Position::At { first, last }),
+                Extent::Str { .. } => Err(Error::invalid("numbers make no range of strings")),
+            },
+            (Err(_), Some(wide)) if wide < 0 => Ok(Position::Below),
+            (Err(_), Some(_)) => Ok(Position::Above),
+            (Err(error), None) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Attribute, Dimension, Schema};
+    use smalti_types::ErrorKind;
+
+    fn shown<T: RangeEnd>(dimension: Dimension, range: impl RangeBounds<T>) -> Result<String> {
+        let schema = Schema::sparse().dimension(dimension).attribute(Attribute::of::<u8>("a")).build()?;
+        let extent = extent_of(&schema.dimensions[0], &range)?;
+        Ok(crate::Interval::from_extent(schema.dimensions[0].datatype, &extent)?.to_string())
+    }
+
+    #[test]
+    fn rusts_ranges_become_closed_intervals() {
+        let line = || Dimension::new("x", 0..=99_u8);
+        assert_eq!(shown(line(), 5..10).unwrap(), "5..=9");
+        assert_eq!(shown(line(), 5..=10).unwrap(), "5..=10");
+        assert_eq!(shown(line(), 5..).unwrap(), "5..=99");
+        assert_eq!(shown(line(), ..7_i64).unwrap(), "0..=6");
+        assert_eq!(shown(line(), -5..=1000).unwrap(), "0..=255");
+        assert_eq!(shown(line(), (Bound::Excluded(5), Bound::Unbounded)).unwrap(), "6..=99");
+        let globe = || Dimension::new("lat", -90.0..=90.0);
+        assert_eq!(shown(globe(), 40..=50).unwrap(), "40.0..=50.0");
+        assert_eq!(shown(globe(), ..0.0).unwrap(), "-90.0..=-5e-324");
+        assert_eq!(shown(globe(), 0.0..=0.0).unwrap(), "-0.0..=0.0");
+        let names = || Dimension::string("name");
+        assert_eq!(shown(names(), "a"..="b").unwrap(), r#""a"..="b""#);
+        assert_eq!(shown(names(), String::from("a")..).unwrap(), r#""a".."#);
+    }
+
+    #[test]
+    fn ranges_that_make_no_sense_are_refused_by_name() {
+        let line = || Dimension::new("x", 0..=99_u8);
+        for error in [
+            shown(line(), 5..5).unwrap_err(),
+            shown(line(), 10..=5).unwrap_err(),
+            shown(line(), 256..).unwrap_err(),
+            shown(line(), ..=-1).unwrap_err(),
+            shown(line(), "a"..).unwrap_err(),
+            shown(line(), 0.5..).unwrap_err(),
+            shown(Dimension::new("x", 0.0..=1.0), f64::NAN..).unwrap_err(),
+            shown(Dimension::string("x"), "a".."b").unwrap_err(),
+            shown(Dimension::string("x"), 1..).unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.to_string().contains("\"x\""), "{error}");
+        }
+    }
 }

@@ -92,12 +92,10 @@ pub(super) fn read_window(global: &Global, uri: &str, window: Window, report: &m
         format!("read rows {}.., columns {}..: {} x {} cells", raster.first.0, raster.first.1, raster.rows, raster.cols),
         start,
     );
-    let metres = |value: Option<&u8>| value.and_then(|value| Elevation::metres(*value)).unwrap_or_default();
+    let highest = land.iter().max().and_then(|value| Elevation::metres(*value)).unwrap_or_default();
     report.line(format!(
-        "   {:.0} % of them land, from {} to {} metres",
-        100.0 * land.len() as f64 / raster.values.len() as f64,
-        metres(land.iter().min()),
-        metres(land.iter().max())
+        "   {:.0} % of them land, the highest at {highest} metres",
+        100.0 * land.len() as f64 / raster.values.len() as f64
     ));
     Ok(raster)
 }

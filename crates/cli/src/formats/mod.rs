@@ -9,7 +9,7 @@ use crate::failure::Outcome;
 use smalti::ColumnRef;
 
 pub(crate) use csv::{CsvSink, read_csv};
-pub(crate) use jsonl::{JsonlSink, push_cell_json, read_jsonl};
+pub(crate) use jsonl::{JsonlSink, read_jsonl};
 pub(crate) use npy::{NpySink, read_npy};
 pub(crate) use table::{Table, TableSink};
 

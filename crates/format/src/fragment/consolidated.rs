@@ -2,8 +2,9 @@
 
 use crate::leaf::{List32, Str64, U64};
 use crate::names;
+use crate::names::TimestampedName;
 use crate::record::{Cx, Record, record};
-use crate::Reader;
+use crate::{Reader, Rule, Version};
 use smalti_types::{Error, Result};
 
 record! {
@@ -51,12 +52,25 @@ impl<'a> ConsolidatedFooters<'a> {
         Ok(ConsolidatedFooters { entries: head.entries, tile })
     }
 
-    /// The bytes from the start of a fragment's footer on: read it with
+    /// The bytes of a fragment's footer, up to the next one: read them with
     /// [`Footer::decode_from`](super::Footer::decode_from). The fragment is found by its folder name, whether the
     /// file gives that or a URI.
+    ///
+    /// `None` too where the bytes do not start with the fragment's version: newer releases miscount footers of
+    /// versions 3, 4 and 11. Whoever finds no footer here, or cannot read it, takes the fragment's own file.
     pub fn footer(&self, fragment_name: &str) -> Option<&'a [u8]> {
         let entry = self.entries.iter().find(|entry| names::last_part(&entry.name) == fragment_name)?;
-        self.tile.get(usize::try_from(entry.footer_offset).ok()?..)
+        let later =
+            self.entries.iter().map(|other| other.footer_offset).filter(|at| *at > entry.footer_offset);
+        let start = usize::try_from(entry.footer_offset).ok()?;
+        let end = later.min().and_then(|at| usize::try_from(at).ok()).unwrap_or(self.tile.len());
+        let footer = self.tile.get(start..end)?;
+        let version = Version::new(Reader::new(footer).u32().ok()?).ok()?;
+        let named = TimestampedName::parse(fragment_name).ok()?.fragment_version().ok()?;
+        // Names do not tell versions 3 and 4 apart.
+        let is_same =
+            version == named || !version.has(Rule::VersionEndsNames) && !named.has(Rule::VersionEndsNames);
+        is_same.then_some(footer)
     }
 
     /// The unfiltered tile for fragments, each given by folder name and footer.
@@ -64,7 +78,8 @@ impl<'a> ConsolidatedFooters<'a> {
     /// # Errors
     /// `InvalidArgument` for more fragments than a u32 counts.
     pub fn encode(fragments: &[(String, Vec<u8>)]) -> Result<Vec<u8>> {
-        let entry = |(name, _): &(String, Vec<u8>)| ConsolidatedEntry { name: name.clone(), footer_offset: 0 };
+        let entry =
+            |(name, _): &(String, Vec<u8>)| ConsolidatedEntry { name: name.clone(), footer_offset: 0 };
         let mut head = ConsolidatedHead { entries: fragments.iter().map(entry).collect() };
         let mut offset = head.to_bytes(&Cx::unversioned())?.len() as u64;
         for (entry, (_, footer)) in head.entries.iter_mut().zip(fragments) {

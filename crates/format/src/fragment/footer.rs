@@ -138,7 +138,10 @@ impl Leaf<Vec<u64>> for PerDimension {
     }
     fn write(&self, value: &Vec<u64>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
         if value.len() != cx.shape.dimensions.len() {
-            return Err(Error::invalid(format!("{} numbers, one for each dimension, are wanted", value.len())));
+            return Err(Error::invalid(format!(
+                "{} numbers, one for each dimension, are wanted",
+                value.len()
+            )));
         }
         put_u64s(writer, value);
         Ok(())
@@ -190,8 +193,11 @@ impl Footer {
         if !version.has(Rule::FragmentFooter) {
             return Err(Error::unsupported(format!("fragments of version {version} have no footer")));
         }
-        let fixed_len =
-            if version.has(Rule::FooterLength) { None } else { Footer::fixed_len(&surroundings(version, shape)) };
+        let fixed_len = if version.has(Rule::FooterLength) {
+            None
+        } else {
+            Footer::fixed_len(&surroundings(version, shape))
+        };
         let (len, end) = match fixed_len {
             Some(len) => (len, Some(file_len)),
             None => {
@@ -201,9 +207,7 @@ impl Footer {
         };
         match end.and_then(|end| end.checked_sub(len).map(|start| start..end)) {
             Some(range) => Ok(range),
-            None => {
-                Err(place(Error::corrupt(format!("a footer of {len} bytes in a file of {file_len}"))))
-            }
+            None => Err(place(Error::corrupt(format!("a footer of {len} bytes in a file of {file_len}")))),
         }
     }
 

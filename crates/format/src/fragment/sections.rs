@@ -1,6 +1,6 @@
 //! The sections of fragment metadata with one entry for each tile or field.
 
-use crate::leaf::{BytesOf, Bytes64, U64, U64List, put_u64s, utf8};
+use crate::leaf::{Bytes64, BytesOf, U64, U64List, put_u64s, utf8};
 use crate::record::{Cx, Leaf, Record, record};
 use crate::{Reader, Writer};
 use smalti_types::{Error, Result};

@@ -29,7 +29,9 @@ impl TileOffsets {
             )));
         }
         if let Some(last) = starts.last().filter(|last| **last > file_len) {
-            return Err(Error::corrupt(format!("the last tile starts at byte {last} of a file of {file_len}")));
+            return Err(Error::corrupt(format!(
+                "the last tile starts at byte {last} of a file of {file_len}"
+            )));
         }
         Ok(TileOffsets { starts: starts.into(), file_len })
     }
@@ -75,7 +77,9 @@ mod tests {
 
     #[test]
     fn offsets_that_fall_or_leave_the_file_are_corrupt() {
-        for (starts, tile_count, file_len) in [(vec![0, 10, 5], 3, 30), (vec![0, 31], 2, 30), (vec![0], 2, 30)] {
+        for (starts, tile_count, file_len) in
+            [(vec![0, 10, 5], 3, 30), (vec![0, 31], 2, 30), (vec![0], 2, 30)]
+        {
             assert!(TileOffsets::new(starts, tile_count, file_len).is_err());
         }
     }

@@ -35,24 +35,28 @@ pub fn data_file_name(
         FieldId::DeleteConditionIndex => "dci".to_owned(),
         FieldId::Attribute(idx) if version.has(Rule::IndexedFiles) => format!("a{idx}"),
         FieldId::Dimension(idx) if version.has(Rule::IndexedFiles) => format!("d{idx}"),
-        FieldId::Attribute(idx) => named(version, schema.attributes.get(idx).map(|field| &field.name), field)?,
-        FieldId::Dimension(idx) => named(version, schema.dimensions.get(idx).map(|field| &field.name), field)?,
+        FieldId::Attribute(idx) => {
+            named(version, schema.attributes.get(idx).map(|field| &field.name), field)?
+        }
+        FieldId::Dimension(idx) => {
+            named(version, schema.dimensions.get(idx).map(|field| &field.name), field)?
+        }
     };
     let part = match part {
         DataPart::Main => "",
         DataPart::Var => "_var",
         DataPart::Validity => "_validity",
     };
-    Ok(format!("{stem}{part}{DATA_ENDING}"))
+    let file_name = format!("{stem}{part}{DATA_ENDING}");
+    if is_plain(&file_name) {
+        return Ok(file_name);
+    }
+    Err(Error::corrupt(format!("the name {stem:?} cannot be that of a file in the fragment's folder")))
 }
 
 fn named(version: Version, name: Option<&String>, field: FieldId) -> Result<String> {
     let name = name.ok_or_else(|| Error::corrupt(format!("the schema has no {field:?}")))?;
-    let stem = if version.has(Rule::PercentEncodedFiles) { percent_encoded(name) } else { name.clone() };
-    if is_plain(&stem) || stem.is_empty() {
-        return Ok(stem);
-    }
-    Err(Error::corrupt(format!("the name {name:?} cannot be that of a file in the fragment's folder")))
+    Ok(if version.has(Rule::PercentEncodedFiles) { percent_encoded(name) } else { name.clone() })
 }
 
 /// Replaces the characters that version 8 encodes.
@@ -62,8 +66,8 @@ fn percent_encoded(name: &str) -> String {
     let mut encoded = String::with_capacity(name.len());
     for character in name.chars() {
         match character {
-            '!' | '#' | '$' | '%' | '&' | '\'' | '(' | ')' | '*' | '+' | ',' | '/' | ':' | ';' | '=' | '?' | '@'
-            | '[' | ']' | '"' => encoded += &format!("%{:02X}", u32::from(character)),
+            '!' | '#' | '$' | '%' | '&' | '\'' | '(' | ')' | '*' | '+' | ',' | '/' | ':' | ';' | '='
+            | '?' | '@' | '[' | ']' | '"' => encoded += &format!("%{:02X}", u32::from(character)),
             '<' => encoded += "%20",
             '>' => encoded += "%2D",
             '\\' => encoded += "%30",

@@ -41,7 +41,10 @@ impl ArraySchema {
             return bad("dimensions", "the schema has no dimensions; give it one".into());
         }
         if !matches!(self.tile_order, Layout::RowMajor | Layout::ColMajor) {
-            return bad("tile_order", format!("{} is no order of tiles; take row-major or col-major", self.tile_order));
+            return bad(
+                "tile_order",
+                format!("{} is no order of tiles; take row-major or col-major", self.tile_order),
+            );
         }
         if !matches!(self.cell_order, Layout::RowMajor | Layout::ColMajor | Layout::Hilbert) {
             return bad(
@@ -69,7 +72,8 @@ impl ArraySchema {
     }
 
     fn check_dense(&self) -> Result<()> {
-        let bad = |message: String| Err(Error::corrupt(message).in_field(Dimension::STRUCTURE.name, "datatype"));
+        let bad =
+            |message: String| Err(Error::corrupt(message).in_field(Dimension::STRUCTURE.name, "datatype"));
         if self.attributes.is_empty() {
             return Err(Error::corrupt("dense arrays need an attribute")
                 .in_field(ArraySchema::STRUCTURE.name, "attributes"));
@@ -129,7 +133,10 @@ impl ArraySchema {
         }
         let Some(enumeration) = &attribute.enumeration else { return Ok(()) };
         if self.enumeration_file(enumeration).is_none() {
-            return bad("enumeration", format!("the schema does not have the enumeration {enumeration:?}; add it first"));
+            return bad(
+                "enumeration",
+                format!("the schema does not have the enumeration {enumeration:?}; add it first"),
+            );
         }
         if !attribute.datatype.is_integer() || attribute.cell_val_num != CellValNum::ONE {
             return bad(
@@ -164,7 +171,10 @@ impl ArraySchema {
             return bad("uri_is_relative", "a label of the array's own must have a relative URI".into());
         }
         if label.cell_val_num != one_or_string(label.datatype) {
-            return bad("cell_val_num", format!("{:?} values of type {}", label.cell_val_num, label.datatype));
+            return bad(
+                "cell_val_num",
+                format!("{:?} values of type {}", label.cell_val_num, label.datatype),
+            );
         }
         Ok(())
     }
@@ -281,8 +291,13 @@ fn check_loaded_dimension(dimension: &Dimension) -> Result<()> {
             .in_field(Dimension::STRUCTURE.name, field))
     };
     let datatype = dimension.datatype;
-    if datatype != Datatype::StringAscii && (datatype.is_string() || datatype.is_bytes() || datatype == Datatype::Bool) {
-        return bad("datatype", format!("{datatype} is no type of a dimension; strings are of type STRING_ASCII"));
+    if datatype != Datatype::StringAscii
+        && (datatype.is_string() || datatype.is_bytes() || datatype == Datatype::Bool)
+    {
+        return bad(
+            "datatype",
+            format!("{datatype} is no type of a dimension; strings are of type STRING_ASCII"),
+        );
     }
     if dimension.cell_val_num != one_or_string(datatype) {
         return bad("cell_val_num", format!("{:?} values of type {datatype}", dimension.cell_val_num));
@@ -296,7 +311,9 @@ fn check_loaded_dimension(dimension: &Dimension) -> Result<()> {
         _ if dimension.is_var() && dimension.tile_extent.is_some() => {
             bad("tile_extent", "a dimension of strings has no tile extent".into())
         }
-        _ if dimension.extent_len() == Some(0) => bad("tile_extent", "a tile extent of 0; take at least 1".into()),
+        _ if dimension.extent_len() == Some(0) => {
+            bad("tile_extent", "a tile extent of 0; take at least 1".into())
+        }
         _ => Ok(()),
     }
 }
@@ -307,7 +324,9 @@ fn check_domain(dimension: &Dimension) -> Result<()> {
         Err(Error::invalid(format!("dimension {:?}: the domain [{lo}, {hi}] {what}", dimension.name)))
     };
     match (lo.as_i128(), hi.as_i128()) {
-        (Some(_), Some(_)) if Scalar::ordinal(lo) == 0 && hi.ordinal() == greatest_ordinal(dimension.datatype) => {
+        (Some(_), Some(_))
+            if Scalar::ordinal(lo) == 0 && hi.ordinal() == greatest_ordinal(dimension.datatype) =>
+        {
             bad("takes in every value of its type; leave at least one out")
         }
         (Some(_), Some(_)) => Ok(()),
@@ -328,7 +347,8 @@ fn check_extent(dimension: &Dimension) -> Result<()> {
             dimension.name
         )))
     };
-    let (Some(lo_wide), Some(hi_wide), Some(extent_wide)) = (lo.as_i128(), hi.as_i128(), extent.as_i128()) else {
+    let (Some(lo_wide), Some(hi_wide), Some(extent_wide)) = (lo.as_i128(), hi.as_i128(), extent.as_i128())
+    else {
         let (length, range) = (extent.as_f64(), hi.as_f64() - lo.as_f64());
         // Where no extent was given the range itself is stored, without the 1.
         return match length {

@@ -66,7 +66,10 @@ impl Leaf<Option<(Scalar, Scalar)>> for DomainBounds {
             return Ok(None);
         }
         if stored != expected {
-            return Err(Error::corrupt(format!("a domain of type {} has {expected} bytes, not {stored}", self.0)));
+            return Err(Error::corrupt(format!(
+                "a domain of type {} has {expected} bytes, not {stored}",
+                self.0
+            )));
         }
         let (lo, hi) = reader.take(stored)?.split_at(self.0.byte_len());
         Ok(Some((Scalar::read(self.0, lo)?, Scalar::read(self.0, hi)?)))

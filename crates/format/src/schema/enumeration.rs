@@ -51,7 +51,11 @@ impl Leaf<Vec<u64>> for OffsetsIfVar {
             put_u64s(writer, value);
             return Ok(());
         }
-        if value.is_empty() { Ok(()) } else { Err(Error::invalid("elements of a fixed size have no offsets")) }
+        if value.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::invalid("elements of a fixed size have no offsets"))
+        }
     }
 }
 
@@ -120,7 +124,8 @@ impl Enumeration {
             return Ok(());
         }
         let ends_inside = self.offsets.last().is_none_or(|last| *last <= self.data.len() as u64);
-        if !self.offsets.is_sorted() || !ends_inside || self.offsets.first().is_some_and(|first| *first != 0) {
+        if !self.offsets.is_sorted() || !ends_inside || self.offsets.first().is_some_and(|first| *first != 0)
+        {
             return Err(Error::corrupt(format!(
                 "offsets must rise from 0 to at most the {} bytes of data",
                 self.data.len()
@@ -156,7 +161,8 @@ impl Leaf<Vec<(String, String)>> for EnumerationFiles {
         Ok(files.into_iter().map(|EnumerationFile { name, file }| (name, file)).collect())
     }
     fn write(&self, value: &Vec<(String, String)>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
-        let file = |(name, file): &(String, String)| EnumerationFile { name: name.clone(), file: file.clone() };
+        let file =
+            |(name, file): &(String, String)| EnumerationFile { name: name.clone(), file: file.clone() };
         List32.write(&value.iter().map(file).collect::<Vec<_>>(), writer, cx)
     }
 }

@@ -12,8 +12,7 @@ pub use enumeration::Enumeration;
 
 use crate::filters::Pipeline;
 use crate::leaf::{
-    Bool8, Bytes64, FormatVersion, List32, OptionalStr32, Str32, Str64, Tag8, U32, U64, ValuesPerCell,
-    tagged,
+    Bool8, Bytes64, FormatVersion, List32, OptionalStr32, Str32, Str64, Tag8, U32, U64, ValuesPerCell, tagged,
 };
 use crate::record::{Cx, DimensionShape, Record, Shape, record};
 use crate::{Reader, Version};

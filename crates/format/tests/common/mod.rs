@@ -1,7 +1,7 @@
 //! The corpus: arrays that many releases wrote, unpacked, with the files that make them up.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-use smalti_format::{GenericTileHeader, Encryption};
+use smalti_format::{Encryption, GenericTileHeader};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,9 @@ fn read_archive(archive: &Path) -> Vec<Case> {
         let mut entry = entry.unwrap();
         let path = entry.path().unwrap().to_string_lossy().trim_start_matches("./").to_owned();
         let mut parts = path.splitn(4, '/');
-        let (Some(version), Some(case), Some(what)) = (parts.next(), parts.next(), parts.next()) else { continue };
+        let (Some(version), Some(case), Some(what)) = (parts.next(), parts.next(), parts.next()) else {
+            continue;
+        };
         if entry.header().entry_type() != tar::EntryType::Regular {
             continue;
         }

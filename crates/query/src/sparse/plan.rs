@@ -7,7 +7,7 @@ use smalti_array::{FieldId, Fragment, Snapshot, field_shape};
 use smalti_format::ArraySchema;
 use smalti_space::{CellOrder, Interval, OrderDim, RangeSet};
 use smalti_tile::CellShape;
-use smalti_types::{Error, Extent, Layout, Result, Scalar};
+use smalti_types::{Error, Extent, Layout, Result};
 
 /// A field of a sparse read.
 #[derive(Debug)]
@@ -152,7 +152,8 @@ pub(crate) fn cell_order(schema: &ArraySchema, layout: Layout) -> Result<CellOrd
     }
 }
 
-/// The ranges of a request, one set per dimension; whole dimensions are those of the current domain, if there is one.
+/// The ranges of a request, one set per dimension. Without a range a dimension is not looked at, so that even NaN is
+/// selected there, as libtiledb does.
 pub(crate) fn ranges(schema: &ArraySchema, asked: &[Vec<Extent>]) -> Result<Vec<RangeSet>> {
     if asked.len() > schema.dimensions.len() {
         return Err(Error::invalid(format!(
@@ -168,13 +169,7 @@ pub(crate) fn ranges(schema: &ArraySchema, asked: &[Vec<Extent>]) -> Result<Vec<
         .map(|(idx, dimension)| match asked.get(idx) {
             Some(extents) if !extents.is_empty() => RangeSet::new(dimension.is_var(), extents.clone())
                 .map_err(|error| error.context(format_args!("dimension {:?}", dimension.name))),
-            _ => match dimension.domain {
-                // Floats are restricted to their domain, which leaves out NaN.
-                Some((lo @ (Scalar::F32(_) | Scalar::F64(_)), hi)) => {
-                    RangeSet::new(false, vec![Extent::between(lo, hi)?])
-                }
-                _ => Ok(RangeSet::all(dimension.is_var())),
-            },
+            _ => Ok(RangeSet::all(dimension.is_var())),
         })
         .collect()
 }

@@ -5,7 +5,7 @@ mod input;
 
 pub use cell::Cell;
 pub use input::{Columns, InputColumn, IntoColumn};
-pub(crate) use input::{FieldCells, Prepared, cells, unknown_field};
+pub(crate) use input::{FieldCells, cells, unknown_field};
 
 use arrow_buffer::Buffer;
 

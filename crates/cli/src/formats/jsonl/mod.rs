@@ -4,4 +4,4 @@ mod read;
 mod write;
 
 pub(crate) use read::{Rows, read_jsonl};
-pub(crate) use write::{JsonlSink, push_cell_json};
+pub(crate) use write::JsonlSink;

@@ -65,7 +65,7 @@ impl<W: Write> Sink for JsonlSink<W> {
 }
 
 /// Appends the JSON of a cell that is not null: its label where the field has labels.
-pub(crate) fn push_cell_json(out: &mut Vec<u8>, field: &Field, notation: &CellNotation, cell: &[u8]) {
+fn push_cell_json(out: &mut Vec<u8>, field: &Field, notation: &CellNotation, cell: &[u8]) {
     let Some(labels) = &field.labels else { return notation.push(out, cell) };
     match labels.label(field.datatype, cell) {
         Ok(label) => labels.json_notation(field.iso_dates).push(out, label),

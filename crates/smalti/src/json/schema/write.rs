@@ -20,7 +20,7 @@ pub(super) fn schema(schema: &ArraySchema, enumerations: &[Enumeration]) -> Valu
     put("coords_filters", filters::to_json(&schema.coords_filters));
     put("offsets_filters", filters::to_json(&schema.offsets_filters));
     put("validity_filters", filters::to_json(&schema.validity_filters));
-    put("dims", schema.dimensions.iter().map(dimension).collect());
+    put("dims", schema.dimensions.iter().map(|one| dimension(schema, one)).collect());
     put("attrs", schema.attributes.iter().map(attribute).collect());
     if !enumerations.is_empty() {
         put("enumerations", enumerations.iter().map(enumeration).collect());
@@ -35,15 +35,15 @@ pub(super) fn schema(schema: &ArraySchema, enumerations: &[Enumeration]) -> Valu
     Value::Object(out)
 }
 
-fn dimension(dimension: &Dimension) -> Value {
+fn dimension(schema: &ArraySchema, dimension: &Dimension) -> Value {
     let number = |value: Scalar| scalar(dimension.datatype, value);
     let mut out = Map::new();
     out.insert("name".into(), dimension.name.as_str().into());
     out.insert("type".into(), dimension.datatype.name().into());
     out.insert("domain".into(), dimension.domain.map_or(Value::Null, |(lo, hi)| json!([number(lo), number(hi)])));
     out.insert("tile".into(), dimension.tile_extent.map_or(Value::Null, number));
-    // Without filters of its own a dimension takes those of the coordinates, whatever its chunk size is.
-    if !dimension.filters.filters.is_empty() {
+    // Left out are those of the coordinates; a dimension without filters of its own takes them, whatever its chunk size.
+    if !dimension.filters.filters.is_empty() && dimension.filters != schema.coords_filters {
         out.insert("filters".into(), filters::to_json(&dimension.filters));
     }
     Value::Object(out)

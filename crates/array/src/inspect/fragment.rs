@@ -1,0 +1,58 @@
+//! Fragment metadata: every section, then the footer.
+
+use super::{InspectedPart, generic_tile};
+use crate::{ArrayPlace, listing::schema_files};
+use smalti_format::fragment::{
+    Footer, FragmentStatistics, ProcessedConditions, RTree, Section, TileBounds, TileNumbers,
+};
+use smalti_format::names::{self, FRAGMENTS_FOLDER, OLD_SCHEMA_FILE, TimestampedName};
+use smalti_format::{ArraySchema, Reader, Shape};
+use smalti_types::{Error, Result};
+
+pub(super) fn parts(file: &ArrayPlace, folder_uri: &str, bytes: &[u8]) -> Result<Vec<InspectedPart>> {
+    let name = TimestampedName::parse(names::last_part(folder_uri))?;
+    let version = name.fragment_version()?;
+    let above = smalti_store::split(folder_uri).0;
+    let array_uri = above.strip_suffix(FRAGMENTS_FOLDER).map_or(above, |uri| uri.trim_end_matches('/'));
+    let array = file.at(if array_uri.is_empty() { "." } else { array_uri })?;
+    let file_len = bytes.len() as u64;
+    let range = Footer::range(version, &Shape::default(), file_len, bytes)?;
+    let footer_bytes = bytes
+        .get(range.start as usize..range.end as usize)
+        .ok_or_else(|| Error::corrupt("the footer lies outside the file"))?;
+    let schema = schema_of(&array, &Footer::schema_name_of(footer_bytes)?)?;
+    let shape = schema.shape();
+    let mut reader = Reader::traced(footer_bytes);
+    let footer = Footer::decode_from(&mut reader, &shape).map_err(|error| error.at_offset(range.start))?;
+    let mut fields = reader.into_trace();
+    fields.iter_mut().for_each(|entry| entry.byte_offset += range.start);
+    let mut parts = Vec::new();
+    for (section, offset) in footer.sections(&shape)? {
+        let decode = |reader: &mut Reader<'_>| match section {
+            Section::RTree => RTree::decode_from(reader, version, &shape).map(drop),
+            Section::TileMins(_)
+            | Section::TileMaxes(_)
+            | Section::GlobalOrderMins(_)
+            | Section::GlobalOrderMaxes(_) => TileBounds::decode_from(reader).map(drop),
+            Section::FragmentStatistics => FragmentStatistics::decode_from(reader).map(drop),
+            Section::ProcessedConditions => ProcessedConditions::decode_from(reader).map(drop),
+            _ => TileNumbers::decode_from(reader).map(drop),
+        };
+        parts.extend(generic_tile(file, &format!("{section:?}"), bytes, offset, decode)?.0);
+    }
+    parts.sort_by_key(|part| part.file_range.start);
+    parts.push(InspectedPart {
+        title: "footer".into(),
+        file_range: range.start..file_len,
+        in_unfiltered_tile: false,
+        fields,
+    });
+    Ok(parts)
+}
+
+fn schema_of(array: &ArrayPlace, wanted: &str) -> Result<ArraySchema> {
+    let files = schema_files(array)?;
+    let file = files.iter().find(|(name, _)| name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str) == wanted);
+    let (_, path) = file.ok_or_else(|| Error::corrupt(format!("the schema {wanted:?} is missing")))?;
+    ArraySchema::decode(array.read_tile_file(path)?.as_slice())
+}

@@ -1,0 +1,5 @@
+//! What most programs use: `use smalti::prelude::*;`
+
+pub use crate::{
+    Array, Attribute, Columns, Datatype, Dimension, EncryptionKey, Error, ErrorKind, Filter, Layout, Options, Schema, Value,
+};

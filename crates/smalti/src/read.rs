@@ -1,0 +1,282 @@
+//! Building reads.
+
+use crate::arrow::ArrowForm;
+use crate::column::unknown_field;
+use crate::range::extent_of;
+use crate::{Array, Number, RangeEnd, RecordBatches};
+use arrow_array::RecordBatch;
+use ndarray::{ArrayD, IxDyn, ShapeBuilder};
+use smalti_query::{Batches, ReadRequest, TIMESTAMPS_FIELD};
+use smalti_types::{Error, Extent, Layout, Result};
+use std::ops::RangeBounds;
+
+/// A read; made by [`Array::read`].
+///
+/// Without more it reads everything: all dimensions, then all attributes, dense arrays in row-major, sparse arrays in
+/// global order.
+///
+/// ```
+/// use smalti::prelude::*;
+///
+/// let schema = Schema::sparse()
+///     .dimension(Dimension::new("x", 0..=99).tile(10))
+///     .attribute(Attribute::utf8("name"))
+///     .build()?;
+/// let array = Array::create("mem://read-docs", &schema)?;
+/// array.write().column("x", &[3, 5, 70]).column("name", &["a", "b", "c"]).commit()?;
+///
+/// let mut cell_count = 0;
+/// for batch in array.read().select(["name"]).range("x", 4..).order(Layout::RowMajor).batches()? {
+///     cell_count += batch?.num_rows();
+/// }
+/// assert_eq!(cell_count, 2);
+/// # Ok::<(), smalti::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "nothing is read before batches, columns, collect or to_ndarray"]
+pub struct ReadBuilder<'a> {
+    array: &'a Array,
+    request: ReadRequest,
+    form: ArrowForm,
+    /// The first thing that was wrong, for the call that starts the read.
+    refused: Option<Error>,
+}
+
+impl<'a> ReadBuilder<'a> {
+    pub(crate) fn new(array: &'a Array) -> Self {
+        let ranges = vec![Vec::new(); array.schema().dimensions.len()];
+        let request = ReadRequest { ranges, ..ReadRequest::default() };
+        ReadBuilder { array, request, form: ArrowForm::default(), refused: None }
+    }
+
+    /// The fields to read, in this order; dimensions too. Adds to earlier ones.
+    pub fn select<S: Into<String>>(mut self, fields: impl IntoIterator<Item = S>) -> Self {
+        self.request.fields.extend(fields.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds the times at which cells of a sparse array were written, as the field `__timestamps`, behind the selected
+    /// fields.
+    pub fn timestamps(mut self) -> Self {
+        if self.request.fields.is_empty() {
+            let fields = self.array.schema().fields().map(|field| field.name().to_owned());
+            self.request.fields = fields.collect();
+        }
+        self.request.fields.push(TIMESTAMPS_FIELD.to_owned());
+        self
+    }
+
+    /// Only cells in a range of a dimension: any of Rust's ranges. Several ranges of one dimension add up; what lies outside
+    /// the domain selects nothing. Ranges of strings end with `..=` or not at all.
+    pub fn range<T: RangeEnd>(mut self, dimension: &str, range: impl RangeBounds<T>) -> Self {
+        let schema = self.array.schema();
+        let extent = match schema.dimension(dimension) {
+            Some((idx, dimension)) => extent_of(dimension, &range).map(|extent| (idx, extent)),
+            None => Err(no_dimension(self.array, dimension)),
+        };
+        self.add(extent);
+        self
+    }
+
+    /// As [`range`](ReadBuilder::range), in the numbers of the engine.
+    pub fn extent(mut self, dimension: &str, extent: Extent) -> Self {
+        let found = self.array.schema().dimension(dimension).map(|(idx, _)| (idx, extent));
+        self.add(found.ok_or_else(|| no_dimension(self.array, dimension)));
+        self
+    }
+
+    fn add(&mut self, extent: Result<(usize, Extent)>) {
+        match extent {
+            Ok((idx, extent)) => self.request.ranges[idx].push(extent),
+            Err(error) => {
+                self.refused.get_or_insert(error);
+            }
+        }
+    }
+
+    /// The order of the cells: row-major, column-major, global, or (sparse, fastest) unordered.
+    pub fn order(mut self, layout: Layout) -> Self {
+        self.request.layout = Some(layout);
+        self
+    }
+
+    /// The most cells of a batch; sparse reads may give whole tiles. By default about a million.
+    pub fn batch_cells(mut self, cell_count: usize) -> Self {
+        self.request.batch_cell_count = Some(cell_count);
+        self
+    }
+
+    /// Which Arrow types batches have where there is a choice.
+    pub fn arrow_form(mut self, form: ArrowForm) -> Self {
+        self.form = form;
+        self
+    }
+
+    /// The cells as a stream of Arrow record batches.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for unknown fields, ranges that do not fit their dimension, or an order that the array does not
+    /// have; `Corrupt` and `Permission` from the array's files.
+    pub fn batches(self) -> Result<RecordBatches<'a>> {
+        let (form, pool) = (self.form, self.array.pool());
+        Ok(RecordBatches::new(self.columns()?, form, pool))
+    }
+
+    /// The cells as a stream of columns in the engine's own layout, for programs that do not speak Arrow.
+    ///
+    /// # Errors
+    /// As [`batches`](ReadBuilder::batches).
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// # let array = Array::create("mem://columns-docs", &schema)?;
+    /// # array.write().column("a", &[5, 6]).commit()?;
+    /// for batch in array.read().select(["a"]).columns()? {
+    ///     assert_eq!(batch?.columns[0].data.values::<i32>(), [5, 6]);
+    /// }
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn columns(self) -> Result<Batches<'a>> {
+        match self.refused {
+            Some(error) => Err(error),
+            None => self.array.read_raw(&self.request),
+        }
+    }
+
+    /// All cells in one record batch.
+    ///
+    /// # Errors
+    /// As [`batches`](ReadBuilder::batches); `OutOfMemory` when they do not fit.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// # let array = Array::create("mem://collect-docs", &schema)?;
+    /// let batch = array.read().range("x", ..5).collect()?;
+    /// assert_eq!((batch.num_rows(), batch.num_columns()), (5, 2));
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn collect(self) -> Result<RecordBatch> {
+        let batches = self.batches()?;
+        let schema = batches.schema().clone();
+        let batches = batches.collect::<Result<Vec<_>>>()?;
+        match <[RecordBatch; 1]>::try_from(batches) {
+            Ok([only]) => Ok(only),
+            Err(batches) => arrow_select::concat::concat_batches(&schema, &batches)
+                .map_err(|error| Error::invalid(format!("the batches cannot be joined: {error}"))),
+        }
+    }
+
+    /// An attribute of a dense array as an `ndarray` array, with an axis for each dimension, and one more for attributes of
+    /// several values a cell. In column-major order the array is in Fortran layout.
+    ///
+    /// Ranges cut the axes; several ranges of a dimension follow each other.
+    ///
+    /// # Errors
+    /// As [`batches`](ReadBuilder::batches); `InvalidArgument` when the array is sparse, the attribute var-sized or of
+    /// another type than `T`, or a cell is null.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// let schema = Schema::dense()
+    ///     .dimension(Dimension::new("row", 1..=4).tile(2))
+    ///     .dimension(Dimension::new("col", 1..=4).tile(2))
+    ///     .attribute(Attribute::of::<i32>("a"))
+    ///     .build()?;
+    /// let array = Array::create("mem://to-ndarray-docs", &schema)?;
+    /// array.write().column("a", &(0..16).collect::<Vec<i32>>()).commit()?;
+    /// let part = array.read().range("row", 2..=3).range("col", 1..=2).to_ndarray::<i32>("a")?;
+    /// assert_eq!(part, ndarray::array![[4, 5], [8, 9]].into_dyn());
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn to_ndarray<T: Number>(mut self, attribute: &str) -> Result<ArrayD<T>> {
+        let schema = self.array.schema().clone();
+        let layout = self.request.layout.unwrap_or(Layout::RowMajor);
+        if !schema.is_dense() || !matches!(layout, Layout::RowMajor | Layout::ColMajor) {
+            return Err(Error::invalid("an ndarray holds dense arrays, in row-major or col-major order"));
+        }
+        let Some((_, field)) = schema.attribute(attribute) else { return Err(unknown_field(&schema, attribute)) };
+        let per_cell = field.cell_val_num.fixed().filter(|_| field.datatype.physical() == T::DATATYPE.physical());
+        let Some(per_cell) = per_cell else {
+            let what = if field.is_var() { "var-sized " } else { "" };
+            return Err(Error::invalid(format!(
+                "attribute {attribute:?} is {what}of type {}; {} cannot hold it",
+                field.datatype,
+                std::any::type_name::<T>()
+            )));
+        };
+        let mut shape = axes(&self)?;
+        let cell_count = shape.iter().try_fold(1_usize, |count, &len| count.checked_mul(len));
+        let cell_count = cell_count.ok_or_else(|| Error::invalid("the ranges hold more cells than memory; narrow them"))?;
+        if per_cell > 1 {
+            shape.push(per_cell);
+        }
+        self.request.fields = vec![attribute.to_owned()];
+        self.request.batch_cell_count = Some(cell_count.max(1));
+        let pool = self.array.pool();
+        let mut batches = self.columns()?;
+        let mut values: Vec<T> = Vec::new();
+        while let Some(batch) = pool.run(|| batches.next()) {
+            for column in batch?.columns {
+                let nulls = column.validity.as_ref().map(|validity| validity.as_slice());
+                if let Some(cell) = nulls.and_then(|nulls| nulls.iter().position(|&byte| byte == 0)) {
+                    return Err(Error::invalid(format!(
+                        "cell {cell} of attribute {attribute:?} is null, which an ndarray cannot hold; read batches"
+                    )));
+                }
+                values.extend_from_slice(column.data.values());
+            }
+        }
+        shaped(values, shape, per_cell, layout)
+    }
+}
+
+/// Values with their shape. In column-major order the values of one cell still follow each other.
+fn shaped<T: Number>(values: Vec<T>, shape: Vec<usize>, per_cell: usize, layout: Layout) -> Result<ArrayD<T>> {
+    let misshapen = |error| Error::corrupt(format!("the cells do not fill the ranges: {error}"));
+    if layout == Layout::RowMajor {
+        return ArrayD::from_shape_vec(IxDyn(&shape), values).map_err(misshapen);
+    }
+    if per_cell == 1 {
+        return ArrayD::from_shape_vec(IxDyn(&shape).f(), values).map_err(misshapen);
+    }
+    let mut rotated = shape;
+    rotated.rotate_right(1);
+    let mut axes: Vec<usize> = (1..rotated.len()).collect();
+    axes.push(0);
+    Ok(ArrayD::from_shape_vec(IxDyn(&rotated).f(), values).map_err(misshapen)?.permuted_axes(axes))
+}
+
+/// The number of positions on each dimension that a dense read takes.
+fn axes(read: &ReadBuilder<'_>) -> Result<Vec<usize>> {
+    let schema = read.array.schema();
+    let current = schema.current_domain.rectangle();
+    let dimensions = schema.dimensions.iter().zip(&read.request.ranges).enumerate();
+    let lengths = dimensions.map(|(idx, (dimension, ranges))| {
+        let whole = match (current.and_then(|current| current.get(idx)), dimension.domain) {
+            (Some(Extent::Num { lo, hi }), _) => Some((*lo, *hi)),
+            (_, Some((lo, hi))) => Some((lo.ordinal(), hi.ordinal())),
+            _ => None,
+        }?;
+        let length = |extent: &Extent| match extent {
+            Extent::Num { lo, hi } => {
+                let (lo, hi) = ((*lo).max(whole.0), (*hi).min(whole.1));
+                if lo <= hi { u128::from(hi - lo) + 1 } else { 0 }
+            }
+            Extent::Str { .. } => 0,
+        };
+        let total: u128 = if ranges.is_empty() {
+            u128::from(whole.1.saturating_sub(whole.0)) + 1
+        } else {
+            ranges.iter().map(length).sum()
+        };
+        usize::try_from(total).ok()
+    });
+    lengths.collect::<Option<_>>().ok_or_else(|| Error::invalid("the ranges hold more cells than memory; narrow them"))
+}
+
+fn no_dimension(array: &Array, name: &str) -> Error {
+    let names: Vec<&str> = array.schema().dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
+    Error::invalid(format!("there is no dimension {name:?}; the dimensions are {}", names.join(", ")))
+}

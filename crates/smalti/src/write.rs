@@ -1,0 +1,310 @@
+//! Building writes.
+
+use crate::range::extent_of;
+use crate::{Array, Columns, IntoColumn, RangeEnd, WrittenFragment};
+use arrow_array::RecordBatch;
+use smalti_query::{Duplicates, GlobalWriter as EngineWriter, WriteRequest};
+use smalti_types::{Error, Extent, Layout, Result};
+use std::ops::RangeBounds;
+
+/// A write of one fragment; made by [`Array::write`].
+///
+/// Sparse arrays are given every dimension and every attribute, the cells in any order. Dense arrays are given every
+/// attribute, and the rectangle that the cells fill with [`range`](WriteBuilder::range).
+///
+/// ```
+/// use smalti::prelude::*;
+///
+/// let schema = Schema::dense()
+///     .dimension(Dimension::new("row", 0..=99).tile(10))
+///     .dimension(Dimension::new("col", 0..=99).tile(10))
+///     .attribute(Attribute::of::<f32>("height"))
+///     .attribute(Attribute::utf8("note").nullable())
+///     .build()?;
+/// let map = Array::create("mem://write-docs", &schema)?;
+/// let written = map.write()
+///     .range("row", 20..22).range("col", 0..=1)
+///     .column("height", &ndarray::array![[1.0_f32, 2.0], [3.0, 4.0]])
+///     .column("note", &[Some("a"), None, None, Some("d")])
+///     .commit()?;
+/// assert_eq!(map.fragments()?[0].name(), written.name());
+///
+/// let error = map.write().column("height", &[1, 2]).commit().unwrap_err();
+/// assert_eq!(error.kind(), smalti::ErrorKind::InvalidArgument);
+/// # Ok::<(), smalti::Error>(())
+/// ```
+///
+/// Illegal: `i32` cells for a `FLOAT32` attribute (as above), a missing attribute, cells that do not fill the rectangle,
+/// two cells of the same coordinates in an array that does not [allow](crate::SchemaBuilder::allow_duplicates) them.
+#[derive(Debug, Clone)]
+#[must_use = "nothing is written before commit"]
+pub struct WriteBuilder<'a> {
+    array: &'a Array,
+    columns: Columns<'a>,
+    rectangle: Rectangle,
+    layout: Option<Layout>,
+    at: Option<u64>,
+    duplicates: Duplicates,
+}
+
+impl<'a> WriteBuilder<'a> {
+    pub(crate) fn new(array: &'a Array) -> Self {
+        WriteBuilder {
+            array,
+            columns: Columns::new(),
+            rectangle: Rectangle::default(),
+            layout: None,
+            at: None,
+            duplicates: Duplicates::Refuse,
+        }
+    }
+
+    /// The cells of a field: a slice, array or vector of [cells](crate::Cell), an `ndarray` array, or an Arrow array. What
+    /// lies in memory as the field does is not copied.
+    pub fn column(mut self, field: impl Into<String>, cells: impl IntoColumn<'a>) -> Self {
+        self.columns = self.columns.column(field, cells);
+        self
+    }
+
+    /// The cells of all fields of an Arrow record batch, by name; see [`arrow`](crate::arrow) for the types.
+    ///
+    /// ```
+    /// use arrow_array::{Int32Array, RecordBatch, StringArray};
+    /// # use smalti::prelude::*;
+    /// # use std::sync::Arc;
+    /// # let schema = Schema::sparse().dimension(Dimension::string("gene")).attribute(Attribute::of::<i32>("n")).build()?;
+    /// # let array = Array::create("mem://record-batch-docs", &schema)?;
+    /// let batch = RecordBatch::try_from_iter([
+    ///     ("gene", Arc::new(StringArray::from(vec!["BRCA1", "TP53"])) as _),
+    ///     ("n", Arc::new(Int32Array::from(vec![3, 7])) as _),
+    /// ]).unwrap();
+    /// array.write().record_batch(&batch).commit()?;
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn record_batch(mut self, batch: &RecordBatch) -> Self {
+        self.columns = self.columns.record_batch(batch);
+        self
+    }
+
+    /// The part of a dimension that the cells of a dense write fill; without it all of the dimension.
+    pub fn range<T: RangeEnd>(mut self, dimension: &str, range: impl RangeBounds<T>) -> Self {
+        self.rectangle.set(self.array, dimension, range);
+        self
+    }
+
+    /// The order of the cells: row-major (by default), column-major or global for dense arrays; unordered (by default) or
+    /// global for sparse ones.
+    pub fn order(mut self, layout: Layout) -> Self {
+        self.layout = Some(layout);
+        self
+    }
+
+    /// The time of the write, in milliseconds since 1970; by default now, later than every write of this process.
+    pub fn at(mut self, ms: u64) -> Self {
+        self.at = Some(ms);
+        self
+    }
+
+    /// What happens to cells of equal coordinates in this write, where the schema does not allow them; by default the write
+    /// is refused.
+    pub fn duplicates(mut self, duplicates: Duplicates) -> Self {
+        self.duplicates = duplicates;
+        self
+    }
+
+    /// Writes, atomic, and durable as [`Options::sync`](crate::Options::sync) says.
+    ///
+    /// # Errors
+    /// `NotFound` for a field that the schema lacks; `InvalidArgument` names the column, cell or range that is wrong. Nothing
+    /// is written then. What the store reports; the array is as before then.
+    pub fn commit(self) -> Result<WrittenFragment> {
+        let WriteBuilder { array, columns, rectangle, layout, at, duplicates } = self;
+        let snapshot = array.snapshot()?;
+        let schema = snapshot.schema();
+        let subarray = rectangle.subarray(array)?;
+        let usual = if schema.is_dense() { Layout::RowMajor } else { Layout::Unordered };
+        let layout = layout.unwrap_or(usual);
+        if let Some((name, shape)) = columns.grid_shape(schema) {
+            check_grid(array, name, shape, subarray.as_deref(), layout)?;
+        }
+        let prepared = columns.prepare(schema)?;
+        let request = WriteRequest { columns: prepared.columns(), subarray, layout, at, duplicates };
+        let name = array.pool().run(|| smalti_query::write(snapshot, &request))?;
+        array.expire();
+        Ok(WrittenFragment::new(name))
+    }
+}
+
+/// The rectangle of a dense write as it is being named.
+#[derive(Debug, Clone, Default)]
+struct Rectangle {
+    sides: Vec<(usize, Extent)>,
+    refused: Option<Error>,
+}
+
+impl Rectangle {
+    fn set<T: RangeEnd>(&mut self, array: &Array, name: &str, range: impl RangeBounds<T>) {
+        let side = match array.schema().dimension(name) {
+            None => Err(Error::invalid(format!("there is no dimension {name:?}"))),
+            Some((idx, _)) if self.sides.iter().any(|(side, _)| *side == idx) => {
+                Err(Error::invalid(format!("dimension {name:?} has two ranges; a write fills one rectangle")))
+            }
+            Some((idx, dimension)) => extent_of(dimension, &range).map(|extent| (idx, extent)),
+        };
+        match side {
+            Ok(side) => self.sides.push(side),
+            Err(error) => {
+                self.refused.get_or_insert(error);
+            }
+        }
+    }
+
+    fn subarray(self, array: &Array) -> Result<Option<Vec<Extent>>> {
+        if let Some(error) = self.refused {
+            return Err(error);
+        }
+        if self.sides.is_empty() {
+            return Ok(None);
+        }
+        if !array.schema().is_dense() {
+            return Err(Error::invalid("a sparse write takes no range: its cells bring their coordinates"));
+        }
+        let mut subarray = array.schema().dimensions.iter().map(whole).collect::<Result<Vec<_>>>()?;
+        for (idx, extent) in self.sides {
+            subarray[idx] = extent;
+        }
+        Ok(Some(subarray))
+    }
+}
+
+fn whole(dimension: &smalti_format::Dimension) -> Result<Extent> {
+    let (lo, hi) = dimension.domain.ok_or_else(|| Error::corrupt("a dimension of a dense array without a domain"))?;
+    Extent::between(lo, hi)
+}
+
+/// Checks that an `ndarray` column has the sides of the rectangle that it fills.
+fn check_grid(
+    array: &Array,
+    name: &str,
+    shape: &[usize],
+    subarray: Option<&[Extent]>,
+    layout: Layout,
+) -> Result<()> {
+    let schema = array.schema();
+    if !schema.is_dense() {
+        return if shape.len() == 1 {
+            Ok(())
+        } else {
+            Err(Error::invalid(format!("column {name:?} has {} axes; a column of a sparse write has one", shape.len())))
+        };
+    }
+    if layout != Layout::RowMajor {
+        return Err(Error::invalid(format!("column {name:?} is an ndarray, which is written in row-major order, not {layout}")));
+    }
+    let whole = schema.dimensions.iter().map(whole).collect::<Result<Vec<_>>>()?;
+    let sides: Vec<u128> = subarray
+        .unwrap_or(&whole)
+        .iter()
+        .map(|side| match side {
+            Extent::Num { lo, hi } => u128::from(hi.saturating_sub(*lo)) + 1,
+            Extent::Str { .. } => 0,
+        })
+        .collect();
+    if shape.iter().map(|&len| len as u128).eq(sides.iter().copied()) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("column {name:?} has the shape {shape:?}, the rectangle to write {sides:?}; set its ranges")))
+}
+
+/// A write of one fragment in several pieces, in global order; made by [`Array::global_writer`].
+///
+/// For more cells than fit into memory. The pieces follow each other in the array's global order; a dense write fills a
+/// rectangle of whole space tiles.
+///
+/// ```
+/// use smalti::prelude::*;
+/// use smalti::Columns;
+///
+/// let schema = Schema::sparse()
+///     .dimension(Dimension::new("x", 0..=999_u64).tile(1000_u64))
+///     .attribute(Attribute::of::<f64>("a"))
+///     .build()?;
+/// let array = Array::create("mem://global-docs", &schema)?;
+/// let mut writer = array.global_writer().at(1000).start()?;
+/// for start in [0, 500] {
+///     let x: Vec<u64> = (start..start + 500).collect();
+///     let a = vec![0.5; 500];
+///     writer.submit(Columns::new().column("x", &x).column("a", &a))?;
+/// }
+/// writer.commit()?;
+/// assert_eq!(array.fragments()?[0].cell_count(), Some(1000));
+/// # Ok::<(), smalti::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "nothing is written before start"]
+pub struct GlobalWriteBuilder<'a> {
+    array: &'a Array,
+    rectangle: Rectangle,
+    at: Option<u64>,
+}
+
+impl<'a> GlobalWriteBuilder<'a> {
+    pub(crate) fn new(array: &'a Array) -> Self {
+        GlobalWriteBuilder { array, rectangle: Rectangle::default(), at: None }
+    }
+
+    /// As [`WriteBuilder::range`].
+    pub fn range<T: RangeEnd>(mut self, dimension: &str, range: impl RangeBounds<T>) -> Self {
+        self.rectangle.set(self.array, dimension, range);
+        self
+    }
+
+    /// As [`WriteBuilder::at`].
+    pub fn at(mut self, ms: u64) -> Self {
+        self.at = Some(ms);
+        self
+    }
+
+    /// Starts the write.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a range that does not fit.
+    pub fn start(self) -> Result<GlobalWriter<'a>> {
+        let GlobalWriteBuilder { array, rectangle, at } = self;
+        let subarray = rectangle.subarray(array)?;
+        Ok(GlobalWriter { array, writer: EngineWriter::new(array.snapshot()?, at, subarray)? })
+    }
+}
+
+/// A write in several pieces that has started; see [`GlobalWriteBuilder`]. Dropped, it leaves the array as it was.
+#[derive(Debug)]
+pub struct GlobalWriter<'a> {
+    array: &'a Array,
+    writer: EngineWriter<'a>,
+}
+
+impl GlobalWriter<'_> {
+    /// Takes the next cells.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when columns do not fit, or a cell is out of order, repeats or lies outside the domain; the write
+    /// is as before then. What codecs and store report; the write can only be dropped then.
+    pub fn submit(&mut self, columns: Columns<'_>) -> Result<()> {
+        let prepared = columns.prepare(self.array.schema())?;
+        let columns = prepared.columns();
+        let writer = &mut self.writer;
+        self.array.pool().run(|| writer.submit(&columns))
+    }
+
+    /// Writes what is left; the fragment becomes visible.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when there are no cells, or those of a dense write do not fill its rectangle. What codecs and store
+    /// report; the array is as before then.
+    pub fn commit(self) -> Result<WrittenFragment> {
+        let GlobalWriter { array, writer } = self;
+        let name = array.pool().run(|| writer.finalize())?;
+        array.expire();
+        Ok(WrittenFragment::new(name))
+    }
+}

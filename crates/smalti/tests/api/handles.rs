@@ -1,0 +1,107 @@
+//! What a handle shows, and when.
+
+use crate::line;
+use smalti::prelude::*;
+
+fn cells(array: &Array) -> Vec<i32> {
+    array.read().to_ndarray::<i32>("a").unwrap().into_raw_vec_and_offset().0
+}
+
+#[test]
+fn a_handle_sees_its_own_writes_while_older_reads_go_on() {
+    let array = line("own-writes", 4, Attribute::of::<i32>("a"));
+    array.write().column("a", &[1, 2, 3, 4]).commit().unwrap();
+    let mut older = array.read().select(["a"]).batch_cells(2).columns().unwrap();
+    let first = older.next().unwrap().unwrap();
+    array.write().column("a", &[5, 6, 7, 8]).commit().unwrap();
+    assert_eq!(cells(&array), [5, 6, 7, 8]);
+    let second = older.next().unwrap().unwrap();
+    assert_eq!((first.columns[0].data.values::<i32>(), second.columns[0].data.values::<i32>()), (&[1, 2][..], &[3, 4][..]));
+}
+
+#[test]
+fn many_writes_and_reads_through_one_handle_leave_it_whole() {
+    let array = line("many-views", 2, Attribute::of::<i32>("a"));
+    for round in 0..200 {
+        array.write().column("a", &[round, round]).at(1000 + round as u64).commit().unwrap();
+        if round % 50 == 0 {
+            assert_eq!(cells(&array), [round, round]);
+        }
+    }
+    assert_eq!(array.fragments().unwrap().len(), 200);
+}
+
+#[test]
+fn a_handle_at_a_time_keeps_that_time() {
+    let array = line("at-a-time", 2, Attribute::of::<i32>("a"));
+    array.write().column("a", &[1, 1]).at(1000).commit().unwrap();
+    array.write().column("a", &[2, 2]).at(2000).commit().unwrap();
+    let at = |options: Options| Array::open_with("mem://at-a-time", &options).unwrap();
+    let then = at(Options::new().at(1500));
+    assert_eq!(cells(&then), [1, 1]);
+    then.write().column("a", &[3, 3]).at(3000).commit().unwrap();
+    assert_eq!(cells(&then), [1, 1]);
+    assert_eq!(cells(&array.reopen().unwrap()), [3, 3]);
+    assert_eq!(cells(&at(Options::new().since(2000).at(2000))), [2, 2]);
+    assert_eq!(cells(&at(Options::new().at(999))), [i32::MIN, i32::MIN]);
+    let error = Array::open_with("mem://at-a-time", &Options::new().since(2).at(1)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+}
+
+#[test]
+fn threads_share_a_handle() {
+    let array = line("shared", 1000, Attribute::of::<i32>("a"));
+    std::thread::scope(|scope| {
+        for part in 0..4 {
+            let array = &array;
+            scope.spawn(move || {
+                let values = vec![part; 250];
+                array.write().range("x", part * 250..(part + 1) * 250).column("a", &values).commit().unwrap();
+                assert_eq!(cells(array).len(), 1000);
+            });
+        }
+    });
+    let all = cells(&array);
+    assert!((0..4).all(|part| all[part as usize * 250..][..250].iter().all(|&value| value == part)));
+}
+
+#[test]
+fn a_handle_with_few_threads_reads_the_same() {
+    let array = line("few-threads", 100, Attribute::of::<i32>("a"));
+    array.write().column("a", &(0..100).collect::<Vec<_>>()).commit().unwrap();
+    let alone = Array::open_with("mem://few-threads", &Options::new().threads(1)).unwrap();
+    assert_eq!(cells(&alone), cells(&array));
+}
+
+#[test]
+fn arrays_on_disk_are_found_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("array");
+    let path = path.to_str().unwrap();
+    let schema = Schema::sparse()
+        .dimension(Dimension::string("d"))
+        .attribute(Attribute::of::<u64>("n"))
+        .build()
+        .unwrap();
+    let written = Array::create(path, &schema).unwrap().write().column("d", &["b", "a"]).column("n", &[2_u64, 1]).commit().unwrap();
+    let array = Array::open(path).unwrap();
+    assert_eq!(array.schema(), &schema);
+    assert_eq!(array.fragments().unwrap()[0].name(), written.name());
+    assert_eq!(array.fragments().unwrap()[0].time().end, written.timestamp());
+    assert_eq!(array.read().collect().unwrap().num_rows(), 2);
+}
+
+#[test]
+fn metadata_keeps_types_and_times() {
+    let array = line("metadata", 1, Attribute::of::<i32>("a"));
+    array.write_metadata().put("n", 5_u8).put("t", "x").put("l", [1.5, 2.5]).put("e", "").at(10).commit().unwrap();
+    array.write_metadata().put("n", 6_i64).delete("t").at(20).commit().unwrap();
+    let now = array.metadata().unwrap();
+    assert_eq!(now.get("n"), Some(&Value::from(6_i64)));
+    assert_eq!(now.get("t"), None);
+    assert_eq!(now.get("l").unwrap().to_vec::<f64>(), Some(vec![1.5, 2.5]));
+    assert!(now.get("e").unwrap().is_empty());
+    let then = Array::open_with("mem://metadata", &Options::new().at(15)).unwrap().metadata().unwrap();
+    assert_eq!(then.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>(), ["e=\"\"", "l=[1.5, 2.5]", "n=5", "t=\"x\""]);
+    assert!(array.write_metadata().commit().is_err());
+}

@@ -1,0 +1,88 @@
+//! Ranges, orders and shapes of reads.
+
+use ndarray::{Axis, array};
+use smalti::Extent;
+use smalti::prelude::*;
+
+/// Four rows of six cells, with two values in each cell of `pair`.
+fn grid(name: &str) -> Array {
+    let schema = Schema::dense()
+        .dimension(Dimension::new("row", 1..=4_i8).tile(2))
+        .dimension(Dimension::new("col", -3..=2_i64).tile(4))
+        .attribute(Attribute::of::<i32>("a"))
+        .attribute(Attribute::of::<i16>("pair").values_per_cell(2))
+        .build()
+        .unwrap();
+    let grid = Array::create(&format!("mem://{name}"), &schema).unwrap();
+    let a: Vec<i32> = (0..24).collect();
+    let pair: Vec<[i16; 2]> = (0..24).map(|cell| [cell, -cell]).collect();
+    grid.write().column("a", &a).column("pair", &pair).commit().unwrap();
+    grid
+}
+
+#[test]
+fn an_ndarray_has_the_shape_of_its_ranges_in_both_orders() {
+    let grid = grid("shapes");
+    let whole = grid.read().to_ndarray::<i32>("a").unwrap();
+    assert_eq!(whole.shape(), [4, 6]);
+    let fortran = grid.read().order(Layout::ColMajor).to_ndarray::<i32>("a").unwrap();
+    assert_eq!(fortran, whole);
+    assert_eq!(fortran.strides(), [1, 4]);
+    let part = grid.read().range("row", 3..).range("col", -1..=0).to_ndarray::<i32>("a").unwrap();
+    assert_eq!(part, array![[14, 15], [20, 21]].into_dyn());
+    let split = grid.read().range("row", 4..=4).range("row", 1..=1).range("col", ..-1).to_ndarray::<i32>("a").unwrap();
+    assert_eq!(split, array![[18, 19], [0, 1]].into_dyn());
+    let clipped = grid.read().range("row", 4..=100).range("col", 2..=2).to_ndarray::<i32>("a").unwrap();
+    assert_eq!(clipped, array![[23]].into_dyn());
+    let nothing = grid.read().range("col", 100..).to_ndarray::<i32>("a");
+    assert!(nothing.is_err() || nothing.unwrap().is_empty());
+}
+
+#[test]
+fn several_values_a_cell_are_the_last_axis_in_both_orders() {
+    let grid = grid("pairs");
+    let rows = grid.read().to_ndarray::<i16>("pair").unwrap();
+    assert_eq!(rows.shape(), [4, 6, 2]);
+    assert_eq!(rows.index_axis(Axis(2), 1).iter().map(|v| -v).collect::<Vec<_>>(), (0..24).collect::<Vec<_>>());
+    assert_eq!(grid.read().order(Layout::ColMajor).to_ndarray::<i16>("pair").unwrap(), rows);
+}
+
+#[test]
+fn what_no_ndarray_can_hold_is_refused() {
+    let grid = grid("refused");
+    for error in [
+        grid.read().to_ndarray::<i64>("a").unwrap_err(),
+        grid.read().to_ndarray::<i32>("b").unwrap_err(),
+        grid.read().order(Layout::GlobalOrder).to_ndarray::<i32>("a").unwrap_err(),
+        grid.read().range("depth", 1..).to_ndarray::<i32>("a").unwrap_err(),
+        grid.read().range("row", "x"..).batches().unwrap_err(),
+        grid.read().select(["b"]).batches().unwrap_err(),
+    ] {
+        assert!(matches!(error.kind(), ErrorKind::InvalidArgument | ErrorKind::NotFound), "{error}");
+    }
+}
+
+#[test]
+fn batches_hold_the_cells_asked_for_and_no_more_than_asked() {
+    let grid = grid("batches");
+    let sizes: Vec<usize> =
+        grid.read().batch_cells(5).batches().unwrap().map(|batch| batch.unwrap().num_rows()).collect();
+    assert_eq!(sizes.iter().sum::<usize>(), 24);
+    assert!(sizes.iter().all(|&size| size <= 5), "{sizes:?}");
+    let one = grid.read().select(["col", "a"]).extent("row", Extent::Num { lo: 128 + 2, hi: 128 + 2 }).collect().unwrap();
+    assert_eq!((one.num_rows(), one.num_columns()), (6, 2));
+}
+
+#[test]
+fn sparse_reads_can_tell_the_time_of_every_cell() {
+    let schema = Schema::sparse().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<u8>("a")).build().unwrap();
+    let array = Array::create("mem://timestamps", &schema).unwrap();
+    array.write().column("x", &[1, 2]).column("a", &[1_u8, 2]).at(1000).commit().unwrap();
+    array.write().column("x", &[2, 3]).column("a", &[3_u8, 4]).at(2000).commit().unwrap();
+    let batch = array.read().timestamps().order(Layout::RowMajor).collect().unwrap();
+    let batch = batch.columns().iter().map(|column| format!("{column:?}").split_whitespace().collect::<String>());
+    let columns: Vec<String> = batch.collect();
+    assert!(columns[0].ends_with("[1,2,3,]"), "{columns:?}");
+    assert!(columns[1].ends_with("[1,3,4,]"), "{columns:?}");
+    assert!(columns[2].ends_with("[1000,2000,2000,]"), "{columns:?}");
+}
