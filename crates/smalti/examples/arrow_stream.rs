@@ -3,9 +3,11 @@
 //!
 //! `cargo run -p smalti --example arrow_stream`
 
-use arrow_array::types::Float64Type;
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, RecordBatchReader, StringArray, TimestampMillisecondArray};
 use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_array::{
+    ArrayRef, Float64Array, RecordBatch, RecordBatchReader, StringArray, TimestampMillisecondArray,
+};
 use smalti::prelude::*;
 use std::sync::Arc;
 
@@ -15,7 +17,10 @@ fn hour(number: i64) -> RecordBatch {
     let columns: [(&str, ArrayRef); 3] = [
         ("time", Arc::new(TimestampMillisecondArray::from_iter_values(times))),
         ("sensor", Arc::new(StringArray::from_iter_values((0..1000).map(|step| format!("s{}", step % 7))))),
-        ("celsius", Arc::new(Float64Array::from_iter_values((0..1000).map(|step| 15.0 + f64::from(step) / 500.0)))),
+        (
+            "celsius",
+            Arc::new(Float64Array::from_iter_values((0..1000).map(|step| 15.0 + f64::from(step) / 500.0))),
+        ),
     ];
     RecordBatch::try_from_iter(columns).expect("columns of one length")
 }

@@ -17,15 +17,27 @@ fn main() -> smalti::Result<()> {
         .build()?;
     let raster = Array::create(uri, &schema)?;
 
-    let hills = Array2::from_shape_fn((256, 256), |(row, col)| ((row as f32 / 20.0).sin() + (col as f32 / 30.0).cos()) * 50.0);
+    let hills = Array2::from_shape_fn((256, 256), |(row, col)| {
+        ((row as f32 / 20.0).sin() + (col as f32 / 30.0).cos()) * 50.0
+    });
     raster.write().column("height", &hills).at(MONDAY).commit()?;
 
     // A pond, dug the next day: only its rectangle is written.
     let pond = Array2::from_elem((10, 20), -3.0_f32);
-    raster.write().range("row", 100..110).range("col", 100..120).column("height", &pond).at(TUESDAY).commit()?;
+    raster
+        .write()
+        .range("row", 100..110)
+        .range("col", 100..120)
+        .column("height", &pond)
+        .at(TUESDAY)
+        .commit()?;
 
     let now = raster.read().range("row", 95..115).range("col", 95..125).to_ndarray::<f32>("height")?;
-    println!("a window of {:?} cells, {} under water", now.shape(), now.iter().filter(|&&height| height == -3.0).count());
+    println!(
+        "a window of {:?} cells, {} under water",
+        now.shape(),
+        now.iter().filter(|&&height| height == -3.0).count()
+    );
     assert_eq!(now.iter().filter(|&&height| height == -3.0).count(), 200);
 
     // Time travel: the array as it was on Monday.
@@ -35,7 +47,12 @@ fn main() -> smalti::Result<()> {
 
     for fragment in raster.fragments()? {
         let sides: Vec<String> = fragment.non_empty_domain()?.iter().map(|side| side.to_string()).collect();
-        println!("written at {}: {} in {} bytes", fragment.time().start, sides.join(" x "), fragment.byte_len());
+        println!(
+            "written at {}: {} in {} bytes",
+            fragment.time().start,
+            sides.join(" x "),
+            fragment.byte_len()
+        );
     }
     Ok(())
 }

@@ -21,7 +21,12 @@ fn main() -> smalti::Result<()> {
         .column("visits", &[12_u16, 40, 7])
         .column("note", &[None, Some("open house"), None])
         .commit()?;
-    diary.write_metadata().put("owner", "Ada").put("year", 2024_u16).put("closed", [1_u16, 359, 360]).commit()?;
+    diary
+        .write_metadata()
+        .put("owner", "Ada")
+        .put("year", 2024_u16)
+        .put("closed", [1_u16, 359, 360])
+        .commit()?;
 
     match Array::open(uri) {
         Err(error) => println!("without the key: {error}"),

@@ -8,7 +8,9 @@ use smalti::prelude::*;
 fn main() -> smalti::Result<()> {
     let schema = Schema::sparse()
         .dimension(Dimension::string("chrom"))
-        .dimension(Dimension::new("pos", 1..=250_000_000_u32).filters([Filter::double_delta(), Filter::zstd(3)]))
+        .dimension(
+            Dimension::new("pos", 1..=250_000_000_u32).filters([Filter::double_delta(), Filter::zstd(3)]),
+        )
         .attribute(Attribute::ascii("alleles").filters(Filter::dictionary()))
         .attribute(Attribute::of::<f32>("quality").nullable())
         .attribute(Attribute::var::<u16>("depths"))

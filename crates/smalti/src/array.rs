@@ -209,7 +209,10 @@ impl Array {
         let snapshot = self.snapshot()?;
         let Some(extents) = snapshot.non_empty_domain() else { return Ok(None) };
         let pairs = snapshot.schema().dimensions.iter().zip(&extents);
-        pairs.map(|(dimension, extent)| Interval::from_extent(dimension.datatype, extent)).collect::<Result<_>>().map(Some)
+        pairs
+            .map(|(dimension, extent)| Interval::from_extent(dimension.datatype, extent))
+            .collect::<Result<_>>()
+            .map(Some)
     }
 
     /// As [`non_empty_domain`](Array::non_empty_domain), in the numbers of the engine.
@@ -311,7 +314,7 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn write_raw(&self, request: &WriteRequest<'_>) -> Result<WrittenFragment> {
-        let snapshot = self.snapshot()?;
+        let snapshot = self.snapshot_to_write();
         let name = self.pool.run(|| smalti_query::write(snapshot, request))?;
         self.expire();
         Ok(WrittenFragment::new(name))
@@ -320,6 +323,11 @@ impl Array {
     pub(crate) fn snapshot(&self) -> Result<&Snapshot> {
         let view = self.pool.run(|| self.views.latest(&self.place, self.time))?;
         Ok(&view.snapshot)
+    }
+
+    /// A write depends on the schema, not on the cells that are there.
+    pub(crate) fn snapshot_to_write(&self) -> &Snapshot {
+        &self.views.last().snapshot
     }
 
     pub(crate) fn pool(&self) -> &Pool {

@@ -78,7 +78,12 @@ pub(crate) fn arrow_schema(fields: &[ResultField], form: ArrowForm) -> SchemaRef
     Arc::new(ArrowSchema::new(fields))
 }
 
-fn record_batch(batch: Batch, fields: &[ResultField], schema: &SchemaRef, form: ArrowForm) -> Result<RecordBatch> {
+fn record_batch(
+    batch: Batch,
+    fields: &[ResultField],
+    schema: &SchemaRef,
+    form: ArrowForm,
+) -> Result<RecordBatch> {
     let Batch { cell_count, columns, .. } = batch;
     let arrays = fields
         .iter()

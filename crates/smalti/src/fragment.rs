@@ -2,7 +2,7 @@
 
 use crate::Interval;
 use smalti_format::names::TimestampedName;
-use smalti_types::{Extent, Result, TimeRange};
+use smalti_types::{Extent, RectList, Result, TimeRange};
 use std::sync::Arc;
 
 /// A fragment of an array: what one write left, or one consolidation.
@@ -57,6 +57,14 @@ impl Fragment {
         let dimensions = self.0.schema().dimensions.iter();
         let pairs = dimensions.zip(self.0.non_empty_domain());
         pairs.map(|(dimension, extent)| Interval::from_extent(dimension.datatype, extent)).collect()
+    }
+
+    /// The rectangles around the cells of each data tile; `None` for dense fragments, whose tiles are those of the schema.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission`, with the file named.
+    pub fn tile_rectangles(&self) -> Result<Option<&RectList>> {
+        if self.is_dense() { Ok(None) } else { Ok(self.0.rtree()?.leaves()) }
     }
 
     /// As [`non_empty_domain`](Fragment::non_empty_domain), in the numbers of the engine.

@@ -51,6 +51,7 @@ mod array;
 pub mod arrow;
 mod batches;
 mod column;
+mod enumerations;
 mod fragment;
 pub mod json;
 mod metadata;
@@ -84,7 +85,7 @@ pub use smalti_store::{SyncLevel, forget_memory_store, system_env};
 pub use smalti_tile::{CellShape, Column, ColumnRef};
 pub use smalti_types::{
     AlignedBuf, ArrayType, CellValNum, Clock, Datatype, EncryptionKey, Entropy, Env, Error, ErrorKind, Extent, ExtentRef,
-    Filter, FilterPipeline, FloatScale, Layout, Location, Physical, PhysicalKind, Result, ScaleWidth, Scalar, TimeRange,
+    Filter, FilterPipeline, FloatScale, Layout, Location, Physical, PhysicalKind, RectList, Result, ScaleWidth, Scalar, TimeRange,
     WebpFormat, dispatch_physical,
 };
 

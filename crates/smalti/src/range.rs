@@ -71,7 +71,9 @@ fn end_of<T: RangeEnd>(bound: Bound<&T>) -> Bound<End<'_>> {
 fn text_extent(lo: Bound<End<'_>>, hi: Bound<End<'_>>) -> Result<Extent> {
     let text = |end: End<'_>| match end {
         End::Text(text) => Ok(text.to_vec()),
-        End::Number(number) => Err(Error::invalid(format!("{number} is no text; the dimension is one of strings"))),
+        End::Number(number) => {
+            Err(Error::invalid(format!("{number} is no text; the dimension is one of strings")))
+        }
     };
     let lo = match lo {
         Bound::Unbounded => Vec::new(),
@@ -146,7 +148,9 @@ impl Position {
             End::Number(number) => number,
             End::Text(text) => {
                 let text = String::from_utf8_lossy(text);
-                return Err(Error::invalid(format!("{text:?} is no number; the dimension is of type {datatype}")));
+                return Err(Error::invalid(format!(
+                    "{text:?} is no number; the dimension is of type {datatype}"
+                )));
             }
         };
         match (number.cast(datatype), number.as_i128()) {

@@ -196,8 +196,11 @@ impl<'a> ReadBuilder<'a> {
         if !schema.is_dense() || !matches!(layout, Layout::RowMajor | Layout::ColMajor) {
             return Err(Error::invalid("an ndarray holds dense arrays, in row-major or col-major order"));
         }
-        let Some((_, field)) = schema.attribute(attribute) else { return Err(unknown_field(&schema, attribute)) };
-        let per_cell = field.cell_val_num.fixed().filter(|_| field.datatype.physical() == T::DATATYPE.physical());
+        let Some((_, field)) = schema.attribute(attribute) else {
+            return Err(unknown_field(&schema, attribute));
+        };
+        let per_cell =
+            field.cell_val_num.fixed().filter(|_| field.datatype.physical() == T::DATATYPE.physical());
         let Some(per_cell) = per_cell else {
             let what = if field.is_var() { "var-sized " } else { "" };
             return Err(Error::invalid(format!(
@@ -208,7 +211,8 @@ impl<'a> ReadBuilder<'a> {
         };
         let mut shape = axes(&self)?;
         let cell_count = shape.iter().try_fold(1_usize, |count, &len| count.checked_mul(len));
-        let cell_count = cell_count.ok_or_else(|| Error::invalid("the ranges hold more cells than memory; narrow them"))?;
+        let cell_count = cell_count
+            .ok_or_else(|| Error::invalid("the ranges hold more cells than memory; narrow them"))?;
         if per_cell > 1 {
             shape.push(per_cell);
         }
@@ -233,7 +237,12 @@ impl<'a> ReadBuilder<'a> {
 }
 
 /// Values with their shape. In column-major order the values of one cell still follow each other.
-fn shaped<T: Number>(values: Vec<T>, shape: Vec<usize>, per_cell: usize, layout: Layout) -> Result<ArrayD<T>> {
+fn shaped<T: Number>(
+    values: Vec<T>,
+    shape: Vec<usize>,
+    per_cell: usize,
+    layout: Layout,
+) -> Result<ArrayD<T>> {
     let misshapen = |error| Error::corrupt(format!("the cells do not fill the ranges: {error}"));
     if layout == Layout::RowMajor {
         return ArrayD::from_shape_vec(IxDyn(&shape), values).map_err(misshapen);
@@ -273,10 +282,13 @@ fn axes(read: &ReadBuilder<'_>) -> Result<Vec<usize>> {
         };
         usize::try_from(total).ok()
     });
-    lengths.collect::<Option<_>>().ok_or_else(|| Error::invalid("the ranges hold more cells than memory; narrow them"))
+    lengths
+        .collect::<Option<_>>()
+        .ok_or_else(|| Error::invalid("the ranges hold more cells than memory; narrow them"))
 }
 
 fn no_dimension(array: &Array, name: &str) -> Error {
-    let names: Vec<&str> = array.schema().dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
+    let names: Vec<&str> =
+        array.schema().dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
     Error::invalid(format!("there is no dimension {name:?}; the dimensions are {}", names.join(", ")))
 }

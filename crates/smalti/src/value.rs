@@ -123,7 +123,9 @@ impl Value {
 
     /// The values as numbers of the datatype.
     pub(crate) fn scalars(&self) -> impl Iterator<Item = Scalar> {
-        self.bytes.chunks_exact(self.datatype.byte_len()).filter_map(|bytes| Scalar::read(self.datatype, bytes).ok())
+        self.bytes
+            .chunks_exact(self.datatype.byte_len())
+            .filter_map(|bytes| Scalar::read(self.datatype, bytes).ok())
     }
 
     /// See [`of_datatype`](Value::of_datatype).
@@ -271,16 +273,18 @@ impl Interval {
     /// `Corrupt` never for numbers and strings that the engine made.
     pub fn from_extent(datatype: Datatype, extent: &Extent) -> Result<Interval> {
         let value = |bytes: Vec<u8>| {
-            Value::from_le_bytes(datatype, bytes).map_err(|error| Error::new(ErrorKind::Corrupt, error.message()))
+            Value::from_le_bytes(datatype, bytes)
+                .map_err(|error| Error::new(ErrorKind::Corrupt, error.message()))
         };
         Ok(match extent {
             Extent::Num { lo, hi } => Interval {
                 lo: value(datatype.bytes_of_ordinal(*lo))?,
                 hi: Some(value(datatype.bytes_of_ordinal(*hi))?),
             },
-            Extent::Str { lo, hi } => {
-                Interval { lo: value(lo.to_vec())?, hi: hi.as_ref().map(|hi| value(hi.to_vec())).transpose()? }
-            }
+            Extent::Str { lo, hi } => Interval {
+                lo: value(lo.to_vec())?,
+                hi: hi.as_ref().map(|hi| value(hi.to_vec())).transpose()?,
+            },
         })
     }
 }
@@ -304,7 +308,10 @@ mod tests {
         assert_eq!(Value::of_datatype(Datatype::UInt8, 256).unwrap_err().kind(), ErrorKind::InvalidArgument);
         assert_eq!(Value::of_datatype(Datatype::StringAscii, "GT").unwrap().as_str(), Some("GT"));
         assert!(Value::of_datatype(Datatype::Int32, "GT").is_err());
-        assert_eq!(Value::of_datatype(Datatype::Float32, [1, 2]).unwrap().to_vec::<f32>(), Some(vec![1.0, 2.0]));
+        assert_eq!(
+            Value::of_datatype(Datatype::Float32, [1, 2]).unwrap().to_vec::<f32>(),
+            Some(vec![1.0, 2.0])
+        );
         assert!(Value::from_le_bytes(Datatype::Int32, vec![0; 5]).is_err());
     }
 

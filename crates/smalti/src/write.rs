@@ -119,7 +119,7 @@ impl<'a> WriteBuilder<'a> {
     /// is written then. What the store reports; the array is as before then.
     pub fn commit(self) -> Result<WrittenFragment> {
         let WriteBuilder { array, columns, rectangle, layout, at, duplicates } = self;
-        let snapshot = array.snapshot()?;
+        let snapshot = array.snapshot_to_write();
         let schema = snapshot.schema();
         let subarray = rectangle.subarray(array)?;
         let usual = if schema.is_dense() { Layout::RowMajor } else { Layout::Unordered };
@@ -178,7 +178,8 @@ impl Rectangle {
 }
 
 fn whole(dimension: &smalti_format::Dimension) -> Result<Extent> {
-    let (lo, hi) = dimension.domain.ok_or_else(|| Error::corrupt("a dimension of a dense array without a domain"))?;
+    let (lo, hi) =
+        dimension.domain.ok_or_else(|| Error::corrupt("a dimension of a dense array without a domain"))?;
     Extent::between(lo, hi)
 }
 
@@ -195,11 +196,16 @@ fn check_grid(
         return if shape.len() == 1 {
             Ok(())
         } else {
-            Err(Error::invalid(format!("column {name:?} has {} axes; a column of a sparse write has one", shape.len())))
+            Err(Error::invalid(format!(
+                "column {name:?} has {} axes; a column of a sparse write has one",
+                shape.len()
+            )))
         };
     }
     if layout != Layout::RowMajor {
-        return Err(Error::invalid(format!("column {name:?} is an ndarray, which is written in row-major order, not {layout}")));
+        return Err(Error::invalid(format!(
+            "column {name:?} is an ndarray, which is written in row-major order, not {layout}"
+        )));
     }
     let whole = schema.dimensions.iter().map(whole).collect::<Result<Vec<_>>>()?;
     let sides: Vec<u128> = subarray
@@ -213,7 +219,9 @@ fn check_grid(
     if shape.iter().map(|&len| len as u128).eq(sides.iter().copied()) {
         return Ok(());
     }
-    Err(Error::invalid(format!("column {name:?} has the shape {shape:?}, the rectangle to write {sides:?}; set its ranges")))
+    Err(Error::invalid(format!(
+        "column {name:?} has the shape {shape:?}, the rectangle to write {sides:?}; set its ranges"
+    )))
 }
 
 /// A write of one fragment in several pieces, in global order; made by [`Array::global_writer`].
@@ -272,7 +280,7 @@ impl<'a> GlobalWriteBuilder<'a> {
     pub fn start(self) -> Result<GlobalWriter<'a>> {
         let GlobalWriteBuilder { array, rectangle, at } = self;
         let subarray = rectangle.subarray(array)?;
-        Ok(GlobalWriter { array, writer: EngineWriter::new(array.snapshot()?, at, subarray)? })
+        Ok(GlobalWriter { array, writer: EngineWriter::new(array.snapshot_to_write(), at, subarray)? })
     }
 }
 

@@ -6,8 +6,8 @@ mod read;
 mod write;
 
 pub(crate) use commands::{
-    ArrayArgs, Cli, Command, CreateArgs, DemoArgs, InspectArgs, MetaAction, MetaArgs, UpkeepArgs,
+    ArrayArgs, Cli, Command, CreateArgs, DemoArgs, InspectArgs, MetaAction, MetaArgs,
 };
 pub(crate) use global::{Global, OpenTimes, Sync};
-pub(crate) use read::{Dates, Enums, Notation, OutputFormat, ReadArgs, ReadLayout};
+pub(crate) use read::{Dates, Enums, Notation, OutputFormat, ReadArgs};
 pub(crate) use write::{InputFormat, WriteArgs};

@@ -5,22 +5,24 @@ use crate::args::{ArrayArgs, Global};
 use crate::failure::Outcome;
 use crate::formats::Table;
 use crate::{engine, human};
+use smalti::Fragment;
 use std::io::Write;
 
 pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
     let array = engine::open(global, &args.array, args.times)?;
-    let (schema, fragments) = (array.schema(), engine::fragments(&array)?);
+    let (schema, fragments) = (array.schema(), array.fragments()?);
     let mut out = std::io::stdout().lock();
     if global.json {
-        let row = |fragment: &engine::FragmentRow| {
+        let row = |fragment: &Fragment| {
             serde_json::json!({
-                "name": fragment.name,
-                "timestamps": [fragment.time.start, fragment.time.end],
+                "name": fragment.name(),
+                "version": fragment.format_version(),
+                "timestamps": [fragment.time().start, fragment.time().end],
                 "kind": kind(fragment),
-                "cells": fragment.cell_count,
-                "tiles": fragment.tile_count,
-                "bytes": fragment.byte_len,
-                "non_empty_domain": domain_json(schema, &fragment.non_empty_domain),
+                "cells": fragment.cell_count(),
+                "tiles": fragment.tile_count(),
+                "bytes": fragment.byte_len(),
+                "non_empty_domain": domain_json(schema, fragment.non_empty_extents()),
             })
             .to_string()
         };
@@ -30,20 +32,20 @@ pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
     let titles = ["written", "kind", "cells", "tiles", "bytes", "non-empty domain", "name"];
     let mut table = Table::new(titles.map(|title| (title.to_string(), ["cells", "tiles", "bytes"].contains(&title))));
     for fragment in &fragments {
-        let (start, end) = (human::timestamp(fragment.time.start), human::timestamp(fragment.time.end));
+        let (start, end) = (human::timestamp(fragment.time().start), human::timestamp(fragment.time().end));
         table.push(vec![
             if start == end { start } else { format!("{start} to {end}") },
             kind(fragment).into(),
-            human::count(fragment.cell_count),
-            human::count(fragment.tile_count),
-            human::bytes(fragment.byte_len),
-            domain_text(schema, &fragment.non_empty_domain),
-            fragment.name.clone(),
+            fragment.cell_count().map_or("beyond 64 bits".into(), human::count),
+            human::count(fragment.tile_count()),
+            human::bytes(fragment.byte_len()),
+            domain_text(schema, fragment.non_empty_extents()),
+            fragment.name().to_string(),
         ]);
     }
     Ok(table.print(&mut out)?)
 }
 
-fn kind(fragment: &engine::FragmentRow) -> &'static str {
-    if fragment.is_dense { "dense" } else { "sparse" }
+fn kind(fragment: &Fragment) -> &'static str {
+    if fragment.is_dense() { "dense" } else { "sparse" }
 }

@@ -10,11 +10,11 @@ use std::io::Write;
 pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
     let array = engine::open(global, &args.array, args.times)?;
     let schema = array.schema();
-    let fragments = engine::fragments(&array)?;
+    let fragments = array.fragments()?;
     let domain: Vec<Extent> = (0..schema.dimensions.len()).map(|idx| ranges::whole(schema, idx)).collect();
-    let non_empty = array.non_empty_domain();
-    let cells = fragments.iter().map(|fragment| fragment.cell_count).sum::<u64>();
-    let bytes = fragments.iter().map(|fragment| fragment.byte_len).sum::<u64>();
+    let non_empty = array.non_empty_extents()?;
+    let cells = fragments.iter().filter_map(|fragment| fragment.cell_count()).fold(0, u64::saturating_add);
+    let bytes = fragments.iter().map(|fragment| fragment.byte_len()).fold(0, u64::saturating_add);
     let mut out = std::io::stdout().lock();
     if global.json {
         let json = serde_json::json!({

@@ -3,13 +3,13 @@
 //! For programs, values are in the notation of cells of any number of values: numbers as lists, dates as stored integers.
 
 use crate::args::{Global, MetaAction, MetaArgs, OpenTimes};
-use crate::engine::{self, MetadataValue};
+use crate::engine;
 use crate::failure::{Failure, Outcome};
 use crate::formats::Table;
 use serde::de::DeserializeSeed;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value as Json, json};
 use smalti::json::{CellNotation, CellSeed, ParsedCell};
-use smalti::{CellValNum, Datatype};
+use smalti::{CellValNum, Datatype, Metadata, MetadataBuilder, Value};
 use std::io::Write;
 
 pub(super) fn run(global: &Global, args: &MetaArgs) -> Outcome {
@@ -19,29 +19,46 @@ pub(super) fn run(global: &Global, args: &MetaArgs) -> Outcome {
         Some(MetaAction::Put { key, datatype, value }) => {
             let datatype = Datatype::from_name(datatype)
                 .ok_or_else(|| Failure::usage(format!("no datatype is called {datatype:?}; there is INT32, STRING_UTF8, ...")))?;
-            let value = MetadataValue { datatype, bytes: bytes_of(datatype, value)? };
-            engine::put_metadata(global, &args.array, args.at, key, Some(value))
+            let value = Value::from_le_bytes(datatype, bytes_of(datatype, value)?)?;
+            change(global, args, |change| change.put(key, value))
         }
-        Some(MetaAction::Delete { key }) => engine::put_metadata(global, &args.array, args.at, key, None),
+        Some(MetaAction::Delete { key }) => change(global, args, |change| change.delete(key)),
     }
 }
 
+fn change(
+    global: &Global,
+    args: &MetaArgs,
+    edit: impl for<'a> FnOnce(MetadataBuilder<'a>) -> MetadataBuilder<'a>,
+) -> Outcome {
+    let array = engine::open(global, &args.array, OpenTimes::default())?;
+    let mut change = edit(array.write_metadata());
+    if let Some(at) = args.at {
+        change = change.at(at);
+    }
+    Ok(change.commit()?)
+}
+
+fn metadata(global: &Global, args: &MetaArgs) -> Outcome<Metadata> {
+    Ok(engine::open(global, &args.array, OpenTimes { at: args.at, since: None })?.metadata()?)
+}
+
 fn list(global: &Global, args: &MetaArgs) -> Outcome {
-    let metadata = engine::metadata(global, &args.array, OpenTimes { at: args.at, since: None })?;
+    let metadata = metadata(global, args)?;
     let mut out = std::io::stdout().lock();
     if global.json {
-        let object: Map<String, Value> = metadata.iter().map(|(key, value)| (key.clone(), to_json(value))).collect();
-        return Ok(writeln!(out, "{}", Value::Object(object))?);
+        let object: Map<String, Json> = metadata.iter().map(|(key, value)| (key.clone(), to_json(value))).collect();
+        return Ok(writeln!(out, "{}", Json::Object(object))?);
     }
     let mut table = Table::new(["key", "type", "values", "value"].map(|title| (title.to_string(), title == "values")));
     for (key, value) in &metadata {
-        table.push(vec![key.clone(), value.datatype.to_string(), count(value).to_string(), text(value)]);
+        table.push(vec![key.clone(), value.datatype().to_string(), value.len().to_string(), text(value)]);
     }
     Ok(table.print(&mut out)?)
 }
 
 fn get(global: &Global, args: &MetaArgs, key: &str) -> Outcome {
-    let metadata = engine::metadata(global, &args.array, OpenTimes { at: args.at, since: None })?;
+    let metadata = metadata(global, args)?;
     let Some(value) = metadata.get(key) else {
         let error = smalti::Error::not_found(format!("there is no metadata {key:?}; `smalti meta` lists what there is"));
         return Err(error.at_uri(&args.array).into());
@@ -51,29 +68,25 @@ fn get(global: &Global, args: &MetaArgs, key: &str) -> Outcome {
     Ok(())
 }
 
-fn count(value: &MetadataValue) -> usize {
-    value.bytes.len() / value.datatype.byte_len()
-}
-
-fn to_json(value: &MetadataValue) -> Value {
+fn to_json(value: &Value) -> Json {
     let mut out = Vec::new();
-    CellNotation::new(value.datatype, CellValNum::Var, false).push(&mut out, &value.bytes);
-    let cell: Value = serde_json::from_slice(&out).unwrap_or(Value::Null);
-    json!({"type": value.datatype.name(), "num": count(value), "value": cell})
+    CellNotation::new(value.datatype(), CellValNum::Var, false).push(&mut out, value.as_bytes());
+    let cell: Json = serde_json::from_slice(&out).unwrap_or(Json::Null);
+    json!({"type": value.datatype().name(), "num": value.len(), "value": cell})
 }
 
 /// The value for people: text as it is, single numbers without brackets.
-fn text(value: &MetadataValue) -> String {
-    let cell_val_num = if count(value) == 1 { CellValNum::ONE } else { CellValNum::Var };
+fn text(value: &Value) -> String {
+    let cell_val_num = if value.len() == 1 { CellValNum::ONE } else { CellValNum::Var };
     let mut out = Vec::new();
-    crate::cells::TextNotation::new(value.datatype, cell_val_num, true).push(&mut out, &value.bytes);
+    crate::cells::TextNotation::new(value.datatype(), cell_val_num, true).push(&mut out, value.as_bytes());
     String::from_utf8_lossy(&out).into_owned()
 }
 
 /// The bytes of a value in JSON, or of a text without quotes for text types.
 fn bytes_of(datatype: Datatype, text: &str) -> Outcome<Vec<u8>> {
     let mut bytes = Vec::new();
-    let parsed = serde_json::from_str::<Value>(text).map_err(|error| error.to_string()).and_then(|value| {
+    let parsed = serde_json::from_str::<Json>(text).map_err(|error| error.to_string()).and_then(|value| {
         let seed = CellSeed { datatype, cell_val_num: CellValNum::Var, out: &mut bytes };
         seed.deserialize(&value).map_err(|error| error.to_string())
     });

@@ -120,7 +120,7 @@ fn copy(
         // One cell more than the limit tells whether there are more.
         batch_cell_count: limit.and_then(|limit| usize::try_from(limit).ok()?.checked_add(1)).filter(|count| *count < 1 << 16),
     };
-    for batch in array.read(&request)? {
+    for batch in array.read_raw(&request)? {
         let Batch { cell_count, columns, .. } = batch?;
         let taken = cell_count.min(usize::try_from(left).unwrap_or(usize::MAX));
         let columns: Vec<ColumnRef<'_>> = columns.iter().map(|column| column.as_ref()).collect();

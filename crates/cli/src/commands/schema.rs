@@ -19,7 +19,7 @@ pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
     }
     let schema = array.schema();
     let names = schema.enumerations.iter().map(|(name, _)| name);
-    let enumerations = names.map(|name| Ok(array.enumeration(name)?.as_ref().clone())).collect::<Outcome<Vec<_>>>()?;
+    let enumerations = names.map(|name| array.enumeration(name)).collect::<smalti::Result<Vec<_>>>()?;
     Ok(writeln!(out, "{}", layed_out(&smalti::json::schema_to_json(schema, &enumerations)))?)
 }
 

@@ -6,7 +6,7 @@ use crate::cells::{Field, Region, cell_count_of, place};
 use crate::failure::{Failure, Outcome};
 use crate::formats::{read_csv, read_jsonl, read_npy};
 use crate::{engine, human, ranges};
-use smalti::{Column, ColumnRef, Extent, Layout, WriteRequest};
+use smalti::{Column, ColumnRef, Duplicates, Extent, Layout, WriteRequest};
 use std::io::{BufRead, BufReader};
 use std::time::Instant;
 
@@ -34,12 +34,14 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
     let cell_count = columns.first().map_or(0, |(field, column)| cell_count_of(field, column));
     let named: Vec<(String, ColumnRef<'_>)> =
         columns.iter().map(|(field, column)| (field.name.clone(), column.as_ref())).collect();
-    let fragment = engine::write(&array, WriteRequest { columns: named, subarray, layout, at: args.at, duplicates: Default::default() })?;
+    let request =
+        WriteRequest { columns: named, subarray, layout, at: args.at, duplicates: Duplicates::default() };
+    let fragment = array.write_raw(&request).map_err(|error| error.at_uri(&args.array))?;
     if global.json {
-        println!("{}", serde_json::json!({"fragment": fragment, "cells": cell_count}));
+        println!("{}", serde_json::json!({"fragment": fragment.name(), "timestamp": fragment.timestamp(), "cells": cell_count}));
     } else {
         let cells = human::count(cell_count as u64);
-        println!("wrote {cells} cells as {fragment} in {}", human::duration(start.elapsed()));
+        println!("wrote {cells} cells as {} in {}", fragment.name(), human::duration(start.elapsed()));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::args::{Global, OpenTimes};
 use crate::engine;
 use crate::failure::Outcome;
 use crate::human;
-use smalti::{Batch, ColumnRef, Extent, Layout, ReadRequest, Scalar, WriteRequest};
+use smalti::{Array, Batch, ColumnRef, Duplicates, Extent, Layout, ReadRequest, Scalar, WriteRequest};
 use std::time::Instant;
 
 const SCHEMA: &str = r#"{
@@ -72,20 +72,19 @@ impl Region {
 
 /// Creates the array and writes a region after the other.
 pub(super) fn store(global: &Global, uri: &str, cities: &[City], report: &mut Report) -> Outcome {
-    engine::create(global, uri, smalti::json::schema_from_json(SCHEMA)?)?;
+    let array = engine::create(global, uri, smalti::json::schema_from_json(SCHEMA)?)?;
     let mut seconds = 0.0;
     for (region, at, date) in WRITES {
         let some: Vec<&City> = cities.iter().filter(|city| Region::of(&city.country) == region).collect();
         let start = Instant::now();
-        write(global, uri, &some, at)?;
+        write(&array, &some, at)?;
         let places = human::count(some.len() as u64);
         let elapsed = report.step(format!("wrote {places} places of {}, dated {date}", region.name()), start);
         seconds += elapsed.as_secs_f64();
     }
-    let array = engine::open(global, uri, OpenTimes::default())?;
-    let fragments = engine::fragments(&array)?;
+    let fragments = array.fragments()?;
     let (bytes, tiles) =
-        fragments.iter().fold((0, 0), |sum, fragment| (sum.0 + fragment.byte_len, sum.1 + fragment.tile_count));
+        fragments.iter().fold((0, 0), |sum, fragment| (sum.0 + fragment.byte_len(), sum.1 + fragment.tile_count()));
     report.line(format!("   on disk: {} in {} fragments of {tiles} tiles, {uri}", human::bytes(bytes), fragments.len()));
     report.fact("cities", cities.len().into());
     report.fact("cities_bytes", bytes.into());
@@ -93,8 +92,7 @@ pub(super) fn store(global: &Global, uri: &str, cities: &[City], report: &mut Re
     Ok(())
 }
 
-fn write(global: &Global, uri: &str, cities: &[&City], at: u64) -> Outcome {
-    let array = engine::open(global, uri, OpenTimes::default())?;
+fn write(array: &Array, cities: &[&City], at: u64) -> Outcome {
     let lats: Vec<f64> = cities.iter().map(|city| city.lat).collect();
     let lons: Vec<f64> = cities.iter().map(|city| city.lon).collect();
     let [names, countries, admin1s] =
@@ -111,9 +109,10 @@ fn write(global: &Global, uri: &str, cities: &[&City], at: u64) -> Outcome {
         subarray: None,
         layout: Layout::Unordered,
         at: Some(at),
-        duplicates: Default::default(),
+        duplicates: Duplicates::default(),
     };
-    engine::write(&array, request).map(|_| ())
+    array.write_raw(&request)?;
+    Ok(())
 }
 
 /// Texts as a column: all bytes, and where each text starts.
@@ -173,7 +172,7 @@ pub(super) fn read(global: &Global, uri: &str, window: Option<Window>, times: Op
     let fields = ["lat", "lon", "name", "country", "admin1"].map(String::from).to_vec();
     let request = ReadRequest { fields, ranges, layout: Some(Layout::Unordered), ..ReadRequest::default() };
     let mut cities = Vec::new();
-    for batch in array.read(&request)? {
+    for batch in array.read_raw(&request)? {
         let batch: Batch = batch?;
         let [lats, lons, names, countries, admin1s] = batch.columns.as_slice() else { continue };
         let [names, countries, admin1s] = [names, countries, admin1s].map(|column| column.as_ref());

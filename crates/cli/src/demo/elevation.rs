@@ -4,10 +4,10 @@ use super::Window;
 use super::data::{Elevation, NO_ELEVATION};
 use super::report::Report;
 use crate::args::{Global, OpenTimes};
-use crate::engine::{self, MetadataValue};
+use crate::engine;
 use crate::failure::Outcome;
 use crate::human;
-use smalti::{ColumnRef, Datatype, Extent, Layout, ReadRequest, Scalar, WriteRequest};
+use smalti::{ColumnRef, Duplicates, Extent, Layout, ReadRequest, Scalar, WriteRequest};
 use std::time::Instant;
 
 /// Cells a degree, in both directions.
@@ -51,27 +51,21 @@ impl RasterWindow {
 
 /// Creates the array and writes all of the raster.
 pub(super) fn store(global: &Global, uri: &str, raster: &Elevation, report: &mut Report) -> Outcome {
-    engine::create(global, uri, smalti::json::schema_from_json(SCHEMA)?)?;
-    let array = engine::open(global, uri, OpenTimes::default())?;
+    let array = engine::create(global, uri, smalti::json::schema_from_json(SCHEMA)?)?;
     let start = Instant::now();
     let request = WriteRequest {
         columns: vec![("elevation".into(), ColumnRef::fixed(&raster.values))],
         subarray: None,
         layout: Layout::RowMajor,
         at: None,
-        duplicates: Default::default(),
+        duplicates: Duplicates::default(),
     };
-    engine::write(&array, request)?;
+    array.write_raw(&request)?;
     let cells = raster.values.len() as u64;
     let elapsed = report.step(format!("wrote {} x {} = {} cells to {uri}", raster.rows, raster.cols, human::count(cells)), start);
-    for (key, text) in METADATA {
-        let value = MetadataValue { datatype: Datatype::StringUtf8, bytes: text.as_bytes().to_vec() };
-        engine::put_metadata(global, uri, None, key, Some(value))?;
-    }
-    let bytes: u64 = engine::fragments(&engine::open(global, uri, OpenTimes::default())?)?
-        .iter()
-        .map(|fragment| fragment.byte_len)
-        .sum();
+    let metadata = METADATA.iter().fold(array.write_metadata(), |change, (key, text)| change.put(*key, *text));
+    metadata.commit()?;
+    let bytes: u64 = array.fragments()?.iter().map(|fragment| fragment.byte_len()).sum();
     report.line(format!(
         "   on disk: {}, {:.1} times less than in memory",
         human::bytes(bytes),
@@ -114,7 +108,7 @@ pub(super) fn read(global: &Global, uri: &str, window: Window) -> Outcome<Raster
         ..ReadRequest::default()
     };
     let mut values = Vec::new();
-    for batch in array.read(&request)? {
+    for batch in array.read_raw(&request)? {
         for column in &batch?.columns {
             values.extend_from_slice(column.data.as_slice());
         }

@@ -95,8 +95,8 @@ pub(super) fn draw_tiles(global: &Global, uri: &str, path: &Path, report: &mut R
     let start = Instant::now();
     let array = engine::open(global, uri, OpenTimes::default())?;
     let mut shapes = Vec::new();
-    for (idx, fragment) in engine::fragments(&array)?.iter().enumerate() {
-        let rectangles = engine::tile_rectangles(&array, idx)?;
+    for fragment in array.fragments()? {
+        let Some(rectangles) = fragment.tile_rectangles()? else { continue };
         let side = |tile, dim| match rectangles.extent(tile, dim) {
             ExtentRef::Num { lo, hi } => (f64::from_ordinal(lo), f64::from_ordinal(hi)),
             ExtentRef::Str { .. } => (0.0, 0.0),
@@ -105,15 +105,15 @@ pub(super) fn draw_tiles(global: &Global, uri: &str, path: &Path, report: &mut R
             let ((bottom, top), (left, right)) = (side(tile, 0), side(tile, 1));
             [left, bottom, right, top]
         };
-        let write = WRITES.iter().find(|(_, at, _)| *at == fragment.time.start);
+        let write = WRITES.iter().find(|(_, at, _)| *at == fragment.time().start);
         let (region, date) = write.map_or(("a write", ""), |(region, _, date)| (region.name(), *date));
         shapes.push(FragmentShape {
             title: format!("{region}, written {date}"),
             details: format!(
                 "{} cells in {} tiles, {}",
-                human::count(fragment.cell_count),
-                fragment.tile_count,
-                human::bytes(fragment.byte_len)
+                human::count(fragment.cell_count().unwrap_or_default()),
+                fragment.tile_count(),
+                human::bytes(fragment.byte_len())
             ),
             tiles: (0..rectangles.len()).map(rectangle).collect(),
         });

@@ -13,7 +13,12 @@ use smalti_types::{AlignedBuf, CellValNum, Datatype, Error, Result};
 use std::sync::Arc;
 
 /// See [`arrow_array`](super::arrow_array).
-pub(super) fn array_of(column: Column, shape: CellShape, cell_count: usize, form: ArrowForm) -> Result<ArrayRef> {
+pub(super) fn array_of(
+    column: Column,
+    shape: CellShape,
+    cell_count: usize,
+    form: ArrowForm,
+) -> Result<ArrayRef> {
     let Column { data, offsets, validity } = column;
     let nulls = validity.and_then(|validity| nulls_of(validity.as_slice()));
     let array = match (shape.cell_val_num, offsets) {
@@ -52,7 +57,12 @@ fn refused(error: ArrowError) -> Error {
     Error::corrupt(format!("the column does not fit its Arrow type: {error}"))
 }
 
-fn fixed_array(data: AlignedBuf, nulls: Option<NullBuffer>, datatype: Datatype, count: i32) -> Result<ArrayRef> {
+fn fixed_array(
+    data: AlignedBuf,
+    nulls: Option<NullBuffer>,
+    datatype: Datatype,
+    count: i32,
+) -> Result<ArrayRef> {
     if datatype.is_bytes() {
         return Ok(Arc::new(FixedSizeBinaryArray::try_new(count, buffer(data), nulls).map_err(refused)?));
     }

@@ -4,7 +4,9 @@ use super::numbers::values_of;
 use crate::column::{Bytes, FieldCells, cells};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, BooleanArray, GenericByteArray, GenericListArray, OffsetSizeTrait, UInt64Array};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, GenericByteArray, GenericListArray, OffsetSizeTrait, UInt64Array,
+};
 use arrow_buffer::{Buffer, MutableBuffer, NullBuffer};
 use arrow_schema::{ArrowError, DataType};
 use smalti_tile::CellShape;
@@ -76,8 +78,9 @@ fn offsets_from(offsets: impl Iterator<Item = usize>) -> Buffer {
 /// The array with its dictionary or its runs written out.
 fn unpacked(array: &ArrayRef) -> Result<ArrayRef> {
     let taken = |values: &ArrayRef, indices: &dyn Array| {
-        arrow_select::take::take(values, indices, None)
-            .map_err(|error: ArrowError| Error::invalid(format!("the Arrow array cannot be unpacked: {error}")))
+        arrow_select::take::take(values, indices, None).map_err(|error: ArrowError| {
+            Error::invalid(format!("the Arrow array cannot be unpacked: {error}"))
+        })
     };
     match array.data_type() {
         DataType::Dictionary(..) => {
@@ -158,7 +161,9 @@ fn list_cells<O: OffsetSizeTrait>(
 /// The values in the cells of a list.
 fn list_values(values: &ArrayRef, datatype: Datatype) -> Result<Bytes<'static>> {
     if values.logical_null_count() > 0 {
-        return Err(Error::invalid("a list holds a null; the format knows null cells, not null values in cells"));
+        return Err(Error::invalid(
+            "a list holds a null; the format knows null cells, not null values in cells",
+        ));
     }
     values_of(&unpacked(values)?, datatype, None)
 }

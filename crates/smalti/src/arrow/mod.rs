@@ -43,10 +43,10 @@ mod numbers;
 
 pub(crate) use import::column_of;
 
-use smalti_types::{CellValNum, Datatype, Result};
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, TimeUnit};
 use smalti_tile::{CellShape, Column};
+use smalti_types::{CellValNum, Datatype, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -14,10 +14,16 @@ use smalti_types::{CellValNum, Datatype, Error, PhysicalKind, Result};
 ///
 /// # Errors
 /// `InvalidArgument` when the Arrow type is another one, or a value does not fit.
-pub(super) fn values_of(array: &ArrayRef, datatype: Datatype, nulls: Option<&NullBuffer>) -> Result<Bytes<'static>> {
+pub(super) fn values_of(
+    array: &ArrayRef,
+    datatype: Datatype,
+    nulls: Option<&NullBuffer>,
+) -> Result<Bytes<'static>> {
     use Datatype::*;
     use TimeUnit::*;
-    let refused = || mismatch(array.data_type(), CellShape { datatype, cell_val_num: CellValNum::ONE, is_nullable: false });
+    let refused = || {
+        mismatch(array.data_type(), CellShape { datatype, cell_val_num: CellValNum::ONE, is_nullable: false })
+    };
     let given = array.data_type();
     if *given == DataType::Null {
         return Ok(Bytes::Buffer(vec![0_u8; array.len() * datatype.byte_len()].into()));
@@ -25,9 +31,15 @@ pub(super) fn values_of(array: &ArrayRef, datatype: Datatype, nulls: Option<&Nul
     match (given, datatype) {
         (DataType::Boolean, Bool) => return Ok(boolean_bytes(array.as_boolean())),
         (DataType::Timestamp(Second, _), DateTimeSec) => return Ok(as_is::<TimestampSecondType>(array)),
-        (DataType::Timestamp(Millisecond, _), DateTimeMs) => return Ok(as_is::<TimestampMillisecondType>(array)),
-        (DataType::Timestamp(Microsecond, _), DateTimeUs) => return Ok(as_is::<TimestampMicrosecondType>(array)),
-        (DataType::Timestamp(Nanosecond, _), DateTimeNs) => return Ok(as_is::<TimestampNanosecondType>(array)),
+        (DataType::Timestamp(Millisecond, _), DateTimeMs) => {
+            return Ok(as_is::<TimestampMillisecondType>(array));
+        }
+        (DataType::Timestamp(Microsecond, _), DateTimeUs) => {
+            return Ok(as_is::<TimestampMicrosecondType>(array));
+        }
+        (DataType::Timestamp(Nanosecond, _), DateTimeNs) => {
+            return Ok(as_is::<TimestampNanosecondType>(array));
+        }
         (DataType::Date64, DateTimeMs) => return Ok(as_is::<Date64Type>(array)),
         (DataType::Date32, DateTimeDay) => return Ok(widened::<Date32Type>(array)),
         (DataType::Time32(Second), TimeSec) => return Ok(widened::<Time32SecondType>(array)),
@@ -122,7 +134,9 @@ where
         values.push(match N::try_from(wide) {
             Ok(value) => value,
             Err(_) if nulls.is_some_and(|nulls| nulls.is_null(cell)) => N::default(),
-            Err(_) => return Err(Error::invalid(format!("{wide} in cell {cell} is no value of type {datatype}"))),
+            Err(_) => {
+                return Err(Error::invalid(format!("{wide} in cell {cell} is no value of type {datatype}")));
+            }
         });
     }
     Ok(Bytes::Buffer(Buffer::from_vec(values)))

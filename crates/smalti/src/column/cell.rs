@@ -1,7 +1,7 @@
 //! Which Rust types are cells, and slices of them columns.
 
-use super::input::{Form, InputColumn, Repr};
 use super::Bytes;
+use super::input::{Form, InputColumn, Repr};
 use crate::Number;
 use arrow_buffer::{Buffer, MutableBuffer};
 use smalti_types::Datatype;
@@ -109,7 +109,13 @@ impl<T: Number, const N: usize> Cell for [T; N] {
 
     fn column(cells: &[Self]) -> InputColumn<'_> {
         let data = Bytes::Slice(bytemuck::cast_slice(cells.as_flattened()));
-        InputColumn(Repr::Cells { datatype: T::DATATYPE, form: Form::Fixed(N), data, offsets: None, validity: None })
+        InputColumn(Repr::Cells {
+            datatype: T::DATATYPE,
+            form: Form::Fixed(N),
+            data,
+            offsets: None,
+            validity: None,
+        })
     }
 }
 

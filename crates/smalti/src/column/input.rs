@@ -36,7 +36,11 @@ pub(super) enum Repr<'a> {
         validity: Option<Vec<u8>>,
     },
     /// In row-major order.
-    NdArray { datatype: Datatype, shape: Vec<usize>, data: Bytes<'a> },
+    NdArray {
+        datatype: Datatype,
+        shape: Vec<usize>,
+        data: Bytes<'a>,
+    },
     Arrow(ArrayRef),
     Raw(ColumnRef<'a>),
 }
@@ -167,7 +171,8 @@ impl<'a> Columns<'a> {
                 cell_val_num: field.cell_val_num(),
                 is_nullable: field.is_nullable(),
             };
-            let cells = column.into_cells(shape).map_err(|error| error.context(format_args!("column {name:?}")))?;
+            let cells =
+                column.into_cells(shape).map_err(|error| error.context(format_args!("column {name:?}")))?;
             Ok((name, cells))
         };
         self.columns.into_iter().map(prepare).collect::<Result<Vec<_>>>().map(Prepared)
@@ -226,7 +231,9 @@ impl<'a> InputColumn<'a> {
                 if let (Form::Fixed(count), Some(wanted)) = (form, shape.cell_val_num.fixed())
                     && count != wanted
                 {
-                    return Err(Error::invalid(format!("cells of {count} values; the field has {wanted} a cell")));
+                    return Err(Error::invalid(format!(
+                        "cells of {count} values; the field has {wanted} a cell"
+                    )));
                 }
                 if let (Form::Single, CellValNum::Var) = (form, shape.cell_val_num) {
                     return Err(Error::invalid(
@@ -293,7 +300,9 @@ pub(crate) fn cells<'a>(
         (false, None) => None,
         (false, Some(validity)) => match validity.iter().position(|&byte| byte == 0) {
             None => None,
-            Some(cell) => return Err(Error::invalid(format!("cell {cell} is null, but the field is not nullable"))),
+            Some(cell) => {
+                return Err(Error::invalid(format!("cell {cell} is null, but the field is not nullable")));
+            }
         },
     };
     if let Some(offsets) = &offsets {

@@ -131,7 +131,9 @@ impl Attribute {
                         ))));
                     }
                     None if fill.is_empty() => {
-                        return Err(named(Error::invalid("the fill value is empty; the format needs one value at least")));
+                        return Err(named(Error::invalid(
+                            "the fill value is empty; the format needs one value at least",
+                        )));
                     }
                     _ => fill.into_bytes(),
                 }

@@ -96,7 +96,9 @@ impl Dimension {
 /// The tile extent that spans a domain, where its type can hold it.
 fn whole_domain(lo: Scalar, hi: Scalar, datatype: Datatype) -> Option<Scalar> {
     match (lo.as_i128(), hi.as_i128()) {
-        (Some(lo), Some(hi)) => i64::try_from(hi - lo + 1).ok().and_then(|len| Scalar::I64(len).cast(datatype).ok()),
+        (Some(lo), Some(hi)) => {
+            i64::try_from(hi - lo + 1).ok().and_then(|len| Scalar::I64(len).cast(datatype).ok())
+        }
         _ => Scalar::F64(hi.as_f64() - lo.as_f64()).cast(datatype).ok(),
     }
 }

@@ -80,8 +80,10 @@ fn check_filters(schema: &ArraySchema) -> Result<()> {
         Codec::check(&attribute.filters, kind)
             .map_err(|error: Error| error.context(format_args!("attribute {:?}", attribute.name)))?;
     }
-    Codec::check(&schema.offsets_filters, FieldKind::offsets()).map_err(|error| error.context("offsets filters"))?;
-    Codec::check(&schema.validity_filters, FieldKind::validity()).map_err(|error| error.context("validity filters"))
+    Codec::check(&schema.offsets_filters, FieldKind::offsets())
+        .map_err(|error| error.context("offsets filters"))?;
+    Codec::check(&schema.validity_filters, FieldKind::validity())
+        .map_err(|error| error.context("validity filters"))
 }
 
 /// What filters can be given as: one filter, a list, or a whole [`FilterPipeline`] with its chunk size.

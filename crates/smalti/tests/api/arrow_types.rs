@@ -5,6 +5,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array as _, *};
 use arrow_schema::DataType;
+use smalti::Array;
 use smalti::arrow::{ArrowForm, DATATYPE_KEY, arrow_array, arrow_field};
 use smalti::prelude::*;
 use smalti::{AlignedBuf, CellShape, CellValNum, Column};
@@ -66,18 +67,26 @@ fn cells_of_every_datatype_and_shape_pass_through_arrow_unchanged() {
                 if is_nullable {
                     attribute = attribute.nullable();
                 }
-                let schema = Schema::dense().dimension(Dimension::new("x", 0..=CELLS as i32 - 1)).attribute(attribute);
+                let schema =
+                    Schema::dense().dimension(Dimension::new("x", 0..=CELLS as i32 - 1)).attribute(attribute);
                 let Ok(schema) = schema.build() else {
                     assert_eq!(datatype, Datatype::Any, "{context}");
                     continue;
                 };
-                let array = Array::create(&format!("mem://all-types/{context}").replace([' ', '{', '}', ':'], ""), &schema);
+                let array = Array::create(
+                    &format!("mem://all-types/{context}").replace([' ', '{', '}', ':'], ""),
+                    &schema,
+                );
                 let array = array.unwrap();
                 let arrow = arrow_array(sample(shape), shape, CELLS, ArrowForm::default()).unwrap();
                 let field = arrow_field("a", shape, ArrowForm::default());
                 assert_eq!(arrow.data_type(), field.data_type(), "{context}");
                 assert_eq!(field.metadata()[DATATYPE_KEY], datatype.name());
-                array.write().column("a", &arrow).commit().unwrap_or_else(|error| panic!("{context}: {error}"));
+                array
+                    .write()
+                    .column("a", &arrow)
+                    .commit()
+                    .unwrap_or_else(|error| panic!("{context}: {error}"));
                 assert_same(&column_a(&array), &sample(shape), &context);
                 // A slice of an array is taken for what it shows.
                 let rest = arrow.slice(2, CELLS - 2);
@@ -92,13 +101,15 @@ fn cells_of_every_datatype_and_shape_pass_through_arrow_unchanged() {
 
 #[test]
 fn layouts_that_arrow_shares_are_not_copied() {
-    let fixed = CellShape { datatype: Datatype::DateTimeNs, cell_val_num: CellValNum::ONE, is_nullable: true };
+    let fixed =
+        CellShape { datatype: Datatype::DateTimeNs, cell_val_num: CellValNum::ONE, is_nullable: true };
     let column = sample(fixed);
     let address = column.data.as_slice().as_ptr();
     let array = arrow_array(column, fixed, CELLS, ArrowForm::default()).unwrap();
     assert_eq!(array.as_primitive::<TimestampNanosecondType>().values().inner().as_ptr(), address);
 
-    let text = CellShape { datatype: Datatype::StringUtf8, cell_val_num: CellValNum::Var, is_nullable: false };
+    let text =
+        CellShape { datatype: Datatype::StringUtf8, cell_val_num: CellValNum::Var, is_nullable: false };
     let column = sample(text);
     let address = (column.data.as_slice().as_ptr(), column.offsets.as_ref().unwrap().as_slice().as_ptr());
     let array = arrow_array(column, text, CELLS, ArrowForm::default()).unwrap();
@@ -108,7 +119,8 @@ fn layouts_that_arrow_shares_are_not_copied() {
 
 #[test]
 fn text_that_is_not_utf8_names_its_cell_and_can_be_read_as_binary() {
-    let shape = CellShape { datatype: Datatype::StringUtf8, cell_val_num: CellValNum::Var, is_nullable: false };
+    let shape =
+        CellShape { datatype: Datatype::StringUtf8, cell_val_num: CellValNum::Var, is_nullable: false };
     let column = || Column {
         data: buffer(b"ab\xff"),
         offsets: Some(buffer(bytemuck::cast_slice(&[0_u64, 1, 3]))),
@@ -151,21 +163,77 @@ fn other_arrow_types_are_taken_where_nothing_is_lost() {
     let cases: Vec<(&str, Attribute, ArrayRef, Vec<u8>)> = vec![
         ("utf8", Attribute::utf8("a"), Arc::new(StringArray::from(text.clone())), b"xyz".to_vec()),
         ("view", Attribute::ascii("a"), Arc::new(StringViewArray::from(text.clone())), b"xyz".to_vec()),
-        ("binary", Attribute::binary("a"), Arc::new(BinaryArray::from(vec![&b"x"[..], b"", b"yz"])), b"xyz".to_vec()),
-        ("valid", Attribute::utf8("a"), Arc::new(BinaryViewArray::from(vec![&b"x"[..], b"", b"yz"])), b"xyz".to_vec()),
+        (
+            "binary",
+            Attribute::binary("a"),
+            Arc::new(BinaryArray::from(vec![&b"x"[..], b"", b"yz"])),
+            b"xyz".to_vec(),
+        ),
+        (
+            "valid",
+            Attribute::utf8("a"),
+            Arc::new(BinaryViewArray::from(vec![&b"x"[..], b"", b"yz"])),
+            b"xyz".to_vec(),
+        ),
         ("dictionary", Attribute::utf8("a"), Arc::new(dictionary), b"yzxyz".to_vec()),
         ("runs", Attribute::utf8("a"), Arc::new(runs), b"xxyz".to_vec()),
-        ("even", of(Datatype::Char).values_per_cell(2), Arc::new(StringArray::from(vec!["ab", "cd", "ef"])), b"abcdef".to_vec()),
+        (
+            "even",
+            of(Datatype::Char).values_per_cell(2),
+            Arc::new(StringArray::from(vec!["ab", "cd", "ef"])),
+            b"abcdef".to_vec(),
+        ),
         ("narrow", of(Datatype::UInt8), Arc::new(Int64Array::from(vec![0, 7, 255])), vec![0, 7, 255]),
         ("wide", of(Datatype::Int16), Arc::new(UInt8Array::from(vec![0, 7, 255])), vec![0, 0, 7, 0, 255, 0]),
         ("null", Attribute::of::<u8>("a").nullable(), Arc::new(NullArray::new(3)), vec![0; 3]),
-        ("misfit", Attribute::of::<u8>("a").nullable(), Arc::new(Int32Array::from(vec![None, Some(1), Some(2)])), vec![0, 1, 2]),
-        ("double", of(Datatype::Float64), Arc::new(Float32Array::from(vec![0.5, 1.5, -2.0])), [0.5_f64, 1.5, -2.0].iter().flat_map(|v| v.to_le_bytes()).collect()),
-        ("date", of(Datatype::DateTimeDay), Arc::new(Date32Array::from(vec![1, 2, -3])), [1_i64, 2, -3].iter().flat_map(|v| v.to_le_bytes()).collect()),
-        ("time", of(Datatype::TimeSec), Arc::new(Time32SecondArray::from(vec![1, 2, 3])), [1_i64, 2, 3].iter().flat_map(|v| v.to_le_bytes()).collect()),
-        ("stored", of(Datatype::DateTimeYear), Arc::new(Int64Array::from(vec![1, 2, -3])), [1_i64, 2, -3].iter().flat_map(|v| v.to_le_bytes()).collect()),
-        ("lists", Attribute::var::<u8>("a"), Arc::new(ListArray::from_iter_primitive::<UInt8Type, _, _>([Some(vec![Some(1)]), Some(vec![]), Some(vec![Some(2), Some(3)])])), vec![1, 2, 3]),
-        ("pairs", Attribute::of::<u8>("a").values_per_cell(2), Arc::new(ListArray::from_iter_primitive::<UInt8Type, _, _>((0..3).map(|n| Some(vec![Some(n), Some(9)])))), vec![0, 9, 1, 9, 2, 9]),
+        (
+            "misfit",
+            Attribute::of::<u8>("a").nullable(),
+            Arc::new(Int32Array::from(vec![None, Some(1), Some(2)])),
+            vec![0, 1, 2],
+        ),
+        (
+            "double",
+            of(Datatype::Float64),
+            Arc::new(Float32Array::from(vec![0.5, 1.5, -2.0])),
+            [0.5_f64, 1.5, -2.0].iter().flat_map(|v| v.to_le_bytes()).collect(),
+        ),
+        (
+            "date",
+            of(Datatype::DateTimeDay),
+            Arc::new(Date32Array::from(vec![1, 2, -3])),
+            [1_i64, 2, -3].iter().flat_map(|v| v.to_le_bytes()).collect(),
+        ),
+        (
+            "time",
+            of(Datatype::TimeSec),
+            Arc::new(Time32SecondArray::from(vec![1, 2, 3])),
+            [1_i64, 2, 3].iter().flat_map(|v| v.to_le_bytes()).collect(),
+        ),
+        (
+            "stored",
+            of(Datatype::DateTimeYear),
+            Arc::new(Int64Array::from(vec![1, 2, -3])),
+            [1_i64, 2, -3].iter().flat_map(|v| v.to_le_bytes()).collect(),
+        ),
+        (
+            "lists",
+            Attribute::var::<u8>("a"),
+            Arc::new(ListArray::from_iter_primitive::<UInt8Type, _, _>([
+                Some(vec![Some(1)]),
+                Some(vec![]),
+                Some(vec![Some(2), Some(3)]),
+            ])),
+            vec![1, 2, 3],
+        ),
+        (
+            "pairs",
+            Attribute::of::<u8>("a").values_per_cell(2),
+            Arc::new(ListArray::from_iter_primitive::<UInt8Type, _, _>(
+                (0..3).map(|n| Some(vec![Some(n), Some(9)])),
+            )),
+            vec![0, 9, 1, 9, 2, 9],
+        ),
     ];
     for (name, attribute, cells, expected) in cases {
         assert_eq!(written(name, attribute, cells).unwrap(), expected, "{name}");
@@ -175,15 +243,41 @@ fn other_arrow_types_are_taken_where_nothing_is_lost() {
 #[test]
 fn arrow_cells_that_do_not_fit_are_refused_with_the_reason() {
     let of = |datatype| Attribute::of_datatype("a", datatype);
-    let nested = ListArray::from_iter_primitive::<UInt8Type, _, _>([Some(vec![None]), Some(vec![]), Some(vec![])]);
+    let nested =
+        ListArray::from_iter_primitive::<UInt8Type, _, _>([Some(vec![None]), Some(vec![]), Some(vec![])]);
     let cases: Vec<(&str, Attribute, ArrayRef, &str)> = vec![
-        ("null", of(Datatype::Int32), Arc::new(Int32Array::from(vec![Some(1), None, Some(3)])), "cell 1 is null"),
+        (
+            "null",
+            of(Datatype::Int32),
+            Arc::new(Int32Array::from(vec![Some(1), None, Some(3)])),
+            "cell 1 is null",
+        ),
         ("range", of(Datatype::UInt8), Arc::new(Int32Array::from(vec![1, 256, 3])), "256 in cell 1"),
         ("float", of(Datatype::Float32), Arc::new(Float64Array::from(vec![1.0; 3])), "Float64"),
-        ("unit", of(Datatype::DateTimeMs), Arc::new(TimestampNanosecondArray::from(vec![1; 3])), "Timestamp(ms)"),
-        ("text", Attribute::utf8("a"), Arc::new(BinaryArray::from(vec![&b"x"[..], b"\xff", b""])), "cell 1 is not UTF-8"),
-        ("ascii", Attribute::ascii("a"), Arc::new(StringArray::from(vec!["x", "y", "é"])), "cell 2 is not ASCII"),
-        ("uneven", of(Datatype::Char).values_per_cell(2), Arc::new(StringArray::from(vec!["ab", "c", "ef"])), "cell 1 has 1 bytes"),
+        (
+            "unit",
+            of(Datatype::DateTimeMs),
+            Arc::new(TimestampNanosecondArray::from(vec![1; 3])),
+            "Timestamp(ms)",
+        ),
+        (
+            "text",
+            Attribute::utf8("a"),
+            Arc::new(BinaryArray::from(vec![&b"x"[..], b"\xff", b""])),
+            "cell 1 is not UTF-8",
+        ),
+        (
+            "ascii",
+            Attribute::ascii("a"),
+            Arc::new(StringArray::from(vec!["x", "y", "é"])),
+            "cell 2 is not ASCII",
+        ),
+        (
+            "uneven",
+            of(Datatype::Char).values_per_cell(2),
+            Arc::new(StringArray::from(vec!["ab", "c", "ef"])),
+            "cell 1 has 1 bytes",
+        ),
         ("nested", Attribute::var::<u8>("a"), Arc::new(nested), "null"),
         ("count", of(Datatype::Int32), Arc::new(Int32Array::from(vec![1, 2])), "2 cells"),
     ];

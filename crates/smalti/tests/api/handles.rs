@@ -16,7 +16,10 @@ fn a_handle_sees_its_own_writes_while_older_reads_go_on() {
     array.write().column("a", &[5, 6, 7, 8]).commit().unwrap();
     assert_eq!(cells(&array), [5, 6, 7, 8]);
     let second = older.next().unwrap().unwrap();
-    assert_eq!((first.columns[0].data.values::<i32>(), second.columns[0].data.values::<i32>()), (&[1, 2][..], &[3, 4][..]));
+    assert_eq!(
+        (first.columns[0].data.values::<i32>(), second.columns[0].data.values::<i32>()),
+        (&[1, 2][..], &[3, 4][..])
+    );
 }
 
 #[test]
@@ -83,7 +86,13 @@ fn arrays_on_disk_are_found_again() {
         .attribute(Attribute::of::<u64>("n"))
         .build()
         .unwrap();
-    let written = Array::create(path, &schema).unwrap().write().column("d", &["b", "a"]).column("n", &[2_u64, 1]).commit().unwrap();
+    let written = Array::create(path, &schema)
+        .unwrap()
+        .write()
+        .column("d", &["b", "a"])
+        .column("n", &[2_u64, 1])
+        .commit()
+        .unwrap();
     let array = Array::open(path).unwrap();
     assert_eq!(array.schema(), &schema);
     assert_eq!(array.fragments().unwrap()[0].name(), written.name());
@@ -94,7 +103,15 @@ fn arrays_on_disk_are_found_again() {
 #[test]
 fn metadata_keeps_types_and_times() {
     let array = line("metadata", 1, Attribute::of::<i32>("a"));
-    array.write_metadata().put("n", 5_u8).put("t", "x").put("l", [1.5, 2.5]).put("e", "").at(10).commit().unwrap();
+    array
+        .write_metadata()
+        .put("n", 5_u8)
+        .put("t", "x")
+        .put("l", [1.5, 2.5])
+        .put("e", "")
+        .at(10)
+        .commit()
+        .unwrap();
     array.write_metadata().put("n", 6_i64).delete("t").at(20).commit().unwrap();
     let now = array.metadata().unwrap();
     assert_eq!(now.get("n"), Some(&Value::from(6_i64)));
@@ -102,6 +119,9 @@ fn metadata_keeps_types_and_times() {
     assert_eq!(now.get("l").unwrap().to_vec::<f64>(), Some(vec![1.5, 2.5]));
     assert!(now.get("e").unwrap().is_empty());
     let then = Array::open_with("mem://metadata", &Options::new().at(15)).unwrap().metadata().unwrap();
-    assert_eq!(then.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>(), ["e=\"\"", "l=[1.5, 2.5]", "n=5", "t=\"x\""]);
+    assert_eq!(
+        then.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>(),
+        ["e=\"\"", "l=[1.5, 2.5]", "n=5", "t=\"x\""]
+    );
     assert!(array.write_metadata().commit().is_err());
 }

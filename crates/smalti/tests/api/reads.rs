@@ -8,7 +8,7 @@ use smalti::prelude::*;
 fn grid(name: &str) -> Array {
     let schema = Schema::dense()
         .dimension(Dimension::new("row", 1..=4_i8).tile(2))
-        .dimension(Dimension::new("col", -3..=2_i64).tile(4))
+        .dimension(Dimension::new("col", -3..=2_i8).tile(4))
         .attribute(Attribute::of::<i32>("a"))
         .attribute(Attribute::of::<i16>("pair").values_per_cell(2))
         .build()
@@ -30,7 +30,13 @@ fn an_ndarray_has_the_shape_of_its_ranges_in_both_orders() {
     assert_eq!(fortran.strides(), [1, 4]);
     let part = grid.read().range("row", 3..).range("col", -1..=0).to_ndarray::<i32>("a").unwrap();
     assert_eq!(part, array![[14, 15], [20, 21]].into_dyn());
-    let split = grid.read().range("row", 4..=4).range("row", 1..=1).range("col", ..-1).to_ndarray::<i32>("a").unwrap();
+    let split = grid
+        .read()
+        .range("row", 4..=4)
+        .range("row", 1..=1)
+        .range("col", ..-1)
+        .to_ndarray::<i32>("a")
+        .unwrap();
     assert_eq!(split, array![[18, 19], [0, 1]].into_dyn());
     let clipped = grid.read().range("row", 4..=100).range("col", 2..=2).to_ndarray::<i32>("a").unwrap();
     assert_eq!(clipped, array![[23]].into_dyn());
@@ -43,7 +49,10 @@ fn several_values_a_cell_are_the_last_axis_in_both_orders() {
     let grid = grid("pairs");
     let rows = grid.read().to_ndarray::<i16>("pair").unwrap();
     assert_eq!(rows.shape(), [4, 6, 2]);
-    assert_eq!(rows.index_axis(Axis(2), 1).iter().map(|v| -v).collect::<Vec<_>>(), (0..24).collect::<Vec<_>>());
+    assert_eq!(
+        rows.index_axis(Axis(2), 1).iter().map(|v| -v).collect::<Vec<_>>(),
+        (0..24).collect::<Vec<_>>()
+    );
     assert_eq!(grid.read().order(Layout::ColMajor).to_ndarray::<i16>("pair").unwrap(), rows);
 }
 
@@ -69,18 +78,28 @@ fn batches_hold_the_cells_asked_for_and_no_more_than_asked() {
         grid.read().batch_cells(5).batches().unwrap().map(|batch| batch.unwrap().num_rows()).collect();
     assert_eq!(sizes.iter().sum::<usize>(), 24);
     assert!(sizes.iter().all(|&size| size <= 5), "{sizes:?}");
-    let one = grid.read().select(["col", "a"]).extent("row", Extent::Num { lo: 128 + 2, hi: 128 + 2 }).collect().unwrap();
+    let one = grid
+        .read()
+        .select(["col", "a"])
+        .extent("row", Extent::Num { lo: 128 + 2, hi: 128 + 2 })
+        .collect()
+        .unwrap();
     assert_eq!((one.num_rows(), one.num_columns()), (6, 2));
 }
 
 #[test]
 fn sparse_reads_can_tell_the_time_of_every_cell() {
-    let schema = Schema::sparse().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<u8>("a")).build().unwrap();
+    let schema = Schema::sparse()
+        .dimension(Dimension::new("x", 0..=9))
+        .attribute(Attribute::of::<u8>("a"))
+        .build()
+        .unwrap();
     let array = Array::create("mem://timestamps", &schema).unwrap();
     array.write().column("x", &[1, 2]).column("a", &[1_u8, 2]).at(1000).commit().unwrap();
     array.write().column("x", &[2, 3]).column("a", &[3_u8, 4]).at(2000).commit().unwrap();
     let batch = array.read().timestamps().order(Layout::RowMajor).collect().unwrap();
-    let batch = batch.columns().iter().map(|column| format!("{column:?}").split_whitespace().collect::<String>());
+    let batch =
+        batch.columns().iter().map(|column| format!("{column:?}").split_whitespace().collect::<String>());
     let columns: Vec<String> = batch.collect();
     assert!(columns[0].ends_with("[1,2,3,]"), "{columns:?}");
     assert!(columns[1].ends_with("[1,3,4,]"), "{columns:?}");
