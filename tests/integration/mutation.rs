@@ -5,7 +5,7 @@ use crate::corpus::Archive;
 use rayon::prelude::*;
 use smalti_array::{ArrayPlace, Snapshot};
 use smalti_query::{ReadRequest, read};
-use smalti_store::{MemoryStore, SeededEntropy, ManualClock};
+use smalti_store::{ManualClock, MemoryStore, SeededEntropy};
 use smalti_types::{EncryptionKey, Env, Layout, TimeRange};
 use std::path::Path;
 use std::sync::Arc;
@@ -101,12 +101,15 @@ fn open_and_read(files: &Files, key: Option<&str>) {
 
 #[test]
 fn damaged_arrays_give_cells_or_errors() {
-    let count = std::env::var("SMALTI_MUTATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(MUTATIONS);
+    let count =
+        std::env::var("SMALTI_MUTATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(MUTATIONS);
     let archive = Archive::unpack(22);
     let arrays: Vec<(Files, Option<String>)> = archive
         .cases()
         .iter()
-        .filter(|case| !case.to_string_lossy().contains("big_chunks") && !case.to_string_lossy().contains("huge"))
+        .filter(|case| {
+            !case.to_string_lossy().contains("big_chunks") && !case.to_string_lossy().contains("huge")
+        })
         .map(|case| {
             let text = std::fs::read_to_string(case.join("expected.json")).unwrap();
             let expected: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -123,7 +123,8 @@ impl FragmentContent {
             Some(rects) => smalti_space::RTree::build(rects, RTree::FANOUT)?.levels().to_vec(),
             None => Vec::new(),
         };
-        sections.push((Section::RTree, RTree { fanout: RTree::FANOUT, levels: rtree }.encode(version, &shape)?));
+        sections
+            .push((Section::RTree, RTree { fanout: RTree::FANOUT, levels: rtree }.encode(version, &shape)?));
         let mut numbers = |section: fn(usize) -> Section, list: fn(&mut FieldContent) -> &mut Vec<u64>| {
             for (slot, field) in self.fields.iter_mut().enumerate() {
                 let values = std::mem::take(list(field));

@@ -3,8 +3,8 @@
 use crate::ArrayPlace;
 use crate::stamp::next_timestamp;
 use smalti_format::names::{
-    self, COMMITS_FOLDER, ENUMERATIONS_FOLDER, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, LABELS_FOLDER, METADATA_FOLDER,
-    SCHEMA_FOLDER, TimestampedName,
+    self, COMMITS_FOLDER, ENUMERATIONS_FOLDER, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, LABELS_FOLDER,
+    METADATA_FOLDER, SCHEMA_FOLDER, TimestampedName,
 };
 use smalti_format::{ArraySchema, Rule};
 use smalti_store::{NewFile, NewTree};

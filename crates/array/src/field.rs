@@ -59,7 +59,11 @@ pub fn field_shape(schema: &ArraySchema, field: FieldId) -> Result<CellShape> {
         }
         FieldId::Dimension(idx) => {
             let dimension = schema.dimensions.get(idx).ok_or_else(missing)?;
-            CellShape { datatype: dimension.datatype, cell_val_num: dimension.cell_val_num, is_nullable: false }
+            CellShape {
+                datatype: dimension.datatype,
+                cell_val_num: dimension.cell_val_num,
+                is_nullable: false,
+            }
         }
         FieldId::Coordinates => return Err(Error::unsupported("coordinates of all dimensions in one file")),
         FieldId::Timestamps | FieldId::DeleteTimestamps | FieldId::DeleteConditionIndex => {

@@ -2,7 +2,9 @@
 
 use crate::{ArrayPlace, ListedFragment, Plane, field_shape};
 use bytes::Bytes;
-use smalti_format::fragment::{FieldId, Footer, FragmentStatistics, RTree as StoredTree, Section, TileBounds, TileNumbers, TileOffsets};
+use smalti_format::fragment::{
+    FieldId, Footer, FragmentStatistics, RTree as StoredTree, Section, TileBounds, TileNumbers, TileOffsets,
+};
 use smalti_format::names::{self, DataPart, TimestampedName, data_file_name};
 use smalti_format::{ArraySchema, GenericTileHeader, Shape, Version};
 use smalti_space::{Interval, RTree, stored_mbr_interval};
@@ -65,7 +67,8 @@ impl Fragment {
     ) -> Result<Fragment> {
         let store = &**place.store();
         let tail = store.read_tail(path, TAIL_BYTE_LEN)?;
-        let metadata = MetadataBytes { path: path.to_owned(), file_byte_len: tail.file_byte_len, tail: tail.bytes };
+        let metadata =
+            MetadataBytes { path: path.to_owned(), file_byte_len: tail.file_byte_len, tail: tail.bytes };
         let version = listed.name.fragment_version()?;
         if !version.has(smalti_format::Rule::FooterLength) {
             return Err(Error::unsupported(format!(
@@ -156,7 +159,10 @@ impl Fragment {
     /// # Errors
     /// `Corrupt` when the last tile has more cells than fit.
     pub fn cell_count_of_tile(&self, tile_idx: u64) -> Result<usize> {
-        let wrong = || Error::corrupt(format!("tile {tile_idx} has an impossible number of cells")).in_field("footer", "last_tile_cell_count");
+        let wrong = || {
+            Error::corrupt(format!("tile {tile_idx} has an impossible number of cells"))
+                .in_field("footer", "last_tile_cell_count")
+        };
         let count = if self.footer.is_dense {
             crate::dense_grid(&self.schema)?.cell_count_per_tile().ok_or_else(wrong)?
         } else if tile_idx + 1 == self.tile_count {
@@ -183,7 +189,10 @@ impl Fragment {
     pub fn byte_len(&self) -> u64 {
         let footer = &self.footer;
         let lists = [&footer.file_sizes, &footer.file_var_sizes, &footer.file_validity_sizes];
-        lists.iter().flat_map(|list| list.iter()).fold(self.metadata.file_byte_len, |sum, len| sum.saturating_add(*len))
+        lists
+            .iter()
+            .flat_map(|list| list.iter())
+            .fold(self.metadata.file_byte_len, |sum, len| sum.saturating_add(*len))
     }
 
     /// Whether the fragment has data of a field.
@@ -202,7 +211,8 @@ impl Fragment {
         let tile = self.section(Section::RTree)?;
         let stored = StoredTree::decode(tile.as_slice(), self.version(), &self.shape)
             .map_err(|error| self.in_metadata(error))?;
-        let levels = stored.levels.into_iter().map(|level| self.trusted_level(level)).collect::<Result<Vec<_>>>()?;
+        let levels =
+            stored.levels.into_iter().map(|level| self.trusted_level(level)).collect::<Result<Vec<_>>>()?;
         let tree = RTree::from_levels(levels, stored.fanout).map_err(|error| self.in_metadata(error))?;
         if !self.is_dense() && tree.tile_count() as u64 != self.tile_count {
             return Err(self.in_metadata(
@@ -215,7 +225,9 @@ impl Fragment {
 
     /// A level of the tree as it may be used to leave out tiles: writers that met NaN first kept it as a bound.
     fn trusted_level(&self, level: RectList) -> Result<RectList> {
-        let is_float = |dim: usize| self.schema.dimensions.get(dim).is_some_and(|dimension| dimension.datatype.is_float());
+        let is_float = |dim: usize| {
+            self.schema.dimensions.get(dim).is_some_and(|dimension| dimension.datatype.is_float())
+        };
         if !(0..level.dim_count()).any(is_float) {
             return Ok(level);
         }
@@ -286,9 +298,13 @@ impl Fragment {
             Some(lens) => lens,
             None => {
                 let tile = self.section(Section::TileVarSizes(self.slot(field)?))?;
-                let numbers = TileNumbers::decode(tile.as_slice()).map_err(|error| self.in_metadata(error))?;
+                let numbers =
+                    TileNumbers::decode(tile.as_slice()).map_err(|error| self.in_metadata(error))?;
                 let lens = Arc::new(numbers.values);
-                self.var_byte_lens.lock().unwrap_or_else(PoisonError::into_inner).insert(field, Arc::clone(&lens));
+                self.var_byte_lens
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .insert(field, Arc::clone(&lens));
                 lens
             }
         };
@@ -317,7 +333,8 @@ impl Fragment {
     pub fn tile_totals(&self, field: FieldId, nulls: bool) -> Result<Vec<u64>> {
         let slot = self.slot(field)?;
         let section = if nulls { Section::TileNullCounts(slot) } else { Section::TileSums(slot) };
-        let numbers = TileNumbers::decode(self.section(section)?.as_slice()).map_err(|error| self.in_metadata(error))?;
+        let numbers = TileNumbers::decode(self.section(section)?.as_slice())
+            .map_err(|error| self.in_metadata(error))?;
         Ok(numbers.values)
     }
 
@@ -353,12 +370,12 @@ impl Fragment {
     /// The unfiltered bytes of a section.
     fn section(&self, section: Section) -> Result<AlignedBuf> {
         let read = || -> Result<AlignedBuf> {
-            let offset = self
-                .footer
-                .section_offset(section, &self.shape)?
-                .ok_or_else(|| Error::unsupported(format!("version {} keeps no {section:?}", self.version())))?;
+            let offset = self.footer.section_offset(section, &self.shape)?.ok_or_else(|| {
+                Error::unsupported(format!("version {} keeps no {section:?}", self.version()))
+            })?;
             let store = &**self.place.store();
-            let base = self.metadata.bytes(store, offset..offset.saturating_add(GenericTileHeader::BASE_LEN))?;
+            let base =
+                self.metadata.bytes(store, offset..offset.saturating_add(GenericTileHeader::BASE_LEN))?;
             let header_len = GenericTileHeader::header_len(&base)?;
             let head = self.metadata.bytes(store, offset..offset.saturating_add(header_len))?;
             let header = GenericTileHeader::decode(&mut smalti_format::Reader::new(&head))?;
@@ -395,7 +412,9 @@ impl MetadataBytes {
         }
         let tail_start = self.file_byte_len - self.tail.len() as u64;
         if range.start >= tail_start {
-            return Ok(self.tail.slice((range.start - tail_start) as usize..(range.end - tail_start) as usize));
+            return Ok(self
+                .tail
+                .slice((range.start - tail_start) as usize..(range.end - tail_start) as usize));
         }
         store.read_at(&self.path, ByteRange { start: range.start, byte_len: range.end - range.start })
     }

@@ -40,7 +40,8 @@ pub struct Listing {
 /// Whether a fragment takes part in a read: sparse ones that may be consolidated with timestamps do if they overlap, as
 /// their cells tell their own times; others only as a whole.
 fn is_visible(name: &TimestampedName, time: TimeRange, is_dense: bool) -> bool {
-    let splits = !is_dense && name.stated_version().is_some_and(|version| Rule::CellTimestamps.span().contains(version));
+    let splits = !is_dense
+        && name.stated_version().is_some_and(|version| Rule::CellTimestamps.span().contains(version));
     if splits { time.overlaps(name.range()) } else { time.contains(name.range()) }
 }
 
@@ -60,8 +61,8 @@ impl Listing {
         let mut in_consolidated = HashSet::new();
         for path in of_kind(&commits, COMMITS_FOLDER, CommitKind::Consolidated) {
             let file = store.read_all(&place.join(&path), MAX_LIST_BYTE_LEN)?;
-            let entries =
-                ConsolidatedCommits::decode(&file).map_err(|error| error.at_uri(store.address(&place.join(&path))))?;
+            let entries = ConsolidatedCommits::decode(&file)
+                .map_err(|error| error.at_uri(store.address(&place.join(&path))))?;
             for entry in entries.entries {
                 let version = entry.name.fragment_version()?;
                 let file_name = commit_file_name(&entry.name, entry.kind, version);
@@ -83,7 +84,9 @@ impl Listing {
                         committed.push(fragment(place, name)?);
                     }
                     CommitKind::Vacuum => vacuums.push((name, names_path(folder, &entry.name))),
-                    CommitKind::Delete if !in_consolidated.contains(&entry.name) => listing.deletes.push(name),
+                    CommitKind::Delete if !in_consolidated.contains(&entry.name) => {
+                        listing.deletes.push(name)
+                    }
                     _ => {}
                 }
             }
@@ -106,7 +109,9 @@ impl Listing {
             if present.contains(fragment.name.as_str()) {
                 listing.fragments.push(fragment);
             } else {
-                listing.warnings.push(format!("the fragment {} is committed, but its folder is gone", fragment.name));
+                listing
+                    .warnings
+                    .push(format!("the fragment {} is committed, but its folder is gone", fragment.name));
             }
         }
         listing.fragments.sort_by(|a, b| a.name.cmp(&b.name));
@@ -140,11 +145,7 @@ fn old_fragments(place: &ArrayPlace, root: &[Entry]) -> Result<Vec<ListedFragmen
     Ok(found)
 }
 
-fn of_kind<'a>(
-    entries: &'a [Entry],
-    folder: &'a str,
-    kind: CommitKind,
-) -> impl Iterator<Item = String> + 'a {
+fn of_kind<'a>(entries: &'a [Entry], folder: &'a str, kind: CommitKind) -> impl Iterator<Item = String> + 'a {
     entries.iter().filter(|entry| entry.is_file()).filter_map(move |entry| {
         let (_, found) = parse_commit_file(&entry.name)?;
         (found == kind).then(|| names_path(folder, &entry.name))
@@ -152,7 +153,11 @@ fn of_kind<'a>(
 }
 
 /// The commits that ignore files take out of consolidated commits files.
-fn ignored_commits(place: &ArrayPlace, commits: &[Entry], warnings: &mut Vec<String>) -> Result<HashSet<String>> {
+fn ignored_commits(
+    place: &ArrayPlace,
+    commits: &[Entry],
+    warnings: &mut Vec<String>,
+) -> Result<HashSet<String>> {
     let mut ignored = HashSet::new();
     for path in of_kind(commits, COMMITS_FOLDER, CommitKind::Ignore) {
         let list = read_list(place, &path, warnings)?;
@@ -182,7 +187,10 @@ pub(crate) fn read_list(place: &ArrayPlace, path: &str, warnings: &mut Vec<Strin
     let file = place.store().read_all(&path, MAX_LIST_BYTE_LEN)?;
     let list = NameList::decode(&file);
     for line in &list.bad_lines {
-        warnings.push(format!("{}: the line {line:?} names nothing and is passed over", place.store().address(&path)));
+        warnings.push(format!(
+            "{}: the line {line:?} names nothing and is passed over",
+            place.store().address(&path)
+        ));
     }
     Ok(list)
 }

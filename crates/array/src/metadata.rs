@@ -1,8 +1,8 @@
 //! Metadata of arrays: keys with typed values, with their own history.
 
+use crate::ArrayPlace;
 use crate::listing::read_list;
 use crate::stamp::next_timestamp;
-use crate::ArrayPlace;
 use smalti_format::names::{METADATA_FOLDER, TimestampedName, VACUUM_ENDING};
 use smalti_format::{MetadataEntry, MetadataFile, MetadataValue, Version};
 use smalti_store::Entry;

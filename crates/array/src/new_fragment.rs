@@ -2,11 +2,11 @@
 
 use crate::stamp::next_timestamp;
 use crate::{ArrayPlace, FragmentContent, Plane, Snapshot};
+use smalti_format::ArraySchema;
 use smalti_format::fragment::FieldId;
 use smalti_format::names::{
     self, CommitKind, DataPart, TimestampedName, commit_path, data_file_name, fragment_path,
 };
-use smalti_format::ArraySchema;
 use smalti_store::{FileWriter, join};
 use smalti_types::{Result, TimeRange};
 use std::sync::Arc;
@@ -30,7 +30,8 @@ impl NewFragment {
         let place = snapshot.place().clone();
         let schema = Arc::clone(snapshot.schema());
         let time = next_timestamp(place.env(), at);
-        let name = TimestampedName::new(TimeRange { start: time, end: time }, place.new_id()?, Some(schema.version));
+        let name =
+            TimestampedName::new(TimeRange { start: time, end: time }, place.new_id()?, Some(schema.version));
         let folder = place.join(&fragment_path(&name, schema.version));
         Ok(NewFragment { place, schema, schema_name: snapshot.schema_name().to_owned(), name, folder })
     }

@@ -1,10 +1,10 @@
 //! Where an array is: its store, path, key, and the injected clock and randomness of its writers.
 
 use smalti_codecs::Encryption;
+use smalti_format::fragment::FieldId;
 use smalti_format::{ArraySchema, Version};
 use smalti_store::{Place, Store, StoreExt, SyncLevel, join, open_uri};
 use smalti_tile::{FieldCodec, MAX_GENERIC_TILE_BYTE_LEN, Scratch, codec_rules, read_generic_tile};
-use smalti_format::fragment::FieldId;
 use smalti_types::{AlignedBuf, EncryptionKey, Env, Error, Result};
 use std::sync::Arc;
 

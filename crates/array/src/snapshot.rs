@@ -53,7 +53,10 @@ impl Snapshot {
                 .find(|(name, _)| name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str) == wanted)
                 .ok_or_else(|| Error::corrupt(format!("the schema {wanted:?} is missing")))?;
             let schema = Arc::new(read_schema(&place, path)?);
-            known.lock().unwrap_or_else(PoisonError::into_inner).insert(wanted.to_owned(), Arc::clone(&schema));
+            known
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(wanted.to_owned(), Arc::clone(&schema));
             Ok(schema)
         };
         let open = |listed| Fragment::open(&place, listed, schema_of).map(Arc::new);

@@ -3,8 +3,8 @@
 use crate::{Outcome, boxes, numbers, text};
 use serde_json::Value;
 use smalti::{
-    Array, Attribute, Column, ColumnRef, Datatype, Dimension, Duplicates, Extent, Filter, Layout, ReadRequest, Scalar, Schema,
-    WriteRequest,
+    Array, Attribute, Column, ColumnRef, Datatype, Dimension, Duplicates, Extent, Filter, Layout,
+    ReadRequest, Scalar, Schema, WriteRequest,
 };
 
 /// The cells to write, loaded once.

@@ -119,7 +119,13 @@ fn numbers(value: &Value) -> Vec<u64> {
 /// The boxes of a query: per dimension the first cell and the one after the last.
 fn boxes(query: &Value) -> Vec<Vec<(i64, i64)>> {
     let sides = |sides: &Value| {
-        sides.as_array().into_iter().flatten().map(numbers).map(|ends| (ends[0] as i64, ends[1] as i64 - 1)).collect()
+        sides
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(numbers)
+            .map(|ends| (ends[0] as i64, ends[1] as i64 - 1))
+            .collect()
     };
     query["boxes"].as_array().into_iter().flatten().map(sides).collect()
 }

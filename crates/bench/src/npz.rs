@@ -9,7 +9,10 @@ pub(crate) fn array(path: &str, name: &str) -> Outcome<Vec<u8>> {
     let mut at = 0;
     while file.get(at..at + 4) == Some(b"PK\x03\x04") {
         let number = |start: usize, len: usize| -> usize {
-            file[at + start..at + start + len].iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte))
+            file[at + start..at + start + len]
+                .iter()
+                .rev()
+                .fold(0, |number, &byte| number << 8 | usize::from(byte))
         };
         let (name_len, extra_len) = (number(26, 2), number(28, 2));
         let extra = at + 30 + name_len;

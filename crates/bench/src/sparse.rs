@@ -3,7 +3,8 @@
 use crate::{Outcome, boxes, npz, text};
 use serde_json::Value;
 use smalti::{
-    Array, Attribute, Batch, ColumnRef, Dimension, Duplicates, Extent, Filter, Layout, ReadRequest, Scalar, Schema, WriteRequest,
+    Array, Attribute, Batch, ColumnRef, Dimension, Duplicates, Extent, Filter, Layout, ReadRequest, Scalar,
+    Schema, WriteRequest,
 };
 
 const DOMAIN: i64 = 1_000_000;
@@ -33,7 +34,11 @@ impl Input {
 
     pub(crate) fn write(&self, query: &Value) -> Outcome<()> {
         Array::open(text(query, "path")?)?.write_raw(&WriteRequest {
-            columns: self.columns.iter().map(|(name, bytes)| (name.clone(), ColumnRef::fixed(bytes))).collect(),
+            columns: self
+                .columns
+                .iter()
+                .map(|(name, bytes)| (name.clone(), ColumnRef::fixed(bytes)))
+                .collect(),
             subarray: None,
             layout: Layout::Unordered,
             at: None,
@@ -77,8 +82,12 @@ pub(crate) fn read(query: &Value) -> Outcome<Vec<Batch>> {
             .into_iter()
             .map(|(lo, hi)| Ok(vec![Extent::between(Scalar::I64(lo), Scalar::I64(hi))?]))
             .collect::<Outcome<Vec<_>>>()?;
-        let request =
-            ReadRequest { fields: Vec::new(), ranges, layout: Some(layout), batch_cell_count: Some(usize::MAX) };
+        let request = ReadRequest {
+            fields: Vec::new(),
+            ranges,
+            layout: Some(layout),
+            batch_cell_count: Some(usize::MAX),
+        };
         for batch in array.read_raw(&request)? {
             batches.push(batch?);
         }
@@ -89,6 +98,8 @@ pub(crate) fn read(query: &Value) -> Outcome<Vec<Batch>> {
 pub(crate) fn checksum(batch: &Batch) -> f64 {
     let [x, y, a, b] = &batch.columns[..] else { return f64::NAN };
     let longs = |values: &[i64]| values.iter().map(|&value| value as f64).sum::<f64>();
-    longs(x.data.values()) + longs(y.data.values()) + a.data.values::<f64>().iter().sum::<f64>()
+    longs(x.data.values())
+        + longs(y.data.values())
+        + a.data.values::<f64>().iter().sum::<f64>()
         + b.data.values::<i32>().iter().map(|&value| f64::from(value)).sum::<f64>()
 }

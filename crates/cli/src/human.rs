@@ -53,7 +53,10 @@ mod tests {
     #[test]
     fn numbers_are_easy_to_read() {
         assert_eq!([count(0), count(999), count(1000), count(1_234_567)], ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!([bytes(0), bytes(1023), bytes(1536), bytes(3 << 30)], ["0 B", "1023 B", "1.5 KiB", "3.0 GiB"]);
+        assert_eq!(
+            [bytes(0), bytes(1023), bytes(1536), bytes(3 << 30)],
+            ["0 B", "1023 B", "1.5 KiB", "3.0 GiB"]
+        );
         assert_eq!(bytes(u64::MAX), "16.0 EiB");
         assert_eq!(duration(Duration::from_micros(1234)), "1.2 ms");
         assert_eq!(duration(Duration::from_millis(2340)), "2.34 s");

@@ -20,7 +20,9 @@ impl Progress {
             return Progress { bar: None };
         }
         let (bar, template) = match cell_count {
-            Some(count) => (ProgressBar::new(count), "{msg} {wide_bar} {human_pos} of {human_len} cells, {eta} left"),
+            Some(count) => {
+                (ProgressBar::new(count), "{msg} {wide_bar} {human_pos} of {human_len} cells, {eta} left")
+            }
             None => (ProgressBar::new_spinner(), "{spinner} {msg} {human_pos} cells, {per_sec}"),
         };
         let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());

@@ -41,7 +41,9 @@ pub(crate) fn one_each(schema: &ArraySchema, ranges: Ranges) -> Outcome<Vec<Exte
     let one = |(idx, mut list): (usize, Vec<Extent>)| match (list.pop(), list.is_empty()) {
         (Some(range), true) => Ok(range),
         (None, _) => Ok(whole(schema, idx)),
-        _ => Err(Failure::usage("a write fills one range of each dimension; write the parts one after the other")),
+        _ => Err(Failure::usage(
+            "a write fills one range of each dimension; write the parts one after the other",
+        )),
     };
     ranges.into_iter().enumerate().map(one).collect()
 }
@@ -99,7 +101,12 @@ fn string_extent(lo: End<Vec<u8>>, hi: End<Vec<u8>>) -> Result<Extent, String> {
     }
 }
 
-fn number_extent(schema: &ArraySchema, idx: usize, lo: End<Scalar>, hi: End<Scalar>) -> Result<Extent, String> {
+fn number_extent(
+    schema: &ArraySchema,
+    idx: usize,
+    lo: End<Scalar>,
+    hi: End<Scalar>,
+) -> Result<Extent, String> {
     let Extent::Num { lo: least, hi: greatest } = whole(schema, idx) else {
         return Err("the dimension has no domain".into());
     };
@@ -170,9 +177,10 @@ fn number_ends(dimension: &Dimension, text: &str) -> Result<(End<Scalar>, End<Sc
             (Ok(Some((value, _))), _) => return Ok((Some(*value), Some(*value))),
             (Ok(None), _) => "it is empty".to_string(),
             (Err(problem), true) => problem.clone(),
-            (_, false) => {
-                end(dimension, lo).and(end(dimension, hi)).err().unwrap_or_else(|| "write both ends alike".into())
-            }
+            (_, false) => end(dimension, lo)
+                .and(end(dimension, hi))
+                .err()
+                .unwrap_or_else(|| "write both ends alike".into()),
         };
         return Err(problem);
     }
@@ -223,7 +231,12 @@ fn parse_json(schema: &ArraySchema, json: &str, ranges: &mut Ranges) -> Outcome 
     Ok(())
 }
 
-fn json_range(schema: &ArraySchema, idx: usize, dimension: &Dimension, pair: &Value) -> Result<Extent, String> {
+fn json_range(
+    schema: &ArraySchema,
+    idx: usize,
+    dimension: &Dimension,
+    pair: &Value,
+) -> Result<Extent, String> {
     let Some([lo, hi]) = pair.as_array().map(Vec::as_slice) else {
         return Err("a range is a list of two values".into());
     };
@@ -276,7 +289,8 @@ mod tests {
     fn integers(text: &str) -> (i128, i128) {
         let (extent, datatype) = one(text).unwrap();
         let Extent::Num { lo, hi } = extent else { panic!("{text}") };
-        let value = |ordinal| Scalar::read(datatype, &datatype.bytes_of_ordinal(ordinal)).unwrap().as_i128().unwrap();
+        let value =
+            |ordinal| Scalar::read(datatype, &datatype.bytes_of_ordinal(ordinal)).unwrap().as_i128().unwrap();
         (value(lo), value(hi))
     }
 

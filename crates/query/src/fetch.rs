@@ -50,7 +50,8 @@ impl<'a> Fetch<'a> {
         let var = shape.is_var().then(|| fragment.tile_place(*field, Plane::Var, tile_idx)).transpose()?;
         let validity =
             shape.is_nullable.then(|| fragment.tile_place(*field, Plane::Validity, tile_idx)).transpose()?;
-        let len = |range: &Option<Range<u64>>| range.as_ref().map_or(0, |range| (range.end - range.start) as usize);
+        let len =
+            |range: &Option<Range<u64>>| range.as_ref().map_or(0, |range| (range.end - range.start) as usize);
         let fixed_len = (fixed.end - fixed.start) as usize;
         let (var_len, validity_len) = (len(&var), len(&validity));
         let Workspace { scratch, filtered, .. } = workspace;
@@ -77,7 +78,9 @@ impl<'a> Fetch<'a> {
         };
         let tile = FilteredTileRef { fixed: fixed_bytes, var: var_bytes, validity: validity_bytes };
         codec.decode_tile(tile, cell_count, var_byte_len, scratch).map_err(|error| {
-            error.context(format_args!("tile {tile_idx}")).at_uri(self.store.address(&paths[usize::from(shape.is_var())]))
+            error
+                .context(format_args!("tile {tile_idx}"))
+                .at_uri(self.store.address(&paths[usize::from(shape.is_var())]))
         })
     }
 
@@ -105,12 +108,17 @@ impl<'a> Fetch<'a> {
         let place = fragment.tile_place(*field, plane, tile_idx)?;
         let path = fragment.data_file(*field, plane)?;
         let wanted_len: usize = wanted.iter().map(Range::len).sum();
-        let named = |error: Error| error.context(format_args!("tile {tile_idx}")).at_uri(self.store.address(&path));
+        let named =
+            |error: Error| error.context(format_args!("tile {tile_idx}")).at_uri(self.store.address(&path));
         if codec.is_plain() && wanted_len * 2 < out.len() {
             let mut prefix = [0; PlainLayout::PREFIX_BYTE_LEN];
             let filtered_len = place.end - place.start;
             if filtered_len >= prefix.len() as u64 {
-                self.store.read_into(&mut [ReadInto { path: &path, offset: place.start, dest: &mut prefix }])?;
+                self.store.read_into(&mut [ReadInto {
+                    path: &path,
+                    offset: place.start,
+                    dest: &mut prefix,
+                }])?;
                 if let Some(layout) =
                     PlainLayout::new(&prefix, out.len() as u64, filtered_len).map_err(named)?
                 {
@@ -121,7 +129,9 @@ impl<'a> Fetch<'a> {
         let (scratch, filtered) = workspace;
         let buffer = room(filtered, (place.end - place.start) as usize)?;
         self.store.read_into(&mut [ReadInto { path: &path, offset: place.start, dest: buffer }])?;
-        let hull = wanted.iter().fold(out.len()..0, |hull, range| hull.start.min(range.start)..hull.end.max(range.end));
+        let hull = wanted
+            .iter()
+            .fold(out.len()..0, |hull, range| hull.start.min(range.start)..hull.end.max(range.end));
         codec.decode_range(buffer, hull, out, scratch).map_err(named)
     }
 

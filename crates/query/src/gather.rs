@@ -206,7 +206,8 @@ mod tests {
     fn long_lists_are_copied_in_pieces() {
         let cells: Vec<u16> = (0..60_000).map(|i| i as u16).collect();
         let tiles = [ColumnRef::fixed(bytemuck::cast_slice(&cells))];
-        let runs: Vec<CellRun> = (0..120_000u32).map(|i| CellRun { slot: 0, start: i * 7 % 60_000, len: 1 }).collect();
+        let runs: Vec<CellRun> =
+            (0..120_000u32).map(|i| CellRun { slot: 0, start: i * 7 % 60_000, len: 1 }).collect();
         let shape = shape(Datatype::UInt16, CellValNum::ONE, false);
         let column = gather(&runs, &tiles, shape).unwrap();
         assert!(column.data.values::<u16>().iter().zip(&runs).all(|(&v, run)| v == run.start as u16));

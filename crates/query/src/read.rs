@@ -105,7 +105,9 @@ impl Iterator for Batches<'_> {
 fn check_layout(schema: &ArraySchema, asked: Option<Layout>) -> Result<Layout> {
     let layout = asked.unwrap_or(if schema.is_dense() { Layout::RowMajor } else { Layout::GlobalOrder });
     match layout {
-        Layout::Hilbert => Err(Error::invalid("hilbert is no order to read in; use global on a Hilbert array")),
+        Layout::Hilbert => {
+            Err(Error::invalid("hilbert is no order to read in; use global on a Hilbert array"))
+        }
         // The fastest order of a dense array.
         Layout::Unordered if schema.is_dense() => Ok(Layout::RowMajor),
         layout => Ok(layout),

@@ -19,13 +19,13 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn enumeration(&self, name: &str) -> Result<Enumeration> {
-        let file = self
-            .schema()
-            .enumeration_file(name)
-            .ok_or_else(|| Error::not_found(format!("the schema has no enumeration {name:?}")).at_uri(self.uri()))?;
+        let file = self.schema().enumeration_file(name).ok_or_else(|| {
+            Error::not_found(format!("the schema has no enumeration {name:?}")).at_uri(self.uri())
+        })?;
         // A name read from a file never forms a path beyond its folder.
         if file.is_empty() || file.contains(['/', '\\', '\0']) || file == ".." {
-            let error = Error::corrupt(format!("{file:?} is no name of a file")).in_field("array schema", "enumerations");
+            let error = Error::corrupt(format!("{file:?} is no name of a file"))
+                .in_field("array schema", "enumerations");
             return Err(error.at_uri(self.uri()));
         }
         let place = self.snapshot()?.place();

@@ -79,14 +79,15 @@ pub use write::{GlobalWriteBuilder, GlobalWriter, WriteBuilder};
 
 pub use smalti_format as format;
 pub use smalti_query::{
-    Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Duplicates, ReadRequest, ResultField, TIMESTAMPS_FIELD, WriteRequest,
+    Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Duplicates, ReadRequest, ResultField, TIMESTAMPS_FIELD,
+    WriteRequest,
 };
 pub use smalti_store::{SyncLevel, forget_memory_store, system_env};
 pub use smalti_tile::{CellShape, Column, ColumnRef};
 pub use smalti_types::{
-    AlignedBuf, ArrayType, CellValNum, Clock, Datatype, EncryptionKey, Entropy, Env, Error, ErrorKind, Extent, ExtentRef,
-    Filter, FilterPipeline, FloatScale, Layout, Location, Physical, PhysicalKind, RectList, Result, ScaleWidth, Scalar, TimeRange,
-    WebpFormat, dispatch_physical,
+    AlignedBuf, ArrayType, CellValNum, Clock, Datatype, EncryptionKey, Entropy, Env, Error, ErrorKind,
+    Extent, ExtentRef, Filter, FilterPipeline, FloatScale, Layout, Location, Physical, PhysicalKind,
+    RectList, Result, Scalar, ScaleWidth, TimeRange, WebpFormat, dispatch_physical,
 };
 
 /// The README's program compiles.

@@ -117,7 +117,12 @@ impl FieldCodec {
     ///
     /// # Errors
     /// `InvalidArgument` when a filter cannot represent the values, or the column's parts are not the field's.
-    pub fn encode_tile(&self, cells: ColumnRef<'_>, out: &mut FilteredTile, scratch: &mut Scratch) -> Result<()> {
+    pub fn encode_tile(
+        &self,
+        cells: ColumnRef<'_>,
+        out: &mut FilteredTile,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
         out.fixed.clear();
         out.var.clear();
         out.validity.clear();
@@ -134,7 +139,8 @@ impl FieldCodec {
             (Some(_), _) => return Err(Error::invalid("var-sized cells come with offsets")),
         }
         if let Some(codec) = &self.validity {
-            let validity = cells.validity.ok_or_else(|| Error::invalid("nullable cells come with validity bytes"))?;
+            let validity =
+                cells.validity.ok_or_else(|| Error::invalid("nullable cells come with validity bytes"))?;
             codec.encode(validity, &mut out.validity, scratch)?;
         }
         Ok(())
@@ -193,11 +199,8 @@ mod tests {
 
     #[test]
     fn a_nullable_var_sized_tile_comes_back() {
-        let shape = CellShape {
-            datatype: Datatype::StringUtf8,
-            cell_val_num: CellValNum::Var,
-            is_nullable: true,
-        };
+        let shape =
+            CellShape { datatype: Datatype::StringUtf8, cell_val_num: CellValNum::Var, is_nullable: true };
         let zstd = FilterPipeline::new([Filter::Zstd { level: 3 }]);
         let rle = FilterPipeline::new([Filter::Rle { level: -1 }]);
         let filters = FieldFilters { data: &zstd, offsets: &zstd, validity: &rle };

@@ -20,7 +20,11 @@ const MAX_EXPANSION: u64 = 1100;
 /// # Errors
 /// `Corrupt`; `Permission` when the tile is encrypted and the key is absent or wrong, or when it is plain although a
 /// key was given: an attacker without the key could have put it there.
-pub fn read_generic_tile(bytes: &[u8], cipher: Option<&Cipher>, scratch: &mut Scratch) -> Result<(AlignedBuf, u64)> {
+pub fn read_generic_tile(
+    bytes: &[u8],
+    cipher: Option<&Cipher>,
+    scratch: &mut Scratch,
+) -> Result<(AlignedBuf, u64)> {
     let (header, filtered) = GenericTileHeader::split(bytes)?;
     let cipher = match (header.encryption, cipher) {
         (Encryption::None, None) => None,
@@ -49,7 +53,9 @@ pub fn read_generic_tile(bytes: &[u8], cipher: Option<&Cipher>, scratch: &mut Sc
     let cell_val_num = u32::try_from(header.cell_len / header.datatype.byte_len() as u64)
         .ok()
         .and_then(CellValNum::from_raw)
-        .ok_or_else(|| Error::corrupt("no cell has this length").in_field("generic tile header", "cell_len"))?;
+        .ok_or_else(|| {
+            Error::corrupt("no cell has this length").in_field("generic tile header", "cell_len")
+        })?;
     let kind = FieldKind::data(header.datatype, cell_val_num);
     let codec = Codec::new(&pipeline, kind, codec_rules(header.version), cipher)?;
     let byte_len = codec.decoded_len(filtered, limit)?;

@@ -55,7 +55,8 @@ impl StatsKind {
         use Datatype::*;
         let is_single = cell_val_num == CellValNum::ONE;
         let is_text = matches!(datatype, Char | StringAscii);
-        let is_opaque = matches!(datatype, Any | Blob | GeomWkb | GeomWkt) || (datatype.is_string() && !is_text);
+        let is_opaque =
+            matches!(datatype, Any | Blob | GeomWkb | GeomWkt) || (datatype.is_string() && !is_text);
         StatsKind {
             datatype,
             cell_val_num,
@@ -89,7 +90,6 @@ impl StatsKind {
     }
 }
 
-
 impl StatsBuilder {
     /// Nothing gathered yet.
     pub fn new(kind: StatsKind) -> Self {
@@ -111,7 +111,8 @@ impl StatsBuilder {
     /// When the range is not within the column.
     pub fn add(&mut self, column: ColumnRef<'_>, cells: Range<usize>) {
         if let Some(validity) = column.validity {
-            self.null_count += validity[cells.clone()].iter().map(|&valid| u64::from(valid == 0)).sum::<u64>();
+            self.null_count +=
+                validity[cells.clone()].iter().map(|&valid| u64::from(valid == 0)).sum::<u64>();
         }
         if !self.kind.has_min_max && !self.kind.has_sum {
             return;
@@ -397,7 +398,8 @@ mod tests {
     #[test]
     fn tiles_merge_into_their_fragment() {
         let kind = StatsKind::new(Datatype::Int16, CellValNum::ONE, false);
-        let tiles = [stats(Datatype::Int16, &[3i16, 4], None), stats(Datatype::Int16, &[-1i16, 2], Some(&[1, 0]))];
+        let tiles =
+            [stats(Datatype::Int16, &[3i16, 4], None), stats(Datatype::Int16, &[-1i16, 2], Some(&[1, 0]))];
         let all = kind.merge(tiles.iter());
         assert_eq!((all.min, all.max), ((-1i16).to_le_bytes().to_vec(), 4i16.to_le_bytes().to_vec()));
         assert_eq!((all.sum, all.null_count), (6i64.to_le_bytes(), 1));

@@ -253,16 +253,46 @@ impl fmt::Display for Datatype {
 macro_rules! dispatch_physical {
     ($datatype:expr, $T:ident => $body:expr) => {
         match $datatype.physical() {
-            $crate::PhysicalKind::I8 => { type $T = i8; $body }
-            $crate::PhysicalKind::I16 => { type $T = i16; $body }
-            $crate::PhysicalKind::I32 => { type $T = i32; $body }
-            $crate::PhysicalKind::I64 => { type $T = i64; $body }
-            $crate::PhysicalKind::U8 => { type $T = u8; $body }
-            $crate::PhysicalKind::U16 => { type $T = u16; $body }
-            $crate::PhysicalKind::U32 => { type $T = u32; $body }
-            $crate::PhysicalKind::U64 => { type $T = u64; $body }
-            $crate::PhysicalKind::F32 => { type $T = f32; $body }
-            $crate::PhysicalKind::F64 => { type $T = f64; $body }
+            $crate::PhysicalKind::I8 => {
+                type $T = i8;
+                $body
+            }
+            $crate::PhysicalKind::I16 => {
+                type $T = i16;
+                $body
+            }
+            $crate::PhysicalKind::I32 => {
+                type $T = i32;
+                $body
+            }
+            $crate::PhysicalKind::I64 => {
+                type $T = i64;
+                $body
+            }
+            $crate::PhysicalKind::U8 => {
+                type $T = u8;
+                $body
+            }
+            $crate::PhysicalKind::U16 => {
+                type $T = u16;
+                $body
+            }
+            $crate::PhysicalKind::U32 => {
+                type $T = u32;
+                $body
+            }
+            $crate::PhysicalKind::U64 => {
+                type $T = u64;
+                $body
+            }
+            $crate::PhysicalKind::F32 => {
+                type $T = f32;
+                $body
+            }
+            $crate::PhysicalKind::F64 => {
+                type $T = f64;
+                $body
+            }
         }
     };
 }

@@ -164,7 +164,9 @@ impl fmt::Display for Error {
             write!(f, "at byte {offset}: ")?;
         }
         match kind {
-            ErrorKind::InvalidArgument | ErrorKind::NotFound | ErrorKind::AlreadyExists => f.write_str(message),
+            ErrorKind::InvalidArgument | ErrorKind::NotFound | ErrorKind::AlreadyExists => {
+                f.write_str(message)
+            }
             kind => write!(f, "{kind}: {message}"),
         }
     }

@@ -32,7 +32,11 @@ pub enum ExtentRef<'a> {
 impl Extent {
     /// Every value of a numeric type, or every string.
     pub fn all(is_string: bool) -> Extent {
-        if is_string { Extent::Str { lo: Box::default(), hi: None } } else { Extent::Num { lo: 0, hi: u64::MAX } }
+        if is_string {
+            Extent::Str { lo: Box::default(), hi: None }
+        } else {
+            Extent::Num { lo: 0, hi: u64::MAX }
+        }
     }
 
     /// Between two numbers of a type. For floats a zero end takes in both zeros.
@@ -141,7 +145,13 @@ pub struct RectList {
 impl RectList {
     /// An empty list of rectangles with one entry of `is_string` per dimension.
     pub fn new(is_string: impl Into<Box<[bool]>>) -> Self {
-        RectList { is_string: is_string.into(), numbers: Vec::new(), ends: Vec::new(), bytes: Vec::new(), len: 0 }
+        RectList {
+            is_string: is_string.into(),
+            numbers: Vec::new(),
+            ends: Vec::new(),
+            bytes: Vec::new(),
+            len: 0,
+        }
     }
 
     /// The number of rectangles.
@@ -245,10 +255,11 @@ mod tests {
     #[test]
     fn a_zero_end_of_a_float_range_takes_in_both_zeros() {
         let range = Extent::between(Scalar::F64(0.0), Scalar::F64(-0.0)).unwrap();
-        assert!(range.as_ref().covers(ExtentRef::Num {
-            lo: Scalar::F64(-0.0).ordinal(),
-            hi: Scalar::F64(0.0).ordinal()
-        }));
+        assert!(
+            range
+                .as_ref()
+                .covers(ExtentRef::Num { lo: Scalar::F64(-0.0).ordinal(), hi: Scalar::F64(0.0).ordinal() })
+        );
     }
 
     #[test]

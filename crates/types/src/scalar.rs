@@ -83,7 +83,11 @@ impl Scalar {
         let misfit = || Error::invalid(format!("{self} is no value of type {datatype}"));
         if datatype.is_float() {
             let value = self.as_f64();
-            return Ok(if datatype == Datatype::Float32 { Scalar::F32(value as f32) } else { Scalar::F64(value) });
+            return Ok(if datatype == Datatype::Float32 {
+                Scalar::F32(value as f32)
+            } else {
+                Scalar::F64(value)
+            });
         }
         let wide = match self {
             Scalar::F32(_) | Scalar::F64(_) => {

@@ -18,7 +18,12 @@ pub fn check(array: &Path, expected: &Value) -> Result<(), String> {
         let items = state["items"].as_array().map_or(&[][..], Vec::as_slice);
         if found.len() != items.len() {
             let keys: Vec<&String> = found.keys().collect();
-            return Err(format!("metadata {}: {} keys, {} expected: {keys:?}", state["name"], found.len(), items.len()));
+            return Err(format!(
+                "metadata {}: {} keys, {} expected: {keys:?}",
+                state["name"],
+                found.len(),
+                items.len()
+            ));
         }
         for item in items {
             let key = item["key"].as_str().unwrap_or_default();
@@ -39,11 +44,17 @@ pub fn check(array: &Path, expected: &Value) -> Result<(), String> {
         return Err(format!("fragments {found:?}, expected {wanted:?}"));
     }
     for fragment in fragments {
-        let Some(found) = snapshot.fragments().iter().find(|found| fragment["name"] == found.name().as_str()) else {
+        let Some(found) = snapshot.fragments().iter().find(|found| fragment["name"] == found.name().as_str())
+        else {
             continue;
         };
         if fragment["dense"] == false && fragment["cell_num"].as_u64() != found.cell_count() {
-            return Err(format!("fragment {} has {:?} cells, expected {}", found.name(), found.cell_count(), fragment["cell_num"]));
+            return Err(format!(
+                "fragment {} has {:?} cells, expected {}",
+                found.name(),
+                found.cell_count(),
+                fragment["cell_num"]
+            ));
         }
     }
     Ok(())

@@ -11,10 +11,13 @@ use std::path::Path;
 /// What a case needs that is not there yet; the case, or the read, waits by name.
 fn waits_for(expected: &Value) -> Option<&'static str> {
     let operations = expected["operations"].as_array().map_or(&[][..], Vec::as_slice);
-    let has = |name: &str| operations.iter().any(|operation| operation["op"].as_str().is_some_and(|op| op.contains(name)));
+    let has = |name: &str| {
+        operations.iter().any(|operation| operation["op"].as_str().is_some_and(|op| op.contains(name)))
+    };
     if expected.get("group").is_some() {
         Some("groups")
-    } else if has("delete_cells") || has("delete_where") || expected["case"].as_str()?.starts_with("deletes") {
+    } else if has("delete_cells") || has("delete_where") || expected["case"].as_str()?.starts_with("deletes")
+    {
         Some("delete conditions")
     } else if expected["case"].as_str()?.starts_with("labels") {
         Some("dimension labels")

@@ -15,7 +15,8 @@ pub fn place(array: &Path, expected: &Value) -> Result<ArrayPlace, String> {
         Some(key) => Some(EncryptionKey::new(key.as_bytes()).map_err(|error| error.to_string())?),
         None => None,
     };
-    ArrayPlace::open(&array.to_string_lossy(), SyncLevel::Full, key, system_env()).map_err(|error| error.to_string())
+    ArrayPlace::open(&array.to_string_lossy(), SyncLevel::Full, key, system_env())
+        .map_err(|error| error.to_string())
 }
 
 /// Performs every read; says what it waits for if one needs what is not there yet.
@@ -26,7 +27,9 @@ pub fn check(array: &Path, expected: &Value) -> Result<Option<&'static str>, Str
         let name = wanted["name"].as_str().unwrap_or_default();
         for (column, values) in wanted["columns"].as_object().into_iter().flatten() {
             let values = match values["same_as"].as_str() {
-                Some(other) => columns.get(other).cloned().ok_or_else(|| format!("{name}: no column {other}"))?,
+                Some(other) => {
+                    columns.get(other).cloned().ok_or_else(|| format!("{name}: no column {other}"))?
+                }
                 None => values["values"].clone(),
             };
             columns.insert(format!("{name}/{column}"), values);
@@ -47,10 +50,17 @@ pub fn check(array: &Path, expected: &Value) -> Result<Option<&'static str>, Str
     Ok(waits)
 }
 
-fn perform(array: &Path, expected: &Value, wanted: &Value, columns: &HashMap<String, Value>) -> Result<(), String> {
+fn perform(
+    array: &Path,
+    expected: &Value,
+    wanted: &Value,
+    columns: &HashMap<String, Value>,
+) -> Result<(), String> {
     let text = |error: smalti_types::Error| error.to_string();
-    let time =
-        TimeRange { start: wanted["t0"].as_u64().unwrap_or(0), end: wanted["t1"].as_u64().unwrap_or(u64::MAX) };
+    let time = TimeRange {
+        start: wanted["t0"].as_u64().unwrap_or(0),
+        end: wanted["t1"].as_u64().unwrap_or(u64::MAX),
+    };
     let snapshot = Snapshot::open(place(array, expected)?, time).map_err(text)?;
     let schema = snapshot.schema();
     let layout = match wanted["layout"].as_str() {
@@ -59,8 +69,7 @@ fn perform(array: &Path, expected: &Value, wanted: &Value, columns: &HashMap<Str
         Some("global") => Layout::GlobalOrder,
         _ => Layout::Unordered,
     };
-    let names: Vec<String> =
-        wanted["columns"].as_object().ok_or("no columns")?.keys().cloned().collect();
+    let names: Vec<String> = wanted["columns"].as_object().ok_or("no columns")?.keys().cloned().collect();
     let request = ReadRequest {
         fields: names.clone(),
         ranges: ranges(schema, &wanted["ranges"])?,
@@ -85,7 +94,9 @@ fn perform(array: &Path, expected: &Value, wanted: &Value, columns: &HashMap<Str
     if found.iter().any(|values| values.len() != count) {
         return Err(format!("{} cells, {count} expected", found.first().map_or(0, Vec::len)));
     }
-    let is_loose = wanted["sort"] == true || (schema.allows_dups && layout != Layout::Unordered) || layout == Layout::Unordered;
+    let is_loose = wanted["sort"] == true
+        || (schema.allows_dups && layout != Layout::Unordered)
+        || layout == Layout::Unordered;
     compare(schema, &fields, found, &wanted_columns, count, is_loose)
 }
 
@@ -102,7 +113,9 @@ fn compare(
     let mut wanted_order = order.clone();
     if is_loose {
         let key = |columns: &dyn Fn(usize, usize) -> Value, cell: usize| {
-            (0..fields.len()).map(|field| canonical(&fields[field], &columns(field, cell))).collect::<Vec<_>>()
+            (0..fields.len())
+                .map(|field| canonical(&fields[field], &columns(field, cell)))
+                .collect::<Vec<_>>()
         };
         order.sort_by_cached_key(|&cell| key(&|field, cell| found[field][cell].clone(), cell));
         wanted_order.sort_by_cached_key(|&cell| key(&|field, cell| wanted[field][cell].clone(), cell));
@@ -129,7 +142,9 @@ fn canonical(field: &ResultField, value: &Value) -> String {
         Value::Number(number) if field.shape.datatype.is_float() => {
             format!("{:?}", number.as_f64().unwrap_or_default())
         }
-        Value::Array(values) => values.iter().map(|value| canonical(field, value)).collect::<Vec<_>>().join(","),
+        Value::Array(values) => {
+            values.iter().map(|value| canonical(field, value)).collect::<Vec<_>>().join(",")
+        }
         other => other.to_string(),
     }
 }

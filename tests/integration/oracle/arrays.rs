@@ -1,12 +1,12 @@
 //! Schemas and places of random arrays, and their cells as plain values.
 
 use smalti_array::{ArrayPlace, Snapshot};
-use smalti_format::{ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, Version, default_fill_value};
+use smalti_format::{
+    ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, Version, default_fill_value,
+};
 use smalti_query::{Batch, ResultField};
 use smalti_store::{ManualClock, MemoryStore, SeededEntropy};
-use smalti_types::{
-    ArrayType, CellValNum, Datatype, Env, Filter, FilterPipeline, Layout, Scalar, TimeRange,
-};
+use smalti_types::{ArrayType, CellValNum, Datatype, Env, Filter, FilterPipeline, Layout, Scalar, TimeRange};
 use std::sync::Arc;
 
 /// The value of a cell: the number, the text or null, and the coordinates beside it.
@@ -25,7 +25,14 @@ pub fn dimension(name: &str, domain: Option<(Scalar, Scalar)>, tile_extent: Opti
         _ => Datatype::StringAscii,
     };
     let cell_val_num = if datatype == Datatype::StringAscii { CellValNum::Var } else { CellValNum::ONE };
-    Dimension { name: name.into(), datatype, cell_val_num, filters: FilterPipeline::default(), domain, tile_extent }
+    Dimension {
+        name: name.into(),
+        datatype,
+        cell_val_num,
+        filters: FilterPipeline::default(),
+        domain,
+        tile_extent,
+    }
 }
 
 /// A schema with a number `n` and a nullable text `s`.
@@ -77,7 +84,8 @@ pub struct Columns {
 
 impl Columns {
     pub fn of<'r>(rows: impl Iterator<Item = &'r Row>) -> Columns {
-        let mut columns = Columns { numbers: Vec::new(), text: Vec::new(), offsets: vec![0], validity: Vec::new() };
+        let mut columns =
+            Columns { numbers: Vec::new(), text: Vec::new(), offsets: vec![0], validity: Vec::new() };
         for (number, text) in rows {
             columns.numbers.push(*number);
             columns.text.extend(text.as_deref().unwrap_or_default());

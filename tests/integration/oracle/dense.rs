@@ -26,9 +26,8 @@ struct Case {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let axis = (-20i32..20, 1i32..9).prop_flat_map(|(lo, len)| {
-        (1..=len).prop_map(move |extent| Axis { lo, len, extent })
-    });
+    let axis = (-20i32..20, 1i32..9)
+        .prop_flat_map(|(lo, len)| (1..=len).prop_map(move |extent| Axis { lo, len, extent }));
     let plain = prop_oneof![Just(Layout::RowMajor), Just(Layout::ColMajor)];
     let any = prop_oneof![Just(Layout::RowMajor), Just(Layout::ColMajor), Just(Layout::GlobalOrder)];
     prop::collection::vec(axis, 1..4).prop_flat_map(move |axes| {

@@ -40,7 +40,9 @@ fn coord(kind: Kind, value: u8) -> Coord {
     match kind {
         Kind::Int => Coord::Int(i32::from(value) - 8),
         Kind::Float => Coord::Float(f64::from(value) * 0.75 - 5.0),
-        Kind::Text => Coord::Text("abcdefghijklmnopqr"[..usize::from(value % 17)].repeat(usize::from(value % 2 + 1))),
+        Kind::Text => {
+            Coord::Text("abcdefghijklmnopqr"[..usize::from(value % 17)].repeat(usize::from(value % 2 + 1)))
+        }
     }
 }
 
@@ -71,9 +73,17 @@ fn in_order(case: &Case, layout: Layout, a: &[Coord], b: &[Coord]) -> Ordering {
         _ => (case.tiled.then_some(case.orders.0), case.orders.1),
     };
     let tiles = tile_order.map_or(Ordering::Equal, |order| {
-        dims(order).into_iter().map(|dim| tile(&a[dim]).cmp(&tile(&b[dim]))).fold(Ordering::Equal, Ordering::then)
+        dims(order)
+            .into_iter()
+            .map(|dim| tile(&a[dim]).cmp(&tile(&b[dim])))
+            .fold(Ordering::Equal, Ordering::then)
     });
-    tiles.then(dims(cell_order).into_iter().map(|dim| compare(&a[dim], &b[dim])).fold(Ordering::Equal, Ordering::then))
+    tiles.then(
+        dims(cell_order)
+            .into_iter()
+            .map(|dim| compare(&a[dim], &b[dim]))
+            .fold(Ordering::Equal, Ordering::then),
+    )
 }
 
 fn cases() -> impl Strategy<Value = Case> {
@@ -100,16 +110,8 @@ fn cases() -> impl Strategy<Value = Case> {
             1usize..30,
             (0u64..3, 0u64..6),
         )
-            .prop_map(|(kinds, tiled, orders, allows_dups, writes, ranges, layout, batch, time)| Case {
-                kinds,
-                tiled,
-                orders,
-                allows_dups,
-                writes,
-                ranges,
-                layout,
-                batch,
-                time,
+            .prop_map(|(kinds, tiled, orders, allows_dups, writes, ranges, layout, batch, time)| {
+                Case { kinds, tiled, orders, allows_dups, writes, ranges, layout, batch, time }
             })
     })
 }
@@ -125,11 +127,9 @@ fn bytes(coord: &Coord) -> Vec<u8> {
 fn run(case: &Case) {
     let names = ["x", "y", "z"];
     let dims = case.kinds.iter().zip(names).map(|(kind, name)| match kind {
-        Kind::Int => dimension(
-            name,
-            Some((Scalar::I32(-8), Scalar::I32(9))),
-            case.tiled.then_some(Scalar::I32(4)),
-        ),
+        Kind::Int => {
+            dimension(name, Some((Scalar::I32(-8), Scalar::I32(9))), case.tiled.then_some(Scalar::I32(4)))
+        }
         Kind::Float => dimension(
             name,
             Some((Scalar::F64(-5.0), Scalar::F64(20.0))),

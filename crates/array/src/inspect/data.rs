@@ -15,7 +15,9 @@ pub(super) fn parts(file: &[u8]) -> Result<Vec<InspectedPart>> {
     while reader.remaining() > 0 {
         let start = reader.byte_offset();
         let tile = parts.len();
-        let named = |error: Error| error.in_field("tile", "chunks").at_offset(start).context(format_args!("tile {tile}"));
+        let named = |error: Error| {
+            error.in_field("tile", "chunks").at_offset(start).context(format_args!("tile {tile}"))
+        };
         let chunk_count = reader.u64().map_err(named)?;
         let mut fields = vec![entry("tile", "chunk_count", start, 8, chunk_count.to_string())];
         for chunk in 0..chunk_count {
@@ -27,7 +29,8 @@ pub(super) fn parts(file: &[u8]) -> Result<Vec<InspectedPart>> {
             reader.take(u64::from(filtered)).map_err(named)?;
             listed += 1;
             if listed <= MAX_LISTED_CHUNKS {
-                let value = format!("chunk {chunk}: {original} bytes as {filtered}, with {metadata} of metadata");
+                let value =
+                    format!("chunk {chunk}: {original} bytes as {filtered}, with {metadata} of metadata");
                 fields.push(entry("tile", "chunk", at, reader.byte_offset() - at, value));
             }
         }

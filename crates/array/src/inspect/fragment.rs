@@ -52,7 +52,9 @@ pub(super) fn parts(file: &ArrayPlace, folder_uri: &str, bytes: &[u8]) -> Result
 
 fn schema_of(array: &ArrayPlace, wanted: &str) -> Result<ArraySchema> {
     let files = schema_files(array)?;
-    let file = files.iter().find(|(name, _)| name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str) == wanted);
+    let file = files
+        .iter()
+        .find(|(name, _)| name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str) == wanted);
     let (_, path) = file.ok_or_else(|| Error::corrupt(format!("the schema {wanted:?} is missing")))?;
     ArraySchema::decode(array.read_tile_file(path)?.as_slice())
 }

@@ -4,16 +4,16 @@ mod data;
 mod fragment;
 
 use crate::ArrayPlace;
-use smalti_format::names::{
-    self, CommitKind, ENUMERATIONS_FOLDER, FRAGMENT_META_FOLDER, FRAGMENT_METADATA_FILE, GROUP_FOLDER, META_ENDING,
-    METADATA_FOLDER, OLD_SCHEMA_FILE, SCHEMA_FOLDER, VACUUM_ENDING, parse_commit_file,
-};
 use smalti_format::fragment::ConsolidatedFooters;
-use smalti_format::{
-    ArraySchema, ConditionTree, ConsolidatedCommits, Enumeration, GenericTileHeader, GroupFile, MetadataFile, NameList,
-    Reader, TraceEntry,
+use smalti_format::names::{
+    self, CommitKind, ENUMERATIONS_FOLDER, FRAGMENT_META_FOLDER, FRAGMENT_METADATA_FILE, GROUP_FOLDER,
+    META_ENDING, METADATA_FOLDER, OLD_SCHEMA_FILE, SCHEMA_FOLDER, VACUUM_ENDING, parse_commit_file,
 };
-use smalti_store::{SyncLevel, StoreExt, split};
+use smalti_format::{
+    ArraySchema, ConditionTree, ConsolidatedCommits, Enumeration, GenericTileHeader, GroupFile, MetadataFile,
+    NameList, Reader, TraceEntry,
+};
+use smalti_store::{StoreExt, SyncLevel, split};
 use smalti_tile::{MAX_GENERIC_TILE_BYTE_LEN, Scratch, read_generic_tile};
 use smalti_types::{EncryptionKey, Env, Error, Result};
 use std::ops::Range;
@@ -57,7 +57,8 @@ pub fn inspect(uri: &str, key: Option<EncryptionKey>, env: Env) -> Result<Inspec
     let (folder_uri, name) = split(uri.trim_end_matches('/'));
     let folder = names::last_part(folder_uri);
     let bytes = file.store().read_all(file.path(), MAX_GENERIC_TILE_BYTE_LEN)?;
-    let (kind, parts) = parts_of(&file, folder_uri, folder, name, &bytes).map_err(|error| error.at_uri(file.uri()))?;
+    let (kind, parts) =
+        parts_of(&file, folder_uri, folder, name, &bytes).map_err(|error| error.at_uri(file.uri()))?;
     Ok(Inspection { uri: file.uri(), kind, file_byte_len: bytes.len() as u64, parts })
 }
 
@@ -68,9 +69,10 @@ fn parts_of(
     name: &str,
     bytes: &[u8],
 ) -> Result<(&'static str, Vec<InspectedPart>)> {
-    let whole = |kind, decode: fn(&mut Reader<'_>) -> Result<()>| -> Result<(&'static str, Vec<InspectedPart>)> {
-        Ok((kind, generic_tile(file, kind, bytes, 0, decode)?.0))
-    };
+    let whole =
+        |kind, decode: fn(&mut Reader<'_>) -> Result<()>| -> Result<(&'static str, Vec<InspectedPart>)> {
+            Ok((kind, generic_tile(file, kind, bytes, 0, decode)?.0))
+        };
     if name == FRAGMENT_METADATA_FILE {
         return Ok(("fragment metadata", fragment::parts(file, folder_uri, bytes)?));
     }
@@ -94,7 +96,9 @@ fn parts_of(
     if let Some((_, kind)) = parse_commit_file(name) {
         return match kind {
             CommitKind::Write => Ok(("commit", Vec::new())),
-            CommitKind::Delete => whole("delete commit", |reader| ConditionTree::decode_from(reader).map(drop)),
+            CommitKind::Delete => {
+                whole("delete commit", |reader| ConditionTree::decode_from(reader).map(drop))
+            }
             CommitKind::Update => Err(Error::unsupported("update commits, which no release writes")),
             CommitKind::Consolidated => Ok(("consolidated commits", vec![commits(bytes)?])),
             CommitKind::Vacuum => Ok(("vacuum file", vec![name_list("vacuum file", bytes)])),
@@ -121,7 +125,8 @@ fn generic_tile(
     decode: impl Fn(&mut Reader<'_>) -> Result<()>,
 ) -> Result<(Vec<InspectedPart>, u64)> {
     let start = usize::try_from(offset).unwrap_or(usize::MAX);
-    let bytes = file.get(start..).ok_or_else(|| Error::corrupt(format!("the {title} starts beyond the file")))?;
+    let bytes =
+        file.get(start..).ok_or_else(|| Error::corrupt(format!("the {title} starts beyond the file")))?;
     let mut reader = Reader::traced(bytes);
     GenericTileHeader::decode(&mut reader)?;
     let header_end = offset + reader.byte_offset();
@@ -147,7 +152,13 @@ fn generic_tile(
     Ok((parts, offset + byte_len))
 }
 
-fn entry(structure: &'static str, field: &'static str, byte_offset: u64, byte_len: u64, value: String) -> TraceEntry {
+fn entry(
+    structure: &'static str,
+    field: &'static str,
+    byte_offset: u64,
+    byte_len: u64,
+    value: String,
+) -> TraceEntry {
     TraceEntry { depth: 0, structure, field, byte_offset, byte_len, value }
 }
 

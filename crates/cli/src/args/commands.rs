@@ -6,8 +6,16 @@ use std::path::PathBuf;
 
 /// Dense and sparse arrays in the TileDB format
 #[derive(Debug, Parser)]
-#[command(name = "smalti", version, propagate_version = true, subcommand_required = true, arg_required_else_help = true)]
-#[command(after_help = "Start with `smalti demo`: it stores real data, queries it, and tells what to try next.")]
+#[command(
+    name = "smalti",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+#[command(
+    after_help = "Start with `smalti demo`: it stores real data, queries it, and tells what to try next."
+)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -156,7 +164,9 @@ mod tests {
     fn negative_numbers_are_values() {
         let Command::Meta(meta) = parse("smalti meta a put k INT32 -5").command else { panic!() };
         assert!(matches!(meta.action, Some(MetaAction::Put { value, .. }) if value == "-5"));
-        let Command::Read(read) = parse("smalti read a --range d=-5:-1 --range e=:7 --json").command else { panic!() };
+        let Command::Read(read) = parse("smalti read a --range d=-5:-1 --range e=:7 --json").command else {
+            panic!()
+        };
         assert_eq!(read.range, ["d=-5:-1", "e=:7"]);
     }
 

@@ -100,7 +100,8 @@ impl ColumnBuilder {
         if self.field.labels.is_none() {
             return Err("a code where the field has no labels".into());
         }
-        let code = Scalar::I64(code).cast(self.field.datatype).map_err(|error| error.message().to_string())?;
+        let code =
+            Scalar::I64(code).cast(self.field.datatype).map_err(|error| error.message().to_string())?;
         self.data.extend(code.to_le_bytes());
         self.end_cell(true);
         Ok(())

@@ -106,8 +106,9 @@ fn named(all: &[Field], select: &[String]) -> Outcome<Vec<Field>> {
     let mut names = Vec::new();
     for list in select {
         if list.starts_with('[') {
-            let parsed: Vec<String> = serde_json::from_str(list)
-                .map_err(|error| Failure::usage(format!("--select {list}: no JSON list of names: {error}")))?;
+            let parsed: Vec<String> = serde_json::from_str(list).map_err(|error| {
+                Failure::usage(format!("--select {list}: no JSON list of names: {error}"))
+            })?;
             names.extend(parsed);
         } else {
             names.extend(list.split(',').map(|name| name.trim().to_string()));
@@ -151,7 +152,10 @@ pub(crate) mod tests {
         let all = || vec![field("a", Datatype::Int8, 1, false), field("b,c", Datatype::Int8, 1, false)];
         let names = |fields: Vec<Field>| fields.into_iter().map(|field| field.name).collect::<Vec<_>>();
         assert_eq!(names(Field::select(all(), &[], true).unwrap()), ["a", "b,c", TIMESTAMPS]);
-        assert_eq!(names(Field::select(all(), &["[\"b,c\"]".into(), "a".into()], false).unwrap()), ["b,c", "a"]);
+        assert_eq!(
+            names(Field::select(all(), &["[\"b,c\"]".into(), "a".into()], false).unwrap()),
+            ["b,c", "a"]
+        );
         let failure = Field::select(all(), &["a,x".into()], false).unwrap_err();
         assert!(failure.to_string().contains("no field \"x\"; there are a, b,c"), "{failure}");
         assert!(Field::select(all(), &["a,a".into()], false).is_err());

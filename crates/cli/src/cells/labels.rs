@@ -14,7 +14,8 @@ pub(crate) struct Labels {
 
 impl Labels {
     pub(crate) fn new(enumeration: Enumeration) -> Self {
-        let elements = (0..enumeration.element_count()).filter_map(|idx| Some((enumeration.element(idx)?, idx)));
+        let elements =
+            (0..enumeration.element_count()).filter_map(|idx| Some((enumeration.element(idx)?, idx)));
         let codes = elements.map(|(element, idx)| (element.to_vec(), idx as i64)).collect();
         Labels { enumeration, codes }
     }

@@ -76,7 +76,8 @@ impl Region {
 pub(crate) fn place(columns: Vec<(Field, Column)>, region: &Region) -> Outcome<Vec<(Field, Column)>> {
     let expected = region.cell_count()?;
     let cell_count = columns.first().map_or(0, |(field, column)| cell_count_of(field, column));
-    let (dimensions, attributes): (Vec<_>, Vec<_>) = columns.into_iter().partition(|(field, _)| field.is_dimension);
+    let (dimensions, attributes): (Vec<_>, Vec<_>) =
+        columns.into_iter().partition(|(field, _)| field.is_dimension);
     if dimensions.is_empty() {
         if cell_count == expected {
             return Ok(attributes);
@@ -132,7 +133,11 @@ pub(crate) fn place(columns: Vec<(Field, Column)>, region: &Region) -> Outcome<V
     if rows.is_sorted() {
         return Ok(attributes);
     }
-    attributes.into_iter().map(|(field, column)| Ok((gather(&field, &column, &rows)?, field))).map(swap).collect()
+    attributes
+        .into_iter()
+        .map(|(field, column)| Ok((gather(&field, &column, &rows)?, field)))
+        .map(swap)
+        .collect()
 }
 
 fn swap(pair: Outcome<(Column, Field)>) -> Outcome<(Field, Column)> {
@@ -223,7 +228,10 @@ mod tests {
         let all = [(-1, 1, None), (-1, 2, None), (0, 1, None), (0, 2, None)];
         for (rows, words) in [
             (vec![all[0], all[1], all[3]], "the cell y=0 x=1 is missing"),
-            (vec![all[0], all[1], all[2], all[3], all[1]], "row 5: the cell y=-1 x=2 is given a second time, first in row 2"),
+            (
+                vec![all[0], all[1], all[2], all[3], all[1]],
+                "row 5: the cell y=-1 x=2 is given a second time, first in row 2",
+            ),
             (vec![all[0], (0, 3, None)], "row 2: x=3 lies outside"),
         ] {
             let failure = place(columns(&rows), &region()).unwrap_err();

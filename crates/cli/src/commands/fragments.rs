@@ -30,7 +30,8 @@ pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
         return Ok(writeln!(out, "[{}]", rows.join(",\n "))?);
     }
     let titles = ["written", "kind", "cells", "tiles", "bytes", "non-empty domain", "name"];
-    let mut table = Table::new(titles.map(|title| (title.to_string(), ["cells", "tiles", "bytes"].contains(&title))));
+    let mut table =
+        Table::new(titles.map(|title| (title.to_string(), ["cells", "tiles", "bytes"].contains(&title))));
     for fragment in &fragments {
         let (start, end) = (human::timestamp(fragment.time().start), human::timestamp(fragment.time().end));
         table.push(vec![

@@ -17,8 +17,11 @@ pub(super) fn run(global: &Global, args: &MetaArgs) -> Outcome {
         None => list(global, args),
         Some(MetaAction::Get { key }) => get(global, args, key),
         Some(MetaAction::Put { key, datatype, value }) => {
-            let datatype = Datatype::from_name(datatype)
-                .ok_or_else(|| Failure::usage(format!("no datatype is called {datatype:?}; there is INT32, STRING_UTF8, ...")))?;
+            let datatype = Datatype::from_name(datatype).ok_or_else(|| {
+                Failure::usage(format!(
+                    "no datatype is called {datatype:?}; there is INT32, STRING_UTF8, ..."
+                ))
+            })?;
             let value = Value::from_le_bytes(datatype, bytes_of(datatype, value)?)?;
             change(global, args, |change| change.put(key, value))
         }
@@ -47,10 +50,12 @@ fn list(global: &Global, args: &MetaArgs) -> Outcome {
     let metadata = metadata(global, args)?;
     let mut out = std::io::stdout().lock();
     if global.json {
-        let object: Map<String, Json> = metadata.iter().map(|(key, value)| (key.clone(), to_json(value))).collect();
+        let object: Map<String, Json> =
+            metadata.iter().map(|(key, value)| (key.clone(), to_json(value))).collect();
         return Ok(writeln!(out, "{}", Json::Object(object))?);
     }
-    let mut table = Table::new(["key", "type", "values", "value"].map(|title| (title.to_string(), title == "values")));
+    let mut table =
+        Table::new(["key", "type", "values", "value"].map(|title| (title.to_string(), title == "values")));
     for (key, value) in &metadata {
         table.push(vec![key.clone(), value.datatype().to_string(), value.len().to_string(), text(value)]);
     }
@@ -60,11 +65,17 @@ fn list(global: &Global, args: &MetaArgs) -> Outcome {
 fn get(global: &Global, args: &MetaArgs, key: &str) -> Outcome {
     let metadata = metadata(global, args)?;
     let Some(value) = metadata.get(key) else {
-        let error = smalti::Error::not_found(format!("there is no metadata {key:?}; `smalti meta` lists what there is"));
+        let error = smalti::Error::not_found(format!(
+            "there is no metadata {key:?}; `smalti meta` lists what there is"
+        ));
         return Err(error.at_uri(&args.array).into());
     };
     let mut out = std::io::stdout().lock();
-    if global.json { writeln!(out, "{}", to_json(value))? } else { writeln!(out, "{}", text(value))? }
+    if global.json {
+        writeln!(out, "{}", to_json(value))?
+    } else {
+        writeln!(out, "{}", text(value))?
+    }
     Ok(())
 }
 
@@ -95,7 +106,9 @@ fn bytes_of(datatype: Datatype, text: &str) -> Outcome<Vec<u8>> {
     match parsed {
         Ok(ParsedCell::Value) => Ok(bytes),
         _ if is_text => Ok(text.as_bytes().to_vec()),
-        Ok(ParsedCell::Null | ParsedCell::Code(_)) => Err(Failure::invalid(format!("{text} is no value of type {datatype}"))),
+        Ok(ParsedCell::Null | ParsedCell::Code(_)) => {
+            Err(Failure::invalid(format!("{text} is no value of type {datatype}")))
+        }
         Err(_) if datatype.is_datetime() || datatype.is_time() => {
             Ok(smalti::text::parse_date_time(datatype, text)?.to_le_bytes().to_vec())
         }

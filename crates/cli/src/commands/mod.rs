@@ -39,7 +39,10 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
 }
 
 fn missing(command: &str) -> Failure {
-    smalti::Error::unsupported(format!("this release has no `smalti {command}` yet; `smalti --help` lists what it has")).into()
+    smalti::Error::unsupported(format!(
+        "this release has no `smalti {command}` yet; `smalti --help` lists what it has"
+    ))
+    .into()
 }
 
 /// The fields of an array in the notation that the options ask for.

@@ -17,7 +17,10 @@ const TABLE_LIMIT: u64 = 50;
 
 pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
     if args.condition.is_some() {
-        return Err(smalti::Error::unsupported("this release has no --where yet; filter what it prints instead").into());
+        return Err(smalti::Error::unsupported(
+            "this release has no --where yet; filter what it prints instead",
+        )
+        .into());
     }
     let array = engine::open(global, &args.array, args.times)?;
     let schema = array.schema();
@@ -27,7 +30,9 @@ pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
     let is_people = format == OutputFormat::Table && args.limit.is_none();
     let limit = if is_people { Some(TABLE_LIMIT) } else { args.limit };
     if format == OutputFormat::Npy && (limit.is_some() || !schema.is_dense()) {
-        return Err(Failure::usage("npy holds all cells of the ranges of a dense array; leave out --limit, or use another format"));
+        return Err(Failure::usage(
+            "npy holds all cells of the ranges of a dense array; leave out --limit, or use another format",
+        ));
     }
     let layout = args.layout.map(Layout::from);
     let mut sink = sink(args, format, schema, &fields, &ranges, layout)?;
@@ -88,7 +93,10 @@ fn sink(
             Box::new(NpySink::new(out, fields, &all.collect::<Vec<_>>(), is_fortran)?)
         }
         OutputFormat::Arrow | OutputFormat::Parquet => {
-            return Err(smalti::Error::unsupported("this release has no arrow and parquet output yet; use jsonl or csv").into());
+            return Err(smalti::Error::unsupported(
+                "this release has no arrow and parquet output yet; use jsonl or csv",
+            )
+            .into());
         }
     })
 }
@@ -118,7 +126,9 @@ fn copy(
         ranges,
         layout,
         // One cell more than the limit tells whether there are more.
-        batch_cell_count: limit.and_then(|limit| usize::try_from(limit).ok()?.checked_add(1)).filter(|count| *count < 1 << 16),
+        batch_cell_count: limit
+            .and_then(|limit| usize::try_from(limit).ok()?.checked_add(1))
+            .filter(|count| *count < 1 << 16),
     };
     for batch in array.read_raw(&request)? {
         let Batch { cell_count, columns, .. } = batch?;

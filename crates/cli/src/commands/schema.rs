@@ -43,7 +43,8 @@ fn layed_out(schema: &Value) -> String {
 fn print_tables(out: &mut dyn Write, schema: &ArraySchema) -> Outcome {
     let duplicates = if schema.allows_dups { ", duplicates allowed" } else { "" };
     writeln!(out, "{} array, format version {}{duplicates}", schema.array_type, schema.version.number())?;
-    let capacity = if schema.is_dense() { String::new() } else { format!(", {} cells a tile", schema.capacity) };
+    let capacity =
+        if schema.is_dense() { String::new() } else { format!(", {} cells a tile", schema.capacity) };
     writeln!(out, "tiles {}, cells {}{capacity}", schema.tile_order, schema.cell_order)?;
     for (name, pipeline) in [
         ("coordinates", &schema.coords_filters),

@@ -17,10 +17,14 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
     let fields = fields_of(&array, args.notation)?;
     let has_ranges = !args.range.is_empty() || args.ranges_json.is_some();
     if !schema.is_dense() && has_ranges {
-        return Err(Failure::usage("--range is for dense arrays; cells of sparse ones carry their coordinates"));
+        return Err(Failure::usage(
+            "--range is for dense arrays; cells of sparse ones carry their coordinates",
+        ));
     }
     if schema.is_dense() && args.global_order {
-        return Err(Failure::usage("--global-order is for sparse arrays; cells of dense ones go where their coordinates say"));
+        return Err(Failure::usage(
+            "--global-order is for sparse arrays; cells of dense ones go where their coordinates say",
+        ));
     }
     let (columns, layout, subarray) = if schema.is_dense() {
         let ranges = ranges::parse(schema, &args.range, args.ranges_json.as_deref())?;
@@ -38,7 +42,10 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
         WriteRequest { columns: named, subarray, layout, at: args.at, duplicates: Duplicates::default() };
     let fragment = array.write_raw(&request).map_err(|error| error.at_uri(&args.array))?;
     if global.json {
-        println!("{}", serde_json::json!({"fragment": fragment.name(), "timestamp": fragment.timestamp(), "cells": cell_count}));
+        println!(
+            "{}",
+            serde_json::json!({"fragment": fragment.name(), "timestamp": fragment.timestamp(), "cells": cell_count})
+        );
     } else {
         let cells = human::count(cell_count as u64);
         println!("wrote {cells} cells as {} in {}", fragment.name(), human::duration(start.elapsed()));
@@ -46,7 +53,11 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
     Ok(())
 }
 
-fn dense_columns(args: &WriteArgs, fields: &[Field], subarray: &[Extent]) -> Outcome<(Vec<(Field, Column)>, Layout)> {
+fn dense_columns(
+    args: &WriteArgs,
+    fields: &[Field],
+    subarray: &[Extent],
+) -> Outcome<(Vec<(Field, Column)>, Layout)> {
     let region = Region::new(subarray)?;
     if input_format(args)? == InputFormat::Npy {
         let read = read_npy(open(args)?, fields, &region.shape());
@@ -63,9 +74,10 @@ fn row_columns(args: &WriteArgs, fields: &[Field]) -> Outcome<Vec<(Field, Column
         InputFormat::Jsonl => read_jsonl(open(args)?, fields),
         InputFormat::Csv => read_csv(open(args)?, fields),
         InputFormat::Npy => Err(Failure::usage("npy is for dense arrays; use csv, jsonl, arrow or parquet")),
-        InputFormat::Arrow | InputFormat::Parquet => {
-            Err(smalti::Error::unsupported("this release has no arrow and parquet input yet; use jsonl or csv").into())
-        }
+        InputFormat::Arrow | InputFormat::Parquet => Err(smalti::Error::unsupported(
+            "this release has no arrow and parquet input yet; use jsonl or csv",
+        )
+        .into()),
     };
     columns.map_err(|failure| failure.at(args.from.display().to_string()))
 }
@@ -74,7 +86,9 @@ fn input_format(args: &WriteArgs) -> Outcome<InputFormat> {
     let format = args.format.or_else(|| InputFormat::of_path(&args.from));
     format.ok_or_else(|| {
         let name = args.from.display();
-        Failure::usage(format!("the ending of {name} tells no format; give --format csv, jsonl, arrow, parquet or npy"))
+        Failure::usage(format!(
+            "the ending of {name} tells no format; give --format csv, jsonl, arrow, parquet or npy"
+        ))
     })
 }
 

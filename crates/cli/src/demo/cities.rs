@@ -83,9 +83,14 @@ pub(super) fn store(global: &Global, uri: &str, cities: &[City], report: &mut Re
         seconds += elapsed.as_secs_f64();
     }
     let fragments = array.fragments()?;
-    let (bytes, tiles) =
-        fragments.iter().fold((0, 0), |sum, fragment| (sum.0 + fragment.byte_len(), sum.1 + fragment.tile_count()));
-    report.line(format!("   on disk: {} in {} fragments of {tiles} tiles, {uri}", human::bytes(bytes), fragments.len()));
+    let (bytes, tiles) = fragments
+        .iter()
+        .fold((0, 0), |sum, fragment| (sum.0 + fragment.byte_len(), sum.1 + fragment.tile_count()));
+    report.line(format!(
+        "   on disk: {} in {} fragments of {tiles} tiles, {uri}",
+        human::bytes(bytes),
+        fragments.len()
+    ));
     report.fact("cities", cities.len().into());
     report.fact("cities_bytes", bytes.into());
     report.fact("cities_write_seconds", seconds.into());
@@ -95,9 +100,12 @@ pub(super) fn store(global: &Global, uri: &str, cities: &[City], report: &mut Re
 fn write(array: &Array, cities: &[&City], at: u64) -> Outcome {
     let lats: Vec<f64> = cities.iter().map(|city| city.lat).collect();
     let lons: Vec<f64> = cities.iter().map(|city| city.lon).collect();
-    let [names, countries, admin1s] =
-        [|city: &City| city.name.clone(), |city: &City| city.country.clone(), |city: &City| city.admin1.clone()]
-            .map(|text| Texts::new(cities.iter().map(|city| text(city))));
+    let [names, countries, admin1s] = [
+        |city: &City| city.name.clone(),
+        |city: &City| city.country.clone(),
+        |city: &City| city.admin1.clone(),
+    ]
+    .map(|text| Texts::new(cities.iter().map(|city| text(city))));
     let request = WriteRequest {
         columns: vec![
             ("lat".into(), ColumnRef::fixed(bytemuck::cast_slice(&lats))),
@@ -137,7 +145,12 @@ impl Texts {
 }
 
 /// Reads the places of a window.
-pub(super) fn read_window(global: &Global, uri: &str, window: Window, report: &mut Report) -> Outcome<Vec<City>> {
+pub(super) fn read_window(
+    global: &Global,
+    uri: &str,
+    window: Window,
+    report: &mut Report,
+) -> Outcome<Vec<City>> {
     let start = Instant::now();
     let cities = read(global, uri, Some(window), OpenTimes::default())?;
     let (lat, lon) = (window.lat, window.lon);
@@ -162,7 +175,12 @@ pub(super) fn travel(global: &Global, uri: &str, report: &mut Report) -> Outcome
 }
 
 /// The places of a window, or all of them.
-pub(super) fn read(global: &Global, uri: &str, window: Option<Window>, times: OpenTimes) -> Outcome<Vec<City>> {
+pub(super) fn read(
+    global: &Global,
+    uri: &str,
+    window: Option<Window>,
+    times: OpenTimes,
+) -> Outcome<Vec<City>> {
     let array = engine::open(global, uri, times)?;
     let range = |(lo, hi)| Extent::between(Scalar::F64(lo), Scalar::F64(hi));
     let ranges = match window {
@@ -177,7 +195,8 @@ pub(super) fn read(global: &Global, uri: &str, window: Option<Window>, times: Op
         let [lats, lons, names, countries, admin1s] = batch.columns.as_slice() else { continue };
         let [names, countries, admin1s] = [names, countries, admin1s].map(|column| column.as_ref());
         let text = |column: ColumnRef<'_>, idx| String::from_utf8_lossy(column.cell(idx, 0)).into_owned();
-        for (idx, (&lat, &lon)) in lats.data.values::<f64>().iter().zip(lons.data.values::<f64>()).enumerate() {
+        for (idx, (&lat, &lon)) in lats.data.values::<f64>().iter().zip(lons.data.values::<f64>()).enumerate()
+        {
             let (name, country, admin1) = (text(names, idx), text(countries, idx), text(admin1s, idx));
             cities.push(City { lat, lon, name, admin1, country });
         }
@@ -195,7 +214,8 @@ mod tests {
         assert_eq!(Region::of("EG"), Region::Africa);
         assert_eq!(Region::of("US"), Region::Americas);
         assert_eq!(Region::of("JP"), Region::AsiaAndOceania);
-        let mut codes: Vec<&str> = [EUROPE, AFRICA, AMERICAS].iter().flat_map(|list| list.split_whitespace()).collect();
+        let mut codes: Vec<&str> =
+            [EUROPE, AFRICA, AMERICAS].iter().flat_map(|list| list.split_whitespace()).collect();
         let count = codes.len();
         codes.sort_unstable();
         codes.dedup();

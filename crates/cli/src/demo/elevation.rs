@@ -42,8 +42,10 @@ pub(super) struct RasterWindow {
 impl RasterWindow {
     /// The elevation at a place, in metres; `None` at sea and outside.
     pub(super) fn metres_at(&self, lat: f64, lon: f64) -> Option<i16> {
-        let row = usize::try_from(((90.0 - lat) * PER_DEGREE).floor() as i64 - i64::from(self.first.0)).ok()?;
-        let col = usize::try_from(((lon + 180.0) * PER_DEGREE).floor() as i64 - i64::from(self.first.1)).ok()?;
+        let row =
+            usize::try_from(((90.0 - lat) * PER_DEGREE).floor() as i64 - i64::from(self.first.0)).ok()?;
+        let col =
+            usize::try_from(((lon + 180.0) * PER_DEGREE).floor() as i64 - i64::from(self.first.1)).ok()?;
         let value = self.values.get(row * self.cols + col).filter(|_| row < self.rows && col < self.cols)?;
         Elevation::metres(*value)
     }
@@ -62,8 +64,12 @@ pub(super) fn store(global: &Global, uri: &str, raster: &Elevation, report: &mut
     };
     array.write_raw(&request)?;
     let cells = raster.values.len() as u64;
-    let elapsed = report.step(format!("wrote {} x {} = {} cells to {uri}", raster.rows, raster.cols, human::count(cells)), start);
-    let metadata = METADATA.iter().fold(array.write_metadata(), |change, (key, text)| change.put(*key, *text));
+    let elapsed = report.step(
+        format!("wrote {} x {} = {} cells to {uri}", raster.rows, raster.cols, human::count(cells)),
+        start,
+    );
+    let metadata =
+        METADATA.iter().fold(array.write_metadata(), |change, (key, text)| change.put(*key, *text));
     metadata.commit()?;
     let bytes: u64 = array.fragments()?.iter().map(|fragment| fragment.byte_len()).sum();
     report.line(format!(
@@ -78,12 +84,20 @@ pub(super) fn store(global: &Global, uri: &str, raster: &Elevation, report: &mut
 }
 
 /// Reads a part of the raster.
-pub(super) fn read_window(global: &Global, uri: &str, window: Window, report: &mut Report) -> Outcome<RasterWindow> {
+pub(super) fn read_window(
+    global: &Global,
+    uri: &str,
+    window: Window,
+    report: &mut Report,
+) -> Outcome<RasterWindow> {
     let start = Instant::now();
     let raster = read(global, uri, window)?;
     let land: Vec<u8> = raster.values.iter().copied().filter(|value| *value != NO_ELEVATION).collect();
     report.step(
-        format!("read rows {}.., columns {}..: {} x {} cells", raster.first.0, raster.first.1, raster.rows, raster.cols),
+        format!(
+            "read rows {}.., columns {}..: {} x {} cells",
+            raster.first.0, raster.first.1, raster.rows, raster.cols
+        ),
         start,
     );
     let highest = land.iter().max().and_then(|value| Elevation::metres(*value)).unwrap_or_default();
@@ -97,7 +111,8 @@ pub(super) fn read_window(global: &Global, uri: &str, window: Window, report: &m
 /// Reads a part of the raster without a word.
 pub(super) fn read(global: &Global, uri: &str, window: Window) -> Outcome<RasterWindow> {
     let array = engine::open(global, uri, OpenTimes::default())?;
-    let cells = |from: f64, to: f64| ((from * PER_DEGREE).round() as i32, (to * PER_DEGREE).round() as i32 - 1);
+    let cells =
+        |from: f64, to: f64| ((from * PER_DEGREE).round() as i32, (to * PER_DEGREE).round() as i32 - 1);
     let rows = cells(90.0 - window.lat.1, 90.0 - window.lat.0);
     let cols = cells(window.lon.0 + 180.0, window.lon.1 + 180.0);
     let range = |(lo, hi)| Extent::between(Scalar::I32(lo), Scalar::I32(hi));

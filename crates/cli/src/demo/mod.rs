@@ -78,7 +78,9 @@ fn remove_earlier(path: &Path) -> Outcome {
     }
     if !path.join("__schema").is_dir() {
         let name = path.display();
-        return Err(Failure::invalid(format!("{name} is in the way and is no array; choose another folder with --dir")));
+        return Err(Failure::invalid(format!(
+            "{name} is in the way and is no array; choose another folder with --dir"
+        )));
     }
     std::fs::remove_dir_all(path).map_err(|error| Failure::from(error).at(path.display().to_string()))
 }
@@ -104,7 +106,11 @@ fn next_steps(report: &mut Report, dir: &Path) {
             "the Himalaya for NumPy",
         ),
         (
-            format!("{program} read {} --at {} --select name,country --format csv --limit 5", array("cities"), cities::WRITES[0].1),
+            format!(
+                "{program} read {} --at {} --select name,country --format csv --limit 5",
+                array("cities"),
+                cities::WRITES[0].1
+            ),
             "as of the first write",
         ),
         (format!("{program} schema {} --json", array("cities")), "a schema to create your own array from"),

@@ -120,7 +120,8 @@ pub(super) fn draw_tiles(global: &Global, uri: &str, path: &Path, report: &mut R
     }
     let plane =
         Plane { across: ("lon (degrees)".into(), -180.0, 180.0), up: ("lat (degrees)".into(), -90.0, 90.0) };
-    let svg = draw_fragments("Fragments of the cities array and the rectangles of their tiles", &plane, &shapes);
+    let svg =
+        draw_fragments("Fragments of the cities array and the rectangles of their tiles", &plane, &shapes);
     std::fs::write(path, svg).map_err(|error| Failure::from(error).at(path.display().to_string()))?;
     report.step(format!("{}: fragments and their tiles", path.display()), start);
     Ok(())

@@ -37,7 +37,14 @@ pub(super) fn highest(
     for (metres, city) in high.iter().take(SHOWN) {
         let coordinate = |degrees: f64| format!("{degrees:.3}");
         let (lat, lon) = (coordinate(city.lat), coordinate(city.lon));
-        table.push(vec![metres.to_string(), city.name.clone(), city.admin1.clone(), city.country.clone(), lat, lon]);
+        table.push(vec![
+            metres.to_string(),
+            city.name.clone(),
+            city.admin1.clone(),
+            city.country.clone(),
+            lat,
+            lon,
+        ]);
     }
     let mut text = Vec::new();
     table.print(&mut text)?;

@@ -31,7 +31,11 @@ impl Table {
     /// Writes all rows with columns as wide as they need.
     pub(crate) fn print(&self, out: &mut dyn Write) -> std::io::Result<()> {
         let width = |idx: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(idx)).chain(self.columns.get(idx).map(|(title, _)| title));
+            let cells = self
+                .rows
+                .iter()
+                .filter_map(|row| row.get(idx))
+                .chain(self.columns.get(idx).map(|(title, _)| title));
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
@@ -72,7 +76,11 @@ impl<W: Write> TableSink<W> {
         };
         let table = Table::new(fields.iter().map(|field| (field.name.clone(), is_number(field))));
         let notation = |field: &Field| TextNotation::new(field.datatype, field.cell_val_num, field.iso_dates);
-        TableSink { out, fields: fields.iter().map(|field| (field.clone(), notation(field))).collect(), table }
+        TableSink {
+            out,
+            fields: fields.iter().map(|field| (field.clone(), notation(field))).collect(),
+            table,
+        }
     }
 }
 

@@ -93,7 +93,14 @@ impl Canvas {
         font::width(text) as i64 * scale
     }
 
-    fn each_font_pixel(&mut self, x: i64, y: i64, text: &str, scale: i64, mut draw: impl FnMut(&mut Self, i64, i64)) {
+    fn each_font_pixel(
+        &mut self,
+        x: i64,
+        y: i64,
+        text: &str,
+        scale: i64,
+        mut draw: impl FnMut(&mut Self, i64, i64),
+    ) {
         for (idx, c) in text.chars().enumerate() {
             let left = x + (idx * font::ADVANCE) as i64 * scale;
             for (row, bits) in font::glyph(c).into_iter().enumerate() {

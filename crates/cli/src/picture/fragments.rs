@@ -140,7 +140,10 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_inside() {
-        assert_eq!(ticks(-180.0, 180.0).collect::<Vec<_>>(), (-6..=6).map(|n| f64::from(n) * 30.0).collect::<Vec<_>>());
+        assert_eq!(
+            ticks(-180.0, 180.0).collect::<Vec<_>>(),
+            (-6..=6).map(|n| f64::from(n) * 30.0).collect::<Vec<_>>()
+        );
         assert_eq!(ticks(0.0, 9.5).collect::<Vec<_>>(), (0..=9).map(f64::from).collect::<Vec<_>>());
     }
 

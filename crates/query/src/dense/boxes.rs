@@ -108,7 +108,13 @@ pub(crate) fn contiguous_parts<'a>(
 ) -> ContiguousParts<'a> {
     let is_empty = whole.iter().any(|side| side.start >= side.end);
     let next = (!is_empty).then(|| whole.iter().map(|side| side.start).collect());
-    ContiguousParts { axes, order: slow_to_fast(axes.len(), layout), whole, max_cell_count: max_cell_count.max(1), next }
+    ContiguousParts {
+        axes,
+        order: slow_to_fast(axes.len(), layout),
+        whole,
+        max_cell_count: max_cell_count.max(1),
+        next,
+    }
 }
 
 impl Iterator for ContiguousParts<'_> {
@@ -199,9 +205,12 @@ mod tests {
     fn positions_lead_back_to_the_coordinates_of_every_range() {
         let axis = Axis::new(&[Interval { lo: 5, hi: 7 }, Interval { lo: 1, hi: 2 }], 0, 4).unwrap();
         let cells: Vec<Segment> = axis.cells(&(2..4)).collect();
-        assert_eq!(cells, [
-            Segment { cells: Interval { lo: 7, hi: 7 }, start: 0 },
-            Segment { cells: Interval { lo: 1, hi: 1 }, start: 1 },
-        ]);
+        assert_eq!(
+            cells,
+            [
+                Segment { cells: Interval { lo: 7, hi: 7 }, start: 0 },
+                Segment { cells: Interval { lo: 1, hi: 1 }, start: 1 },
+            ]
+        );
     }
 }

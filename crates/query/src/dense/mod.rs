@@ -67,7 +67,9 @@ impl<'a> DenseBatches<'a> {
                             sources: attribute_sources(snapshot, &fragments, &field.name)?,
                         }
                     }
-                    FieldId::Dimension(dim) => DenseField::Dimension { dim: *dim, datatype: field.shape.datatype },
+                    FieldId::Dimension(dim) => {
+                        DenseField::Dimension { dim: *dim, datatype: field.shape.datatype }
+                    }
                     _ => return Err(Error::invalid(format!("dense arrays have no field {:?}", field.name))),
                 })
             })
@@ -136,8 +138,12 @@ fn ranges(schema: &ArraySchema, grid: &TileGrid, asked: &[Vec<Extent>]) -> Resul
                     .iter()
                     .filter_map(|extent| match Interval::of_extent(extent.as_ref()) {
                         Some(interval) if interval.lo <= interval.hi => interval.intersect(whole).map(Ok),
-                        Some(_) => Some(Err(Error::invalid(format!("a range of dimension {name:?} is inverted")))),
-                        None => Some(Err(Error::invalid(format!("dimension {name:?} is numeric, not of strings")))),
+                        Some(_) => {
+                            Some(Err(Error::invalid(format!("a range of dimension {name:?} is inverted"))))
+                        }
+                        None => Some(Err(Error::invalid(format!(
+                            "dimension {name:?} is numeric, not of strings"
+                        )))),
                     })
                     .collect(),
                 _ => Ok(vec![whole]),
@@ -155,7 +161,9 @@ fn tiles_in_order(grid: &TileGrid, ranges: &[Vec<Interval>]) -> Result<Vec<Vec<I
         .iter()
         .map(|ranges| match ranges[..] {
             [only] => Ok(only),
-            _ => Err(Error::invalid("a dense read in global order takes one range per dimension; use row-major order")),
+            _ => Err(Error::invalid(
+                "a dense read in global order takes one range per dimension; use row-major order",
+            )),
         })
         .collect::<Result<Vec<_>>>()?;
     let block = grid.block(&wanted)?;

@@ -111,7 +111,11 @@ impl DensePlan<'_> {
 
     fn run(&self, tasks: &[Task]) -> Result<Batch> {
         let cell_count = tasks.iter().map(|task| task.cell_count).sum();
-        let columns = self.fields.iter().map(|field| self.read_field(field, tasks, cell_count)).collect::<Result<_>>()?;
+        let columns = self
+            .fields
+            .iter()
+            .map(|field| self.read_field(field, tasks, cell_count))
+            .collect::<Result<_>>()?;
         Ok(Batch { cell_count, columns })
     }
 
@@ -190,7 +194,9 @@ impl DensePlan<'_> {
             .iter()
             .zip(&share.piece.rect)
             .zip(&target.strides)
-            .fold(share.piece.offset, |at, ((part, whole), &stride)| at + (part.lo - whole.lo) as usize * stride);
+            .fold(share.piece.offset, |at, ((part, whole), &stride)| {
+                at + (part.lo - whole.lo) as usize * stride
+            });
         let is_whole = share.rect == share.piece.tile_rect;
         let Workspace { scratch, filtered, tile } = workspace;
         if is_whole && same_order(&tile_strides, &target.strides, &share.rect) {
@@ -239,10 +245,14 @@ impl DensePlan<'_> {
                             wanted.push((share.fragment_idx, share.tile_idx));
                             wanted.len() as u64 - 1
                         });
-                        let offset = share.rect.iter().zip(&piece.rect).zip(&target.strides).fold(
-                            start + piece.offset,
-                            |at, ((part, whole), &stride)| at + (part.lo - whole.lo) as usize * stride,
-                        );
+                        let offset = share
+                            .rect
+                            .iter()
+                            .zip(&piece.rect)
+                            .zip(&target.strides)
+                            .fold(start + piece.offset, |at, ((part, whole), &stride)| {
+                                at + (part.lo - whole.lo) as usize * stride
+                            });
                         let to = Geometry { offset, strides: &target.strides };
                         let from = Geometry::of_part(&tile_strides, &piece.tile_rect, &share.rect)?;
                         for (at, cell, len) in box_runs(to, from, &extents(&share.rect))? {
@@ -260,8 +270,11 @@ impl DensePlan<'_> {
         let columns: Vec<Column> = wanted
             .par_iter()
             .map(|&(fragment_idx, tile_idx)| {
-                let source = sources[fragment_idx].as_ref().ok_or_else(|| Error::corrupt("a tile without a source"))?;
-                self.workspaces.with(|workspace| self.fetch.tile(source, tile_idx, tile_cell_count, workspace))
+                let source = sources[fragment_idx]
+                    .as_ref()
+                    .ok_or_else(|| Error::corrupt("a tile without a source"))?;
+                self.workspaces
+                    .with(|workspace| self.fetch.tile(source, tile_idx, tile_cell_count, workspace))
             })
             .collect::<Result<_>>()?;
         let fill_offsets = [0, fill.len() as u64];
@@ -272,7 +285,11 @@ impl DensePlan<'_> {
     }
 
     /// Which fragments give the cells of a piece, oldest first, none that newer ones hide; and whether they give all.
-    fn shares<'p>(&self, piece: &'p Piece, sources: &[Option<FieldSource<'_>>]) -> Result<(Vec<Share<'p>>, bool)> {
+    fn shares<'p>(
+        &self,
+        piece: &'p Piece,
+        sources: &[Option<FieldSource<'_>>],
+    ) -> Result<(Vec<Share<'p>>, bool)> {
         let mut shares = Vec::new();
         let mut is_covered = false;
         for (fragment_idx, fragment) in self.fragments.iter().enumerate().rev() {
@@ -349,7 +366,9 @@ fn runs_of(origin: &[u64], fill: u64, fill_slot: u32) -> Vec<CellRun> {
     for &from in origin {
         let (slot, start) = if from == fill { (fill_slot, 0) } else { ((from >> 32) as u32, from as u32) };
         match runs.last_mut() {
-            Some(run) if slot != fill_slot && run.slot == slot && run.start + run.len == start => run.len += 1,
+            Some(run) if slot != fill_slot && run.slot == slot && run.start + run.len == start => {
+                run.len += 1
+            }
             _ => runs.push(CellRun { slot, start, len: 1 }),
         }
     }

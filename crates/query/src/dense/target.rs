@@ -44,7 +44,11 @@ pub(crate) fn targets_of_part(axes: &[Axis], part: &Part, layout: Layout) -> Res
                     let mut rect = target.rect.clone();
                     rect.push(segment.cells);
                     // The position lies inside the part, whose cells were just counted.
-                    Target { rect, offset: target.offset + segment.start as usize * stride, strides: Vec::new() }
+                    Target {
+                        rect,
+                        offset: target.offset + segment.start as usize * stride,
+                        strides: Vec::new(),
+                    }
                 })
             })
             .collect();

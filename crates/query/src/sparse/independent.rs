@@ -21,7 +21,8 @@ impl SparsePlan<'_> {
     /// # Errors
     /// What store and codecs report.
     pub(crate) fn read_tiles(&self, tiles: &[TileRef]) -> Result<Batch> {
-        let wants_dim = |field: &SparseField| matches!(field.id, FieldId::Dimension(_)) && field.shape.is_var();
+        let wants_dim =
+            |field: &SparseField| matches!(field.id, FieldId::Dimension(_)) && field.shape.is_var();
         let wants_coords = self.fields.iter().any(wants_dim);
         let selected: Vec<Selection> =
             tiles.par_iter().map(|tile| self.select(tile, wants_coords, false)).collect::<Result<_>>()?;
@@ -117,7 +118,10 @@ impl SparsePlan<'_> {
             Some(mask) if source.codec.data().is_plain() => {
                 mask.iter_runs().map(|run| run.start * byte_len..run.end * byte_len).collect()
             }
-            Some(mask) => hull(mask.iter_runs()).map(|run| run.start * byte_len..run.end * byte_len).into_iter().collect(),
+            Some(mask) => hull(mask.iter_runs())
+                .map(|run| run.start * byte_len..run.end * byte_len)
+                .into_iter()
+                .collect(),
             None => vec![all],
         };
         self.fetch.bytes(source, plane, tile.tile_idx, &wanted, buffer, (scratch, filtered))?;
@@ -134,7 +138,9 @@ impl SparsePlan<'_> {
             .map(|(tile, selection)| {
                 let is_known = matches!(id, FieldId::Dimension(_)) && !selection.coords.is_empty();
                 match &self.fragments[tile.fragment_idx].sources[field] {
-                    Some(source) if selection.count > 0 && !is_known => self.tile_column(source, tile).map(Some),
+                    Some(source) if selection.count > 0 && !is_known => {
+                        self.tile_column(source, tile).map(Some)
+                    }
                     _ => Ok(None),
                 }
             })

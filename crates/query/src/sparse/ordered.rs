@@ -120,7 +120,8 @@ impl SparsePlan<'_> {
                             Some(_) => Ok(Column::default()),
                             None => {
                                 let time = fragment.fragment.time().start.to_le_bytes();
-                                let value = if field.id == FieldId::Timestamps { &time[..] } else { &field.fill };
+                                let value =
+                                    if field.id == FieldId::Timestamps { &time[..] } else { &field.fill };
                                 constant(field.shape, value, field.fill_valid, tile.cell_count)
                             }
                         }
@@ -137,7 +138,11 @@ impl SparsePlan<'_> {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub(crate) fn next_ordered(&self, ordered: &mut OrderedCells, max_cell_count: usize) -> Result<Option<Batch>> {
+    pub(crate) fn next_ordered(
+        &self,
+        ordered: &mut OrderedCells,
+        max_cell_count: usize,
+    ) -> Result<Option<Batch>> {
         let cells = &ordered.cells[ordered.next..];
         if cells.is_empty() {
             return Ok(None);

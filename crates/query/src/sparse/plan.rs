@@ -69,7 +69,8 @@ impl<'a> SparsePlan<'a> {
     ) -> Result<Self> {
         let schema = snapshot.schema();
         let ranges = ranges(schema, &request.ranges)?;
-        let fields = result_fields.iter().map(|(id, field)| sparse_field(schema, *id, field)).collect::<Vec<_>>();
+        let fields =
+            result_fields.iter().map(|(id, field)| sparse_field(schema, *id, field)).collect::<Vec<_>>();
         let mut fragments = Vec::new();
         let mut tiles = Vec::new();
         for fragment in snapshot.fragments().iter().rev() {
@@ -101,7 +102,16 @@ impl<'a> SparsePlan<'a> {
             fragments.push(sparse_fragment(snapshot, fragment, &fields)?);
         }
         let fetch = Fetch::new(snapshot);
-        Ok(SparsePlan { snapshot, fetch, layout, ranges, fields, fragments, tiles, workspaces: Workspaces::default() })
+        Ok(SparsePlan {
+            snapshot,
+            fetch,
+            layout,
+            ranges,
+            fields,
+            fragments,
+            tiles,
+            workspaces: Workspaces::default(),
+        })
     }
 
     /// Whether the tiles can be read one after the other: no cell may hide another, and the order is that of the tiles.

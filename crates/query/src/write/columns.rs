@@ -68,7 +68,10 @@ fn collect<'a>(
         names.push(name.to_owned());
     }
     if let Some((unknown, _)) = request.columns.iter().find(|(column, _)| !names.contains(column)) {
-        return Err(Error::invalid(format!("there is no field {unknown:?} to write; the fields are {}", names.join(", "))));
+        return Err(Error::invalid(format!(
+            "there is no field {unknown:?} to write; the fields are {}",
+            names.join(", ")
+        )));
     }
     Ok(columns)
 }
@@ -90,8 +93,16 @@ fn check_column(name: &str, cells: ColumnRef<'_>, shape: CellShape, cell_count: 
             }
             cells.data.len() / byte_len
         }
-        Some(_) => return Err(Error::invalid(format!("column {name:?} has offsets, but its cells have a fixed size"))),
-        None => return Err(Error::invalid(format!("column {name:?} has no offsets, but its cells are var-sized"))),
+        Some(_) => {
+            return Err(Error::invalid(format!(
+                "column {name:?} has offsets, but its cells have a fixed size"
+            )));
+        }
+        None => {
+            return Err(Error::invalid(format!(
+                "column {name:?} has no offsets, but its cells are var-sized"
+            )));
+        }
     };
     if found != cell_count {
         return Err(Error::invalid(format!("column {name:?} has {found} cells, {cell_count} are due")));
@@ -103,8 +114,12 @@ fn check_column(name: &str, cells: ColumnRef<'_>, shape: CellShape, cell_count: 
             "column {name:?} has {} validity bytes for {cell_count} cells",
             validity.len()
         ))),
-        (true, None) => Err(Error::invalid(format!("column {name:?} is nullable; give a validity byte per cell"))),
-        (false, Some(_)) => Err(Error::invalid(format!("column {name:?} is not nullable, but has validity bytes"))),
+        (true, None) => {
+            Err(Error::invalid(format!("column {name:?} is nullable; give a validity byte per cell")))
+        }
+        (false, Some(_)) => {
+            Err(Error::invalid(format!("column {name:?} is not nullable, but has validity bytes")))
+        }
     }
 }
 

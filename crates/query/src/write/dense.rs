@@ -39,9 +39,10 @@ pub(crate) fn write_dense(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Re
     check_layout(schema, request.layout)?;
     let grid = dense_grid(schema)?;
     let rect = rectangle(schema, &grid, request)?;
-    let cell_count = smalti_space::cell_count(&rect)
-        .and_then(|count| usize::try_from(count).ok())
-        .ok_or_else(|| Error::invalid("the rectangle has more cells than memory can address; write it in pieces"))?;
+    let cell_count =
+        smalti_space::cell_count(&rect).and_then(|count| usize::try_from(count).ok()).ok_or_else(|| {
+            Error::invalid("the rectangle has more cells than memory can address; write it in pieces")
+        })?;
     let columns = InputColumn::of_attributes(schema, request, cell_count)?;
     let fields = written_fields(snapshot, &columns)?;
     let write = DenseWrite::new(&grid, schema.cell_order, rect, request.layout)?;
@@ -67,7 +68,15 @@ impl<'a> DenseWrite<'a> {
             .and_then(|count| usize::try_from(count).ok())
             .ok_or_else(|| Error::unsupported("the space tiles have more cells than memory can address"))?;
         let tile_strides = grid.cell_strides(cell_order)?;
-        Ok(DenseWrite { grid, cell_order, block: grid.block(&rect)?, rect, input_strides, tile_strides, tile_cell_count })
+        Ok(DenseWrite {
+            grid,
+            cell_order,
+            block: grid.block(&rect)?,
+            rect,
+            input_strides,
+            tile_strides,
+            tile_cell_count,
+        })
     }
 
     fn run(
@@ -129,7 +138,8 @@ impl<'a> DenseWrite<'a> {
         let counted = if is_whole {
             Counted::All
         } else {
-            let runs: Arc<[Range<usize>]> = box_runs(to, to, &extents)?.map(|(_, cell, len)| cell..cell + len).collect();
+            let runs: Arc<[Range<usize>]> =
+                box_runs(to, to, &extents)?.map(|(_, cell, len)| cell..cell + len).collect();
             Counted::Runs(runs)
         };
         let mut column = Column::default();

@@ -82,8 +82,11 @@ impl FragmentWriter {
         cells: impl Fn(usize, usize) -> Result<TileCells> + Sync,
     ) -> Result<()> {
         let field_count = self.fields.len();
-        let groups: Vec<Range<usize>> =
-            tiles.clone().step_by(group_len.max(1)).map(|at| at..(at + group_len.max(1)).min(tiles.end)).collect();
+        let groups: Vec<Range<usize>> = tiles
+            .clone()
+            .step_by(group_len.max(1))
+            .map(|at| at..(at + group_len.max(1)).min(tiles.end))
+            .collect();
         let (fields, workspaces) = (Arc::clone(&self.fields), std::mem::take(&mut self.workspaces));
         let filter = |group: &Range<usize>| -> Result<Vec<DoneTile>> {
             let jobs = group.len() * field_count;
@@ -99,10 +102,8 @@ impl FragmentWriter {
         let mut done: Option<Vec<DoneTile>> = None;
         for group in &groups {
             let before = done.take();
-            let (written, filtered) = rayon::join(
-                || before.map_or(Ok(()), |tiles| self.store_tiles(tiles)),
-                || filter(group),
-            );
+            let (written, filtered) =
+                rayon::join(|| before.map_or(Ok(()), |tiles| self.store_tiles(tiles)), || filter(group));
             written?;
             done = Some(filtered?);
         }
@@ -168,7 +169,12 @@ impl FragmentWriter {
                 }
             }
         }
-        self.content.set_extent(extent.rects, extent.non_empty_domain, extent.tile_count, extent.last_tile_cell_count);
+        self.content.set_extent(
+            extent.rects,
+            extent.non_empty_domain,
+            extent.tile_count,
+            extent.last_tile_cell_count,
+        );
         for field in self.fields.iter() {
             let content = &self.content.fields[field.slot];
             if content.tile_offsets.len() as u64 != extent.tile_count {

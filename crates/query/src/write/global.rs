@@ -194,7 +194,8 @@ fn joined(first: ColumnRef<'_>, second: ColumnRef<'_>, shape: CellShape) -> Resu
     column.data.extend_from_slice(second.data)?;
     if let (Some(offsets), Some(a), Some(b)) = (&mut column.offsets, first.offsets, second.offsets) {
         let base = first.data.len() as u64;
-        let ends: Vec<u64> = a.iter().skip(1).copied().chain(b.iter().skip(1).map(|end| base + end)).collect();
+        let ends: Vec<u64> =
+            a.iter().skip(1).copied().chain(b.iter().skip(1).map(|end| base + end)).collect();
         offsets.extend_from_slice(bytemuck::cast_slice(&ends))?;
     }
     if let (Some(validity), Some(a), Some(b)) = (&mut column.validity, first.validity, second.validity) {

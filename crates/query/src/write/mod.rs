@@ -19,5 +19,9 @@ use smalti_types::Result;
 /// `InvalidArgument` names the column, cell or range that is wrong; nothing is written then. What codecs and store report
 /// before the commit leaves the array as it was.
 pub fn write(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<String> {
-    if snapshot.schema().is_dense() { dense::write_dense(snapshot, request) } else { sparse::write_sparse(snapshot, request) }
+    if snapshot.schema().is_dense() {
+        dense::write_dense(snapshot, request)
+    } else {
+        sparse::write_sparse(snapshot, request)
+    }
 }

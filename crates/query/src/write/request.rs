@@ -33,7 +33,8 @@ pub enum Duplicates {
 pub(crate) fn check_layout(schema: &ArraySchema, layout: Layout) -> Result<()> {
     use Layout::*;
     match (schema.array_type, layout) {
-        (ArrayType::Dense, RowMajor | ColMajor | GlobalOrder) | (ArrayType::Sparse, Unordered | GlobalOrder) => Ok(()),
+        (ArrayType::Dense, RowMajor | ColMajor | GlobalOrder)
+        | (ArrayType::Sparse, Unordered | GlobalOrder) => Ok(()),
         (ArrayType::Dense, _) => Err(Error::invalid(format!(
             "dense arrays are written in row-major, col-major or global order, not {layout}"
         ))),

@@ -7,7 +7,10 @@ use crate::show;
 use crate::sparse::cell_order;
 use smalti_array::{FieldId, NewFragment, Snapshot};
 use smalti_format::{ArraySchema, Dimension};
-use smalti_space::{Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, column_bounds, hull, sort_cells, tile_mbrs};
+use smalti_space::{
+    Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, column_bounds, hull, sort_cells,
+    tile_mbrs,
+};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{AlignedBuf, Datatype, Error, Extent, ExtentRef, Layout, RectList, Result};
 use std::ops::Range;
@@ -196,7 +199,12 @@ pub(crate) fn take(
     Ok(column)
 }
 
-fn take_fixed(data: &[u8], byte_len: usize, order: &Permutation, positions: Range<usize>) -> Result<AlignedBuf> {
+fn take_fixed(
+    data: &[u8],
+    byte_len: usize,
+    order: &Permutation,
+    positions: Range<usize>,
+) -> Result<AlignedBuf> {
     let mut out = AlignedBuf::zeroed(positions.len() * byte_len)?;
     let bytes = out.as_mut_slice();
     let Permutation::Indices(indices) = order else {
@@ -232,7 +240,10 @@ fn cell_at(order: &Permutation, position: usize) -> usize {
 }
 
 /// The columns of the dimensions, as orders and rectangles want them.
-pub(crate) fn coordinates<'a>(schema: &ArraySchema, columns: &[InputColumn<'a>]) -> Result<Vec<CoordColumn<'a>>> {
+pub(crate) fn coordinates<'a>(
+    schema: &ArraySchema,
+    columns: &[InputColumn<'a>],
+) -> Result<Vec<CoordColumn<'a>>> {
     let mut coords = Vec::with_capacity(schema.dimensions.len());
     for dim in 0..schema.dimensions.len() {
         let column = columns
@@ -257,7 +268,8 @@ fn coord_slice(cells: ColumnRef<'_>, datatype: Datatype, range: Range<usize>) ->
 
 /// The sort keys of cells in global order.
 pub(crate) fn order_keys(schema: &ArraySchema, coords: &[CoordColumn<'_>]) -> Result<OrderKeys> {
-    let bounds: Vec<Interval> = coords.iter().map(|column| column_bounds(column).unwrap_or(Interval::ALL)).collect();
+    let bounds: Vec<Interval> =
+        coords.iter().map(|column| column_bounds(column).unwrap_or(Interval::ALL)).collect();
     KeyLayout::new(&cell_order(schema, Layout::GlobalOrder)?, &bounds)?.keys(coords)
 }
 
@@ -339,8 +351,15 @@ pub(crate) fn check_domain(schema: &ArraySchema, coords: &[CoordColumn<'_>]) -> 
     Ok(())
 }
 
-fn check_numbers(column: &CoordColumn<'_>, dimension: &Dimension, domain: ExtentRef<'_>, what: &str) -> Result<()> {
-    let (Some(bounds), Some(domain)) = (column_bounds(column), Interval::of_extent(domain)) else { return Ok(()) };
+fn check_numbers(
+    column: &CoordColumn<'_>,
+    dimension: &Dimension,
+    domain: ExtentRef<'_>,
+    what: &str,
+) -> Result<()> {
+    let (Some(bounds), Some(domain)) = (column_bounds(column), Interval::of_extent(domain)) else {
+        return Ok(());
+    };
     if domain.covers(bounds) {
         return Ok(());
     }
@@ -362,7 +381,9 @@ fn place(schema: &ArraySchema, coords: &[CoordColumn<'_>], cell: usize) -> Strin
     let values = coords.iter().zip(&schema.dimensions).map(|(column, dimension)| {
         let value = match column.string(cell) {
             Some(string) => format!("{:?}", String::from_utf8_lossy(string)),
-            None => column.ordinal(cell).map_or_else(String::new, |ordinal| show::number(dimension.datatype, ordinal)),
+            None => column
+                .ordinal(cell)
+                .map_or_else(String::new, |ordinal| show::number(dimension.datatype, ordinal)),
         };
         format!("{} = {value}", dimension.name)
     });

@@ -103,7 +103,8 @@ fn push_hex(out: &mut Vec<u8>, bytes: &[u8]) {
 /// # Panics
 /// When the value's own serialization fails, which that of numbers, strings and booleans does not.
 pub fn push_json<T: serde::Serialize + ?Sized>(out: &mut Vec<u8>, value: &T) {
-    serde_json::to_writer(out, value).expect("plain values have JSON, and memory takes what is written to it");
+    serde_json::to_writer(out, value)
+        .expect("plain values have JSON, and memory takes what is written to it");
 }
 
 #[cfg(test)]

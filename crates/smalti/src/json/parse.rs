@@ -40,7 +40,9 @@ impl<'de> DeserializeSeed<'de> for CellSeed<'_> {
             && byte_len != count.saturating_mul(datatype.byte_len())
         {
             let found = byte_len / datatype.byte_len();
-            return Err(D::Error::custom(format!("{found} values where a cell has {count} of type {datatype}")));
+            return Err(D::Error::custom(format!(
+                "{found} values where a cell has {count} of type {datatype}"
+            )));
         }
         Ok(parsed)
     }
@@ -150,7 +152,10 @@ impl<'de> Visitor<'de> for CellVisitor<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<ParsedCell, A::Error> {
         if self.depth > 0 || self.is_text() || self.is_binary() {
-            return Err(A::Error::custom(format!("a list where a value of type {} is expected", self.datatype)));
+            return Err(A::Error::custom(format!(
+                "a list where a value of type {} is expected",
+                self.datatype
+            )));
         }
         while seq.next_element_seed(ElementSeed { datatype: self.datatype, out: self.out })?.is_some() {}
         Ok(ParsedCell::Value)
@@ -161,8 +166,9 @@ impl<'de> Visitor<'de> for CellVisitor<'_> {
         let parsed = match (map.next_key::<String>()?.as_deref(), self.depth) {
             (Some("hex"), 0) => {
                 let digits: String = map.next_value()?;
-                let bytes = hex::decode(&digits)
-                    .ok_or_else(|| A::Error::custom(format!("{digits:?} are no pairs of hexadecimal digits")))?;
+                let bytes = hex::decode(&digits).ok_or_else(|| {
+                    A::Error::custom(format!("{digits:?} are no pairs of hexadecimal digits"))
+                })?;
                 if bytes.len() % self.datatype.byte_len() != 0 {
                     return Err(A::Error::custom(format!(
                         "{} bytes are not whole values of type {}",
@@ -227,8 +233,11 @@ mod tests {
                     };
                     for iso_dates in [true, false] {
                         let mut json = Vec::new();
-                        let notation =
-                            CellNotation::new(datatype, CellValNum::from_raw(cell_val_num).unwrap(), iso_dates);
+                        let notation = CellNotation::new(
+                            datatype,
+                            CellValNum::from_raw(cell_val_num).unwrap(),
+                            iso_dates,
+                        );
                         notation.push(&mut json, &cell);
                         let json = String::from_utf8(json).unwrap();
                         if !json.contains("NaN") {

@@ -22,7 +22,11 @@ pub(crate) fn read_csv(input: impl BufRead, fields: &[Field]) -> Outcome<Vec<(Fi
     for cell in &record {
         columns.push(rows.idx(cell.text.trim_start_matches('\u{feff}'), columns.len()).ok_or_else(|| {
             let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
-            Failure::invalid(format!("line 1: the array has no field {:?}; it has {}", cell.text, known.join(", ")))
+            Failure::invalid(format!(
+                "line 1: the array has no field {:?}; it has {}",
+                cell.text,
+                known.join(", ")
+            ))
         })?);
     }
     while lines.next_into(&mut record)? {
@@ -86,13 +90,16 @@ fn push(builder: &mut ColumnBuilder, value: &Value) -> Result<(), String> {
             let stored: Option<i64> = text.trim().parse().ok().filter(|_| is_stored);
             let stored = match stored {
                 Some(stored) => stored,
-                None => parse_date_time(datatype, text.trim()).map_err(|error| error.message().to_string())?,
+                None => {
+                    parse_date_time(datatype, text.trim()).map_err(|error| error.message().to_string())?
+                }
             };
             builder.push_bytes(&stored.to_le_bytes())
         }
         _ if datatype.is_integer() => {
             let wide: i128 = text.trim().parse().map_err(|_| no_value(text, datatype))?;
-            let scalar = u64::try_from(wide).map(Scalar::U64).or_else(|_| i64::try_from(wide).map(Scalar::I64));
+            let scalar =
+                u64::try_from(wide).map(Scalar::U64).or_else(|_| i64::try_from(wide).map(Scalar::I64));
             let scalar = scalar.ok().and_then(|scalar| scalar.cast(datatype).ok());
             builder.push_bytes(&scalar.ok_or_else(|| no_value(text, datatype))?.to_le_bytes())
         }
@@ -135,7 +142,11 @@ impl<R: BufRead> Records<R> {
                 return Ok(false);
             }
             self.line_idx += 1;
-            if !in_quotes && record.is_empty() && text.is_empty() && line.iter().all(|byte| matches!(byte, b'\r' | b'\n')) {
+            if !in_quotes
+                && record.is_empty()
+                && text.is_empty()
+                && line.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
+            {
                 continue;
             }
             let mut bytes = line.iter().copied().peekable();
@@ -205,7 +216,8 @@ mod tests {
 
     #[test]
     fn windows_line_ends_and_column_orders_are_read() {
-        let columns = read_csv("\u{feff}b,d,t,l\r\n1,2,1970,[]\r\n\r\nfalse,3,1971,[]".as_bytes(), &fields()).unwrap();
+        let columns =
+            read_csv("\u{feff}b,d,t,l\r\n1,2,1970,[]\r\n\r\nfalse,3,1971,[]".as_bytes(), &fields()).unwrap();
         let names: Vec<&str> = columns.iter().map(|(field, _)| field.name.as_str()).collect();
         assert_eq!(names, ["d", "t", "l", "b"]);
         assert_eq!(columns[3].1.data.as_slice(), [1, 0]);

@@ -146,7 +146,8 @@ impl Visitor<'_> for KeySeed<'_> {
 
     fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<usize, E> {
         self.rows.idx(name, self.guess).ok_or_else(|| {
-            let known: Vec<&str> = self.rows.builders.iter().map(|builder| builder.field().name.as_str()).collect();
+            let known: Vec<&str> =
+                self.rows.builders.iter().map(|builder| builder.field().name.as_str()).collect();
             E::custom(format!("the array has no field {name:?}; it has {}", known.join(", ")))
         })
     }
@@ -226,11 +227,17 @@ mod tests {
     fn errors_name_the_line_and_the_field() {
         let good = "{\"d\": 1, \"color\": \"red\"}\n";
         for (text, words) in [
-            (format!("{good}{{\"d\": -1, \"color\": \"red\"}}"), "line 2: field \"d\": -1 is no value of type UINT64"),
+            (
+                format!("{good}{{\"d\": -1, \"color\": \"red\"}}"),
+                "line 2: field \"d\": -1 is no value of type UINT64",
+            ),
             (format!("{good}{{\"d\": 1}}"), "line 2: field \"color\" is missing"),
             (format!("{good}{{\"d\": 1, \"x\": 2}}"), "line 2: the array has no field \"x\"; it has d, f"),
             (format!("{good}{{\"d\": 1, \"d\": 1}}"), "line 2: field \"d\": it is given twice"),
-            (good.replace("red", "pink"), "line 1: field \"color\": \"pink\" is no value of the enumeration \"colors\""),
+            (
+                good.replace("red", "pink"),
+                "line 1: field \"color\": \"pink\" is no value of the enumeration \"colors\"",
+            ),
             (good.replace('1', "null"), "line 1: field \"d\": null, but"),
             ("[1]".into(), "line 1: invalid type: sequence, expected a JSON object"),
             (format!("{good}{{\"d\": 1"), "line 2: EOF while parsing"),

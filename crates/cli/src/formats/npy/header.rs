@@ -16,7 +16,9 @@ pub(super) struct Header {
 /// NumPy's name of the type that a datatype's values are stored as; `None` where it has none.
 pub(super) fn descr(datatype: Datatype) -> Option<String> {
     use Datatype::*;
-    let plain = |letter: char| format!("{}{letter}{}", if datatype.byte_len() == 1 { '|' } else { '<' }, datatype.byte_len());
+    let plain = |letter: char| {
+        format!("{}{letter}{}", if datatype.byte_len() == 1 { '|' } else { '<' }, datatype.byte_len())
+    };
     Some(match datatype {
         Int8 | Int16 | Int32 | Int64 => plain('i'),
         UInt8 | UInt16 | UInt32 | UInt64 => plain('u'),
@@ -71,7 +73,8 @@ impl Header {
 
     /// The header at the start of a file, and where the values start.
     pub(super) fn decode(content: &[u8]) -> Result<(Header, usize), String> {
-        let rest = content.strip_prefix(b"\x93NUMPY").ok_or("no NumPy file: it does not start with \\x93NUMPY")?;
+        let rest =
+            content.strip_prefix(b"\x93NUMPY").ok_or("no NumPy file: it does not start with \\x93NUMPY")?;
         let cut = || "the header is cut short".to_string();
         let (&major, rest) = rest.split_first().ok_or_else(cut)?;
         let (_, rest) = rest.split_first().ok_or_else(cut)?;
@@ -112,7 +115,11 @@ fn order_of(text: &str) -> Result<bool, String> {
 
 fn shape_of(text: &str) -> Result<Vec<usize>, String> {
     let value = after(text, "shape")?;
-    let inner = value.strip_prefix('(').and_then(|value| value.split(')').next()).ok_or("the shape is no tuple")?;
+    let inner =
+        value.strip_prefix('(').and_then(|value| value.split(')').next()).ok_or("the shape is no tuple")?;
     let axes = inner.split(',').map(str::trim).filter(|axis| !axis.is_empty());
-    axes.map(|axis| axis.trim_end_matches('L').parse().map_err(|_| format!("{axis:?} in the shape is no number"))).collect()
+    axes.map(|axis| {
+        axis.trim_end_matches('L').parse().map_err(|_| format!("{axis:?} in the shape is no number"))
+    })
+    .collect()
 }

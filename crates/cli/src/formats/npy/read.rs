@@ -47,12 +47,18 @@ pub(crate) fn read_npy(
     }
     let layout = if header.is_fortran { Layout::ColMajor } else { Layout::RowMajor };
     if header.is_fortran && count > 1 {
-        return Err(Failure::invalid("cells of several values must be in row-major order; use ascontiguousarray"));
+        return Err(Failure::invalid(
+            "cells of several values must be in row-major order; use ascontiguousarray",
+        ));
     }
     let values = content.get(start..).unwrap_or_default();
-    let byte_len = wanted.iter().try_fold(field.datatype.byte_len(), |product, &len| product.checked_mul(len));
+    let byte_len =
+        wanted.iter().try_fold(field.datatype.byte_len(), |product, &len| product.checked_mul(len));
     if byte_len != Some(values.len()) {
-        return Err(Failure::invalid(format!("{} bytes of values do not fit shape {wanted:?}", values.len())));
+        return Err(Failure::invalid(format!(
+            "{} bytes of values do not fit shape {wanted:?}",
+            values.len()
+        )));
     }
     let mut data = AlignedBuf::new();
     data.extend_from_slice(values)?;

@@ -45,7 +45,9 @@ fn filter_to_json(filter: &Filter) -> Value {
 /// Reads `{"max_chunk_size": n, "filters": [...]}`; a bare list of filters takes the default chunk size.
 pub(super) fn from_json(place: &Place<'_>) -> Result<FilterPipeline> {
     if place.value.is_array() {
-        return Ok(FilterPipeline::new(place.items()?.iter().map(filter_from_json).collect::<Result<Vec<_>>>()?));
+        return Ok(FilterPipeline::new(
+            place.items()?.iter().map(filter_from_json).collect::<Result<Vec<_>>>()?,
+        ));
     }
     place.only_keys(&["max_chunk_size", "filters"])?;
     let mut pipeline = FilterPipeline::default();
@@ -81,7 +83,10 @@ fn filter_from_json(place: &Place<'_>) -> Result<Filter> {
         "scale_float" => Filter::ScaleFloat(float_scale(place)?),
         "webp" => webp(place)?,
         "aes_256_gcm" => {
-            return Err(wrong(&place.path, "encryption is no filter of a schema; give a key when creating the array"));
+            return Err(wrong(
+                &place.path,
+                "encryption is no filter of a schema; give a key when creating the array",
+            ));
         }
         other => return Err(wrong(&place.path, &format!("no filter is called {other:?}"))),
     };

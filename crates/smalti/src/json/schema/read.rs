@@ -7,14 +7,28 @@ use serde_json::Value;
 use smalti_format::{
     ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, Enumeration, Version, default_fill_value,
 };
-use smalti_types::{ArrayType, CellValNum, Datatype, Error, Extent, Filter, FilterPipeline, Layout, Result, Scalar};
+use smalti_types::{
+    ArrayType, CellValNum, Datatype, Error, Extent, Filter, FilterPipeline, Layout, Result, Scalar,
+};
 
 /// The reference's default capacity: cells in a tile of a sparse array.
 const DEFAULT_CAPACITY: u64 = 10_000;
 
 const SCHEMA_KEYS: &[&str] = &[
-    "array_type", "version", "capacity", "cell_order", "tile_order", "allows_dups", "coords_filters",
-    "offsets_filters", "validity_filters", "dims", "attrs", "enumerations", "current_domain", "labels",
+    "array_type",
+    "version",
+    "capacity",
+    "cell_order",
+    "tile_order",
+    "allows_dups",
+    "coords_filters",
+    "offsets_filters",
+    "validity_filters",
+    "dims",
+    "attrs",
+    "enumerations",
+    "current_domain",
+    "labels",
 ];
 
 pub(super) fn schema(value: &Value) -> Result<SchemaFile> {
@@ -25,13 +39,17 @@ pub(super) fn schema(value: &Value) -> Result<SchemaFile> {
     }
     let version = match root.get("version") {
         None => Version::DEFAULT,
-        Some(version) => Version::new(version.integer()?).map_err(|error| wrong(&version.path, error.message()))?,
+        Some(version) => {
+            Version::new(version.integer()?).map_err(|error| wrong(&version.path, error.message()))?
+        }
     };
     let array_type = root.required("array_type")?;
     let array_type = match array_type.text()? {
         "dense" => ArrayType::Dense,
         "sparse" => ArrayType::Sparse,
-        other => return Err(wrong(&array_type.path, &format!("{other:?} is neither \"dense\" nor \"sparse\""))),
+        other => {
+            return Err(wrong(&array_type.path, &format!("{other:?} is neither \"dense\" nor \"sparse\"")));
+        }
     };
     let dimensions = root.required("dims")?.items()?.iter().map(dimension).collect::<Result<Vec<_>>>()?;
     let attributes = root.required("attrs")?.items()?.iter().map(attribute).collect::<Result<Vec<_>>>()?;
@@ -78,7 +96,9 @@ fn dimension(place: &Place<'_>) -> Result<Dimension> {
     let tile_extent = match place.get("tile") {
         None => None,
         Some(tile) => match tile.unwrapped() {
-            list if list.value.is_array() => list.items()?.first().map(|first| first.count(datatype)).transpose()?,
+            list if list.value.is_array() => {
+                list.items()?.first().map(|first| first.count(datatype)).transpose()?
+            }
             value => Some(value.count(datatype)?),
         },
     };
@@ -86,7 +106,9 @@ fn dimension(place: &Place<'_>) -> Result<Dimension> {
         name: place.required("name")?.text()?.into(),
         datatype,
         cell_val_num: if datatype.is_string() { CellValNum::Var } else { CellValNum::ONE },
-        filters: place.get("filters").map_or(Ok(FilterPipeline::default()), |filters| filters::from_json(&filters))?,
+        filters: place
+            .get("filters")
+            .map_or(Ok(FilterPipeline::default()), |filters| filters::from_json(&filters))?,
         domain,
         tile_extent,
     })
@@ -94,7 +116,15 @@ fn dimension(place: &Place<'_>) -> Result<Dimension> {
 
 fn attribute(place: &Place<'_>) -> Result<Attribute> {
     place.only_keys(&[
-        "name", "type", "cell_val_num", "nullable", "filters", "fill_valid", "fill_hex", "order", "enumeration",
+        "name",
+        "type",
+        "cell_val_num",
+        "nullable",
+        "filters",
+        "fill_valid",
+        "fill_hex",
+        "order",
+        "enumeration",
     ])?;
     let datatype = place.required("type")?.datatype()?;
     let cell_val_num = cell_val_num(place.get("cell_val_num"))?;
@@ -113,7 +143,9 @@ fn attribute(place: &Place<'_>) -> Result<Attribute> {
         name: place.required("name")?.text()?.into(),
         datatype,
         cell_val_num,
-        filters: place.get("filters").map_or(Ok(FilterPipeline::default()), |filters| filters::from_json(&filters))?,
+        filters: place
+            .get("filters")
+            .map_or(Ok(FilterPipeline::default()), |filters| filters::from_json(&filters))?,
         fill_value,
         nullable: place.get("nullable").map_or(Ok(false), |flag| flag.flag())?,
         fill_valid: place.get("fill_valid").map_or(Ok(false), |flag| flag.flag())?,
@@ -149,12 +181,17 @@ fn current_domain(place: Option<Place<'_>>, dimensions: &[Dimension]) -> Result<
     let Some(place) = place else { return Ok(CurrentDomain::Empty) };
     let items = place.items()?;
     if items.len() != dimensions.len() {
-        return Err(wrong(&place.path, &format!("{} ranges for {} dimensions", items.len(), dimensions.len())));
+        return Err(wrong(
+            &place.path,
+            &format!("{} ranges for {} dimensions", items.len(), dimensions.len()),
+        ));
     }
     let extent = |(item, dimension): (&Place<'_>, &Dimension)| {
         let ends = item.unwrapped();
         let ends = ends.items()?;
-        let [lo, hi] = ends.as_slice() else { return Err(wrong(&item.path, "a range is a list of two values")) };
+        let [lo, hi] = ends.as_slice() else {
+            return Err(wrong(&item.path, "a range is a list of two values"));
+        };
         if !dimension.datatype.is_string() {
             let (lo, hi) = (lo.scalar(dimension.datatype)?, hi.scalar(dimension.datatype)?);
             // For its checks only: it widens a zero end to both zeros, but here the bits are kept.
@@ -358,19 +395,36 @@ mod tests {
 
     #[test]
     fn wrong_schemas_are_named_by_their_place() {
-        let schema = |dims: &str, attrs: &str| format!(r#"{{"array_type": "dense", "dims": [{dims}], "attrs": [{attrs}]}}"#);
+        let schema = |dims: &str, attrs: &str| {
+            format!(r#"{{"array_type": "dense", "dims": [{dims}], "attrs": [{attrs}]}}"#)
+        };
         let dim = r#"{"name": "d", "type": "INT8", "domain": [1, 4]}"#;
         for (text, words) in [
             ("{", "no JSON"),
             ("[]", "schema: an object is expected"),
             (r#"{"dims": []}"#, "schema: \"array_type\" is missing"),
-            (&schema(r#"{"name": "d", "type": "INT8", "domain": [1, 400]}"#, ""), "schema.dims[0].domain[1]: 400 is no"),
-            (&schema(r#"{"name": "d", "type": "INT9"}"#, ""), "schema.dims[0].type: no datatype is called \"INT9\""),
+            (
+                &schema(r#"{"name": "d", "type": "INT8", "domain": [1, 400]}"#, ""),
+                "schema.dims[0].domain[1]: 400 is no",
+            ),
+            (
+                &schema(r#"{"name": "d", "type": "INT9"}"#, ""),
+                "schema.dims[0].type: no datatype is called \"INT9\"",
+            ),
             (&schema(dim, r#"{"name": "a", "type": "INT8", "fillhex": "00"}"#), "\"fillhex\" is no key"),
             (&schema(dim, r#"{"name": "a", "type": "INT8", "fill_hex": "0"}"#), "pairs of hexadecimal"),
-            (&schema(dim, r#"{"name": "a", "type": "INT8", "filters": ["zstt"]}"#), "filters[0]: no filter is called \"zstt\""),
-            (&schema(dim, r#"{"name": "a", "type": "INT8", "filters": [{"filter": "zstd", "levle": 3}]}"#), "\"levle\""),
-            (&schema(dim, r#"{"name": "a", "type": "INT8", "enumeration": "e"}"#), "the enumeration \"e\" is missing"),
+            (
+                &schema(dim, r#"{"name": "a", "type": "INT8", "filters": ["zstt"]}"#),
+                "filters[0]: no filter is called \"zstt\"",
+            ),
+            (
+                &schema(dim, r#"{"name": "a", "type": "INT8", "filters": [{"filter": "zstd", "levle": 3}]}"#),
+                "\"levle\"",
+            ),
+            (
+                &schema(dim, r#"{"name": "a", "type": "INT8", "enumeration": "e"}"#),
+                "the enumeration \"e\" is missing",
+            ),
             (&schema(dim, r#"{"name": "a", "type": "INT8", "cell_val_num": 0}"#), "at least one value"),
         ] {
             let error = schema_from_json(text).unwrap_err();

@@ -27,7 +27,10 @@ pub(super) fn schema(schema: &ArraySchema, enumerations: &[Enumeration]) -> Valu
     }
     if let CurrentDomain::Rectangle(extents) = &schema.current_domain {
         let dimensions = schema.dimensions.iter().zip(extents);
-        put("current_domain", dimensions.map(|(dimension, range)| extent(dimension.datatype, range, false)).collect());
+        put(
+            "current_domain",
+            dimensions.map(|(dimension, range)| extent(dimension.datatype, range, false)).collect(),
+        );
     }
     if !schema.dimension_labels.is_empty() {
         put("labels", schema.dimension_labels.iter().map(label).collect());
@@ -40,7 +43,10 @@ fn dimension(schema: &ArraySchema, dimension: &Dimension) -> Value {
     let mut out = Map::new();
     out.insert("name".into(), dimension.name.as_str().into());
     out.insert("type".into(), dimension.datatype.name().into());
-    out.insert("domain".into(), dimension.domain.map_or(Value::Null, |(lo, hi)| json!([number(lo), number(hi)])));
+    out.insert(
+        "domain".into(),
+        dimension.domain.map_or(Value::Null, |(lo, hi)| json!([number(lo), number(hi)])),
+    );
     out.insert("tile".into(), dimension.tile_extent.map_or(Value::Null, number));
     // Left out are those of the coordinates; a dimension without filters of its own takes them, whatever its chunk size.
     if !dimension.filters.filters.is_empty() && dimension.filters != schema.coords_filters {
@@ -75,8 +81,9 @@ fn attribute(attribute: &Attribute) -> Value {
 
 fn enumeration(enumeration: &Enumeration) -> Value {
     let elements = (0..enumeration.element_count()).filter_map(|idx| enumeration.element(idx));
-    let values: Vec<Value> =
-        elements.map(|element| cell(enumeration.datatype, enumeration.cell_val_num, element, false)).collect();
+    let values: Vec<Value> = elements
+        .map(|element| cell(enumeration.datatype, enumeration.cell_val_num, element, false))
+        .collect();
     json!({
         "name": enumeration.name,
         "type": enumeration.datatype.name(),
@@ -88,7 +95,8 @@ fn enumeration(enumeration: &Enumeration) -> Value {
 
 fn label(label: &DimensionLabel) -> Value {
     // Of a relative URI only the last part tells anything: labels lie in `__labels`.
-    let uri = if label.uri_is_relative { label.uri.rsplit('/').next().unwrap_or_default() } else { &label.uri };
+    let uri =
+        if label.uri_is_relative { label.uri.rsplit('/').next().unwrap_or_default() } else { &label.uri };
     json!({
         "name": label.name,
         "dim": label.dimension_idx,
@@ -118,7 +126,8 @@ fn cell_val_num(cell_val_num: CellValNum) -> Value {
 pub(super) fn extent(datatype: Datatype, extent: &Extent, iso_dates: bool) -> Value {
     match extent {
         Extent::Num { lo, hi } => {
-            let end = |ordinal| cell(datatype, CellValNum::ONE, &datatype.bytes_of_ordinal(ordinal), iso_dates);
+            let end =
+                |ordinal| cell(datatype, CellValNum::ONE, &datatype.bytes_of_ordinal(ordinal), iso_dates);
             json!([end(*lo), end(*hi)])
         }
         Extent::Str { lo, hi } => {
