@@ -161,9 +161,10 @@ class Library:
         """Creates an array; returns the schema as the library then describes it."""
         handle = self.handle("array_schema_alloc", c_uint32(schema["array_type"] == "sparse"))
         domain = self.domain(schema["dims"])
-        self.call("array_schema_set_domain", handle, domain)
+        # The orders first: absent tile extents become the whole domain when the domain is set, unless in Hilbert order.
         self.call("array_schema_set_tile_order", handle, c_uint32(ORDERS[schema["tile_order"]]))
         self.call("array_schema_set_cell_order", handle, c_uint32(ORDERS[schema["cell_order"]]))
+        self.call("array_schema_set_domain", handle, domain)
         self.call("array_schema_set_capacity", handle, c_uint64(schema["capacity"]))
         if schema["allows_dups"]:
             self.call("array_schema_set_allows_dups", handle, c_int(1))

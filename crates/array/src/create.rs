@@ -30,7 +30,8 @@ impl ArrayPlace {
         let time = next_timestamp(self.env(), None);
         let name = TimestampedName::new(TimeRange { start: time, end: time }, self.new_id()?, None);
         let mut tile = Vec::new();
-        write_generic_tile(&schema.encode()?, schema.version, self.cipher(), &mut tile, &mut Scratch::new())?;
+        let stored = schema.clone().with_image_extents().encode()?;
+        write_generic_tile(&stored, schema.version, self.cipher(), &mut tile, &mut Scratch::new())?;
         let schema_path = format!("{SCHEMA_FOLDER}/{name}");
         let enumerations = format!("{SCHEMA_FOLDER}/{ENUMERATIONS_FOLDER}");
         let mut folders = vec![COMMITS_FOLDER, FRAGMENTS_FOLDER, FRAGMENT_META_FOLDER, METADATA_FOLDER];

@@ -19,7 +19,7 @@ pub use content::{FieldContent, FragmentContent};
 pub use field::{Plane, TIMESTAMPS, field_filters, field_name, field_shape, find_field};
 pub use fragment::Fragment;
 pub use grid::{dense_grid, intervals};
-pub use inspect::{InspectedPart, Inspection, inspect};
+pub use inspect::{InspectedPart, Inspection, inspect, inspect_in_store};
 pub use listing::{ListedFragment, Listing};
 pub use new_fragment::NewFragment;
 pub use place::ArrayPlace;

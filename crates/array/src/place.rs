@@ -42,6 +42,11 @@ impl ArrayPlace {
         Ok(ArrayPlace { store, path, cipher: self.cipher.clone(), env: self.env.clone() })
     }
 
+    /// Another path in the same store, with the same key and surroundings.
+    pub(crate) fn beside(&self, path: &str) -> Self {
+        ArrayPlace { path: path.to_owned(), ..self.clone() }
+    }
+
     /// The store.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
@@ -89,7 +94,16 @@ impl ArrayPlace {
     /// `Unsupported` for filters that cannot run on the field.
     pub fn field_codec(&self, schema: &ArraySchema, version: Version, field: FieldId) -> Result<FieldCodec> {
         let shape = crate::field_shape(schema, field)?;
-        let filters = crate::field_filters(schema, field)?;
+        let mut filters = crate::field_filters(schema, field)?;
+        let images = match field {
+            FieldId::Attribute(idx) => {
+                schema.attributes.get(idx).and_then(|attribute| schema.image_filters(attribute))
+            }
+            _ => None,
+        };
+        if let Some(images) = &images {
+            filters.data = images;
+        }
         FieldCodec::new(shape, filters, codec_rules(version), self.cipher()).map_err(|error: Error| {
             error.context(format_args!("field {:?}", crate::field_name(schema, field)))
         })

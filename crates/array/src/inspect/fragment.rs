@@ -1,6 +1,6 @@
 //! Fragment metadata: every section, then the footer.
 
-use super::{InspectedPart, generic_tile};
+use super::{ArrayAt, InspectedPart, generic_tile};
 use crate::{ArrayPlace, listing::schema_files};
 use smalti_format::fragment::{
     Footer, FragmentStatistics, ProcessedConditions, RTree, Section, TileBounds, TileNumbers,
@@ -9,12 +9,17 @@ use smalti_format::names::{self, FRAGMENTS_FOLDER, OLD_SCHEMA_FILE, TimestampedN
 use smalti_format::{ArraySchema, Reader, Shape};
 use smalti_types::{Error, Result};
 
-pub(super) fn parts(file: &ArrayPlace, folder_uri: &str, bytes: &[u8]) -> Result<Vec<InspectedPart>> {
+pub(super) fn parts(
+    file: &ArrayPlace,
+    array_at: ArrayAt<'_>,
+    folder_uri: &str,
+    bytes: &[u8],
+) -> Result<Vec<InspectedPart>> {
     let name = TimestampedName::parse(names::last_part(folder_uri))?;
     let version = name.fragment_version()?;
     let above = smalti_store::split(folder_uri).0;
     let array_uri = above.strip_suffix(FRAGMENTS_FOLDER).map_or(above, |uri| uri.trim_end_matches('/'));
-    let array = file.at(if array_uri.is_empty() { "." } else { array_uri })?;
+    let array = array_at(if array_uri.is_empty() { "." } else { array_uri })?;
     let file_len = bytes.len() as u64;
     let range = Footer::range(version, &Shape::default(), file_len, bytes)?;
     let footer_bytes = bytes

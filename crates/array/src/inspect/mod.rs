@@ -54,16 +54,32 @@ pub struct InspectedPart {
 pub fn inspect(uri: &str, key: Option<EncryptionKey>, env: Env) -> Result<Inspection> {
     let file = ArrayPlace::open(uri, SyncLevel::None, key, env)?;
     // The store of a path is rooted at its folder; the array is some folders further up.
-    let (folder_uri, name) = split(uri.trim_end_matches('/'));
+    inspected(&file, uri, &|uri| file.at(uri))
+}
+
+/// Explains a file of an array that is in the same store as a whole, as [`inspect`] does.
+///
+/// # Errors
+/// As [`inspect`].
+pub fn inspect_in_store(file: &ArrayPlace) -> Result<Inspection> {
+    inspected(file, file.path(), &|path| Ok(file.beside(path)))
+}
+
+/// Opens the place of the array by what the file's own address begins with.
+type ArrayAt<'a> = &'a dyn Fn(&str) -> Result<ArrayPlace>;
+
+fn inspected(file: &ArrayPlace, address: &str, array_at: ArrayAt<'_>) -> Result<Inspection> {
+    let (folder_uri, name) = split(address.trim_end_matches('/'));
     let folder = names::last_part(folder_uri);
     let bytes = file.store().read_all(file.path(), MAX_GENERIC_TILE_BYTE_LEN)?;
     let (kind, parts) =
-        parts_of(&file, folder_uri, folder, name, &bytes).map_err(|error| error.at_uri(file.uri()))?;
+        parts_of(file, array_at, folder_uri, folder, name, &bytes).map_err(|error| error.at_uri(file.uri()))?;
     Ok(Inspection { uri: file.uri(), kind, file_byte_len: bytes.len() as u64, parts })
 }
 
 fn parts_of(
     file: &ArrayPlace,
+    array_at: ArrayAt<'_>,
     folder_uri: &str,
     folder: &str,
     name: &str,
@@ -74,7 +90,7 @@ fn parts_of(
             Ok((kind, generic_tile(file, kind, bytes, 0, decode)?.0))
         };
     if name == FRAGMENT_METADATA_FILE {
-        return Ok(("fragment metadata", fragment::parts(file, folder_uri, bytes)?));
+        return Ok(("fragment metadata", fragment::parts(file, array_at, folder_uri, bytes)?));
     }
     if folder == ENUMERATIONS_FOLDER {
         return whole("enumeration", |reader| Enumeration::decode_from(reader).map(drop));

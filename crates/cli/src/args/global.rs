@@ -25,7 +25,13 @@ pub(crate) struct Global {
     pub(crate) sync: Sync,
     /// Encryption key: 64 hexadecimal digits or 32 characters (better: --key-file or SMALTI_KEY, which other users
     /// of the machine cannot see)
-    #[arg(long, global = true, value_name = "HEX_OR_TEXT", conflicts_with = "key_file")]
+    #[arg(
+        id = "encryption-key",
+        long = "key",
+        global = true,
+        value_name = "HEX_OR_TEXT",
+        conflicts_with = "key_file"
+    )]
     pub(crate) key: Option<String>,
     /// File that holds the encryption key: 32 bytes, or one line as for --key
     #[arg(long, global = true, value_name = "FILE")]

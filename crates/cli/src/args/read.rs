@@ -38,7 +38,7 @@ pub(crate) struct ReadArgs {
     /// Format of the output [default: by the ending of --output, else a table]
     #[arg(long)]
     pub(crate) format: Option<OutputFormat>,
-    /// File to write to [default: standard output]
+    /// File to write to, `-` for standard output [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -48,7 +48,7 @@ pub(crate) struct ReadArgs {
 /// How values are written and read where there are two ways.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct Notation {
-    /// Dates and times as ISO 8601, or as the stored integers
+    /// Dates and times as ISO 8601, or as the stored integers (in text formats; others have types of their own)
     #[arg(long, default_value = "iso")]
     pub(crate) dates: Dates,
     /// Values of enumerations as their labels, or as the stored codes
@@ -109,9 +109,9 @@ pub(crate) enum OutputFormat {
     Jsonl,
     /// Comma-separated values
     Csv,
-    /// Arrow IPC file
+    /// Arrow IPC: a stream on standard output and in files that end in .arrows, a file in others
     Arrow,
-    /// Parquet file
+    /// Parquet file, compressed with Zstandard
     Parquet,
     /// NumPy array (dense, one attribute)
     Npy,

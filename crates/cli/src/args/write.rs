@@ -38,7 +38,7 @@ pub(crate) enum InputFormat {
     Csv,
     /// One JSON object a line
     Jsonl,
-    /// Arrow IPC file or stream
+    /// Arrow IPC, file or stream
     Arrow,
     /// Parquet file
     Parquet,

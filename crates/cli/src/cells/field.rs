@@ -5,7 +5,7 @@ use crate::args::{Dates, Enums, Notation};
 use crate::failure::{Failure, Outcome};
 use smalti::format::ArraySchema;
 use smalti::json::CellNotation;
-use smalti::{CellValNum, Datatype};
+use smalti::{CellShape, CellValNum, Datatype};
 use std::sync::Arc;
 
 /// The field of a read that tells when each cell was written.
@@ -96,6 +96,15 @@ impl Field {
         self.cell_val_num.fixed().unwrap_or(0).saturating_mul(self.datatype.byte_len())
     }
 
+    /// What a cell is as it is shown: its label, or the stored values.
+    pub(crate) fn shown_shape(&self) -> CellShape {
+        let (datatype, cell_val_num) = match &self.labels {
+            Some(labels) => (labels.datatype(), labels.cell_val_num()),
+            None => (self.datatype, self.cell_val_num),
+        };
+        CellShape { datatype, cell_val_num, is_nullable: self.nullable }
+    }
+
     /// The JSON notation of the stored values.
     pub(crate) fn json_notation(&self) -> CellNotation {
         CellNotation::new(self.datatype, self.cell_val_num, self.iso_dates)
@@ -111,7 +120,10 @@ fn named(all: &[Field], select: &[String]) -> Outcome<Vec<Field>> {
             })?;
             names.extend(parsed);
         } else {
-            names.extend(list.split(',').map(|name| name.trim().to_string()));
+            // Spaces around a name are its own only where a field is so called.
+            let is_field = |name: &str| all.iter().any(|field| field.name == name);
+            let plain = |name| if is_field(name) { name } else { name.trim() };
+            names.extend(list.split(',').map(|name| plain(name).to_string()));
         }
     }
     let mut fields: Vec<Field> = Vec::new();

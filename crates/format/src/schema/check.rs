@@ -29,6 +29,7 @@ impl ArraySchema {
         for attribute in &self.attributes {
             self.check_order(attribute)?;
         }
+        self.check_images()?;
         self.check_current_domain()
     }
 
@@ -385,12 +386,17 @@ fn check_extent(dimension: &Dimension) -> Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::{Version, default_fill_value};
     use smalti_types::{ArrayType, FilterPipeline};
 
-    fn dimension(name: &str, datatype: Datatype, domain: (i64, i64), extent: i64) -> Dimension {
+    pub(in super::super) fn dimension(
+        name: &str,
+        datatype: Datatype,
+        domain: (i64, i64),
+        extent: i64,
+    ) -> Dimension {
         let cast = |value: i64| Scalar::I64(value).cast(datatype).unwrap();
         Dimension {
             name: name.into(),
@@ -402,7 +408,7 @@ mod tests {
         }
     }
 
-    fn attribute(name: &str) -> Attribute {
+    pub(in super::super) fn attribute(name: &str) -> Attribute {
         Attribute {
             name: name.into(),
             datatype: Datatype::Int32,
@@ -416,7 +422,7 @@ mod tests {
         }
     }
 
-    fn schema(dimensions: Vec<Dimension>) -> ArraySchema {
+    pub(in super::super) fn schema(dimensions: Vec<Dimension>) -> ArraySchema {
         ArraySchema {
             version: Version::DEFAULT,
             allows_dups: false,

@@ -5,6 +5,8 @@ mod check;
 mod current_domain;
 mod dimension;
 mod enumeration;
+mod extents;
+mod images;
 
 pub use attribute::default_fill_value;
 pub use current_domain::CurrentDomain;

@@ -117,6 +117,26 @@ pub fn arrow_array(column: Column, shape: CellShape, cell_count: usize, form: Ar
     export::array_of(column, shape, cell_count, form)
 }
 
+/// The cells of an Arrow array as a column of a field: [`arrow_array`] backwards, for every type that the field
+/// [takes](crate::arrow). The bytes are copied.
+///
+/// # Errors
+/// `InvalidArgument` when the field cannot hold the cells without loss; `OutOfMemory`.
+///
+/// ```
+/// use arrow_array::{ArrayRef, StringArray};
+/// use smalti::{CellShape, CellValNum, Datatype};
+///
+/// let shape = CellShape { datatype: Datatype::StringUtf8, cell_val_num: CellValNum::Var, is_nullable: true };
+/// let array: ArrayRef = std::sync::Arc::new(StringArray::from(vec![Some("ab"), None]));
+/// let column = smalti::arrow::arrow_column(&array, shape)?;
+/// assert_eq!((column.as_ref().cell(0, 0), column.as_ref().is_valid(1)), (&b"ab"[..], false));
+/// # Ok::<(), smalti::Error>(())
+/// ```
+pub fn arrow_column(array: &ArrayRef, shape: CellShape) -> Result<Column> {
+    column_of(array, shape)?.to_column()
+}
+
 fn is_date32(shape: CellShape, form: ArrowForm) -> bool {
     form.days_as_dates && shape.datatype == Datatype::DateTimeDay && shape.cell_val_num == CellValNum::ONE
 }

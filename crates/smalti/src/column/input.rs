@@ -8,8 +8,8 @@ use arrow_array::{Array, ArrayRef, RecordBatch, make_array};
 use arrow_buffer::Buffer;
 use ndarray::{ArrayBase, Data};
 use smalti_format::ArraySchema;
-use smalti_tile::{CellShape, ColumnRef};
-use smalti_types::{CellValNum, Datatype, Error, Result};
+use smalti_tile::{CellShape, Column, ColumnRef};
+use smalti_types::{AlignedBuf, CellValNum, Datatype, Error, Result};
 
 /// Cells for one field, whose type is checked against the schema when they are written.
 #[derive(Debug, Clone)]
@@ -210,6 +210,20 @@ impl FieldCells<'_> {
             offsets: self.offsets.as_ref().map(Offsets::as_slice),
             validity: self.validity.as_ref().map(Bytes::as_slice),
         }
+    }
+
+    /// A copy that owns its bytes.
+    pub(crate) fn to_column(&self) -> Result<Column> {
+        let aligned = |bytes: &[u8]| {
+            let mut buf = AlignedBuf::new();
+            buf.extend_from_slice(bytes).map(|()| buf)
+        };
+        let cells = self.as_ref();
+        Ok(Column {
+            data: aligned(cells.data)?,
+            offsets: cells.offsets.map(|offsets| aligned(bytemuck::cast_slice(offsets))).transpose()?,
+            validity: cells.validity.map(aligned).transpose()?,
+        })
     }
 }
 

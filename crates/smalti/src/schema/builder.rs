@@ -141,9 +141,8 @@ impl SchemaBuilder {
     pub fn build(self) -> Result<Schema> {
         let SchemaBuilder { mut schema, dimensions, attributes, version } = self;
         schema.version = Version::new(version)?;
-        // As libtiledb does; a Hilbert array has no space tiles.
-        let spans_domain = schema.cell_order != Layout::Hilbert;
-        schema.dimensions = dimensions.into_iter().map(|d| d.build(spans_domain)).collect::<Result<_>>()?;
+        schema.dimensions = dimensions.into_iter().map(Dimension::build).collect::<Result<_>>()?;
+        schema.fill_absent_extents();
         schema.attributes = attributes.into_iter().map(Attribute::build).collect::<Result<_>>()?;
         Schema::from_stored(schema)
     }

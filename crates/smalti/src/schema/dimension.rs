@@ -78,27 +78,13 @@ impl Dimension {
         self
     }
 
-    pub(super) fn build(self, spans_domain: bool) -> Result<StoredDimension> {
+    pub(super) fn build(self) -> Result<StoredDimension> {
         let Dimension { name, datatype, domain, tile, filters } = self;
         let named = |error: Error| error.context(format_args!("dimension {name:?}"));
         let cast = |value: Scalar| value.cast(datatype).map_err(named);
         let domain = domain.map(|(lo, hi)| Ok::<_, Error>((cast(lo)?, cast(hi)?))).transpose()?;
-        let tile_extent = match (tile, domain) {
-            (Some(tile), _) => Some(cast(tile)?),
-            (None, Some((lo, hi))) if spans_domain => whole_domain(lo, hi, datatype),
-            (None, _) => None,
-        };
+        let tile_extent = tile.map(cast).transpose()?;
         let cell_val_num = if domain.is_none() { CellValNum::Var } else { CellValNum::ONE };
         Ok(StoredDimension { name, datatype, cell_val_num, filters, domain, tile_extent })
-    }
-}
-
-/// The tile extent that spans a domain, where its type can hold it.
-fn whole_domain(lo: Scalar, hi: Scalar, datatype: Datatype) -> Option<Scalar> {
-    match (lo.as_i128(), hi.as_i128()) {
-        (Some(lo), Some(hi)) => {
-            i64::try_from(hi - lo + 1).ok().and_then(|len| Scalar::I64(len).cast(datatype).ok())
-        }
-        _ => Scalar::F64(hi.as_f64() - lo.as_f64()).cast(datatype).ok(),
     }
 }

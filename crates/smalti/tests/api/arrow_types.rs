@@ -74,7 +74,7 @@ fn cells_of_every_datatype_and_shape_pass_through_arrow_unchanged() {
                     continue;
                 };
                 let array = Array::create(
-                    &format!("mem://all-types/{context}").replace([' ', '{', '}', ':'], ""),
+                    &format!("mem://all-types/{}", context.replace([' ', '{', '}', ':'], "")),
                     &schema,
                 );
                 let array = array.unwrap();

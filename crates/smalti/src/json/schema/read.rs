@@ -64,7 +64,7 @@ pub(super) fn schema(value: &Value) -> Result<SchemaFile> {
     {
         return Err(Error::invalid(format!("schema.enumerations: the enumeration {missing:?} is missing")));
     }
-    let schema = ArraySchema {
+    let mut schema = ArraySchema {
         version,
         allows_dups: root.get("allows_dups").map_or(Ok(false), |flag| flag.flag())?,
         array_type,
@@ -80,6 +80,7 @@ pub(super) fn schema(value: &Value) -> Result<SchemaFile> {
         dimension_labels: Vec::new(),
         enumerations: Vec::new(),
     };
+    schema.fill_absent_extents();
     Ok(SchemaFile { schema, enumerations })
 }
 
