@@ -3,5 +3,6 @@
 
 mod cells;
 mod corpus;
+mod images;
 mod mutation;
 mod oracle;

@@ -1,2 +1,5 @@
-//! Integration tests live in `integration/`; this library is empty.
-#![forbid(unsafe_code)]
+//! What tests over whole arrays and fuzzers share; the tests themselves are in `integration/` and `replay/`.
+#![deny(unsafe_code)]
+
+pub mod counting;
+pub mod fuzz;

@@ -5,6 +5,8 @@
 
 mod arrows;
 mod bench;
+mod docs;
+mod fuzz;
 mod interop;
 mod process;
 mod python;
@@ -24,6 +26,9 @@ cargo xtask COMMAND
   check                      the first steps of `test` alone: format, arrows between crates, source rules
   interop [OPTION VALUE]...  arrays exchanged with libtiledb; options of tests/interop/differential.py,
                              by default --count 200 --seed 1 --direction both
+  fuzz [OPTION VALUE]...     damaged inputs for every parser, codec and small arrays; --seconds N (60), --seed S,
+                             --target NAME, --input FILE; see fuzz/README.md
+  docs                       writes docs/format anew from the tables in crates/format
   bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
 ";
 
@@ -43,6 +48,8 @@ fn main() -> ExitCode {
             Workspace::load().and_then(|workspace| interop::long_run(&workspace, options))
         }
         ["bench", options @ ..] => Workspace::load().and_then(|workspace| bench::run(&workspace, options)),
+        ["fuzz", options @ ..] => Workspace::load().and_then(|workspace| fuzz::campaign(&workspace, options)),
+        ["docs"] => Workspace::load().and_then(|workspace| docs::write_pages(&workspace)),
         [] | ["help" | "-h" | "--help"] => {
             print!("{USAGE}");
             Ok(())

@@ -14,7 +14,18 @@ struct Exception {
     reason: &'static str,
 }
 
-const EXCEPTIONS: &[Exception] = &[];
+const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        crate_folder: "crates/codecs",
+        module: "crates/codecs/tests/hostile_bytes.rs",
+        reason: "an allocator that counts is an unsafe trait; the library itself has no unsafe code",
+    },
+    Exception {
+        crate_folder: "tests",
+        module: "tests/src/counting.rs",
+        reason: "an allocator that counts is an unsafe trait",
+    },
+];
 
 /// The file whose table and tests name what they look for.
 const THIS_FILE: &str = "xtask/src/unsafety.rs";

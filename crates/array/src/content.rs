@@ -187,7 +187,7 @@ impl FragmentContent {
                     TileBounds::of_strings(field.stats.iter().map(|stats| &value(stats)[..]))
                 }
                 Some(kind) if kind.has_min_max => TileBounds {
-                    fixed: field.stats.iter().flat_map(|stats| value(stats)).copied().collect(),
+                    fixed: field.stats.iter().flat_map(value).copied().collect(),
                     var: Vec::new(),
                 },
                 _ => TileBounds { fixed: Vec::new(), var: Vec::new() },

@@ -12,9 +12,28 @@ use smalti_types::{Datatype, Error, Filter, FilterPipeline, Result, ScaleWidth};
 /// # Errors
 /// `InvalidArgument`; the message names filter, position and datatype and lists what would be accepted.
 pub(crate) fn check(pipeline: &FilterPipeline, field: FieldKind) -> Result<()> {
+    check_each(pipeline, field, |_, _| false)
+}
+
+/// Checks the coordinate filters of a schema as a dimension inherits them: the integer filters may meet datatypes that
+/// they leave alone.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn check_inherited(pipeline: &FilterPipeline, field: FieldKind) -> Result<()> {
+    check_each(pipeline, field, |filter, datatype| !has_effect(filter, datatype, true))
+}
+
+fn check_each(
+    pipeline: &FilterPipeline,
+    field: FieldKind,
+    is_harmless: impl Fn(&Filter, Datatype) -> bool,
+) -> Result<()> {
     let mut datatype = field.datatype;
     for (position, filter) in pipeline.filters.iter().enumerate() {
-        if let Some(wanted) = refusal(filter, field, datatype) {
+        if let Some(wanted) = refusal(filter, field, datatype)
+            && !is_harmless(filter, datatype)
+        {
             return Err(Error::invalid(format!(
                 "filter {filter} at position {position} of the pipeline does not accept {datatype}: {wanted}"
             )));
@@ -146,6 +165,10 @@ mod tests {
              it accepts integers, dates, times, BOOL, BLOB, GEOM_WKB and GEOM_WKT"
         );
         checked(Datatype::Int16, one, &[scale(ScaleWidth::Four)]).unwrap_err();
+        let inherited = FilterPipeline::new(vec![Filter::Byteshuffle, delta]);
+        check_inherited(&inherited, FieldKind::data(Datatype::Float64, one)).unwrap();
+        let inherited = FilterPipeline::new(vec![Filter::DoubleDelta { level: -1, reinterpret: None }]);
+        check_inherited(&inherited, FieldKind::data(Datatype::Float64, one)).unwrap_err();
         checked(Datatype::Float32, one, &[Filter::Xor, delta]).unwrap();
     }
 

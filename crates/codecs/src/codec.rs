@@ -9,8 +9,8 @@ use crate::context::{ChunkContext, ChunkFilter, MetadataReader, StringCodec};
 use crate::field::{CodecRules, FieldKind};
 use crate::parts::Parts;
 use crate::scratch::{Scratch, Stream};
-use crate::{chain, steps};
-use smalti_types::{CellValNum, Error, FilterPipeline, Result};
+use crate::{chain, empty, steps};
+use smalti_types::{AlignedBuf, CellValNum, DEFAULT_MAX_CHUNK_SIZE, Error, FilterPipeline, Result};
 
 /// The filtered form of the offsets tile of a field whose [`Codec::folds_offsets`]: no chunks at all.
 pub const FOLDED_OFFSETS_TILE: [u8; 8] = [0; 8];
@@ -31,6 +31,8 @@ pub struct Codec {
     whole_cells: bool,
     folds_offsets: bool,
     one_chunk: bool,
+    /// Whether chunks without data are written.
+    writes_empty: bool,
 }
 
 /// A filter and what it is told.
@@ -38,6 +40,8 @@ pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) stage: Stage,
     pub(crate) context: ChunkContext,
+    /// Whether a filter before it handed on what it was given, so that parts of no bytes got lost.
+    pub(crate) behind_pass: bool,
 }
 
 /// The shapes that filters have.
@@ -51,7 +55,34 @@ pub(crate) enum Stage {
 /// Where a chunk is decoded to.
 enum Target<'a> {
     Bytes(&'a mut [u8]),
-    Strings(&'a mut [u8], &'a mut [u64]),
+    Strings(&'a mut [u8], Starts<'a>),
+}
+
+/// Where the offsets of strings are decoded to.
+enum Starts<'a> {
+    Given(&'a mut [u64]),
+    /// A number of them, and a buffer that gets room for them, and for one more, once the tile agrees on the number.
+    Due(usize, &'a mut AlignedBuf),
+}
+
+impl Starts<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Starts::Given(starts) => starts.len(),
+            Starts::Due(count, _) => *count,
+        }
+    }
+
+    /// The room for the offsets; allocated now if it was not before.
+    fn room(&mut self) -> Result<&mut [u64]> {
+        match self {
+            Starts::Given(starts) => Ok(starts),
+            Starts::Due(count, buffer) => {
+                **buffer = AlignedBuf::zeroed(count.saturating_add(1).saturating_mul(8))?;
+                Ok(&mut buffer.values_mut()[..*count])
+            }
+        }
+    }
 }
 
 impl Codec {
@@ -65,17 +96,19 @@ impl Codec {
         rules: CodecRules,
         encryption: Option<&Encryption>,
     ) -> Result<Codec> {
-        let mut steps = steps::of_pipeline(pipeline, field, rules)?;
+        let (mut steps, behind_pass) = steps::of_pipeline(pipeline, field, rules)?;
         let folds_offsets = matches!(steps.first(), Some(Step { stage: Stage::Strings(_), .. }));
         if let Some(encryption) = encryption {
             let context = ChunkContext { datatype: field.datatype, cell_byte_len: field.cell_byte_len() };
-            steps.push(Step { name: "aes_256_gcm", stage: Stage::Encrypt(AesGcm::new(encryption)), context });
+            let stage = Stage::Encrypt(AesGcm::new(encryption));
+            steps.push(Step { name: "aes_256_gcm", stage, context, behind_pass });
         }
         Ok(Codec {
             max_chunk_size: pipeline.max_chunk_size as usize,
             cell_byte_len: field.cell_byte_len(),
             whole_cells: rules.whole_cells_per_chunk && field.cell_val_num == CellValNum::Var,
             folds_offsets,
+            writes_empty: empty::is_written(pipeline, field, rules, encryption.is_some()),
             one_chunk: folds_offsets
                 || pipeline.max_chunk_size == 0
                 || pipeline.filters.iter().any(|filter| matches!(filter, smalti_types::Filter::Webp { .. })),
@@ -89,6 +122,15 @@ impl Codec {
     /// `InvalidArgument`; the message names the filter, its position and the datatype, and says what would be accepted.
     pub fn check(pipeline: &FilterPipeline, field: FieldKind) -> Result<()> {
         chain::check(pipeline, field)
+    }
+
+    /// Checks the coordinate filters of a schema for a dimension that has none of its own. As in libtiledb, the integer
+    /// filters may meet datatypes here that they leave alone, such as floats and strings.
+    ///
+    /// # Errors
+    /// As [`check`](Codec::check).
+    pub fn check_inherited(pipeline: &FilterPipeline, field: FieldKind) -> Result<()> {
+        chain::check_inherited(pipeline, field)
     }
 
     /// Whether chunks hold the tile's bytes as they are, so that [`PlainLayout`](crate::PlainLayout) can find rows in them.
@@ -164,14 +206,18 @@ impl Codec {
         if self.is_plain() {
             out.reserve(TILE_HEADER_BYTE_LEN + ends.len() * CHUNK_HEADER_BYTE_LEN + tile.len());
         }
-        out.extend((ends.len() as u64).to_le_bytes());
-        let mut start = 0;
-        for &end in ends {
+        let is_written = |start: usize, end: usize| start < end || self.writes_empty || self.folds_offsets;
+        let starts = || std::iter::once(0).chain(ends.iter().copied());
+        let chunk_count = starts().zip(ends).filter(|&(start, &end)| is_written(start, end)).count();
+        out.extend((chunk_count as u64).to_le_bytes());
+        for (start, &end) in starts().zip(ends) {
+            if !is_written(start, end) {
+                continue;
+            }
             if let Err(error) = self.encode_chunk(&tile[start..end], offsets, out, scratch) {
                 out.truncate(tile_start);
                 return Err(error);
             }
-            start = end;
         }
         Ok(())
     }
@@ -192,6 +238,9 @@ impl Codec {
                 front.data.push(chunk);
             }
             started = true;
+            if step.behind_pass {
+                front.data.drop_empty();
+            }
             match &step.stage {
                 Stage::Chunk(filter) => filter.encode(front, back, &step.context)?,
                 Stage::Compress(compressor) => compressor.encode(front, back, &step.context, contexts)?,
@@ -286,6 +335,34 @@ impl Codec {
         offsets: &mut [u64],
         scratch: &mut Scratch,
     ) -> Result<()> {
+        self.decode_strings_to(filtered, out, Starts::Given(offsets), scratch)
+    }
+
+    /// As [`decode_strings`](Codec::decode_strings), with a buffer of the offsets that is allocated once the tile agrees on
+    /// their number: it claims less than any damaged metadata. Behind the offsets is room for one more.
+    ///
+    /// # Errors
+    /// As [`decode_strings`](Codec::decode_strings); `OutOfMemory`.
+    pub fn decode_counted_strings(
+        &self,
+        filtered: &[u8],
+        out: &mut [u8],
+        string_count: usize,
+        scratch: &mut Scratch,
+    ) -> Result<AlignedBuf> {
+        let mut offsets = AlignedBuf::new();
+        self.decode_strings_to(filtered, out, Starts::Due(string_count, &mut offsets), scratch)?;
+        Ok(offsets)
+    }
+
+    fn decode_strings_to(
+        &self,
+        filtered: &[u8],
+        out: &mut [u8],
+        offsets: Starts<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let mut offsets = Some(offsets);
         if !self.folds_offsets {
             return Err(Error::invalid("the tiles of this field are decoded without their offsets"));
         }
@@ -302,10 +379,31 @@ impl Codec {
             if chunk_byte_len != tile_byte_len {
                 break;
             }
+            let Some(offsets) = offsets.take() else { break };
             self.decode_chunk(&chunk, Target::Strings(out, offsets), scratch)
                 .map_err(|error| in_chunk(error, 0))?;
         }
         finished(chunks.rest(), chunk_byte_len, tile_byte_len)
+    }
+
+    /// The most bytes that a tile of `filtered_byte_len` bytes can hold: what claims more is damaged, and nothing need be
+    /// allocated for it.
+    ///
+    /// A chunk has a header, and holds no more than the pipeline lets a writer put into it, or 64 KiB, except in tiles of one chunk
+    /// and those of var-sized cells, whose chunks have but the limit of their length field.
+    pub fn max_decoded_len(&self, filtered_byte_len: u64) -> u64 {
+        if self.is_plain() {
+            return filtered_byte_len;
+        }
+        let headers = filtered_byte_len.saturating_sub(TILE_HEADER_BYTE_LEN as u64);
+        let chunk_count = headers / CHUNK_HEADER_BYTE_LEN as u64;
+        let chunk_byte_len = match self.one_chunk || self.whole_cells {
+            true => u32::MAX as usize,
+            // Releases differ in what they do with cells that are larger than a chunk.
+            false => fixed_chunk_byte_len(self.max_chunk_size, self.cell_byte_len)
+                .max(DEFAULT_MAX_CHUNK_SIZE as usize),
+        };
+        chunk_count.saturating_mul(chunk_byte_len as u64)
     }
 
     /// The unfiltered length of a tile as its chunk headers state it. Headers may lie: only allocate what also fits a bound of
@@ -373,7 +471,7 @@ impl Codec {
                         )));
                     }
                     let mut reader = reader;
-                    return codec.decode_strings(&mut reader, data.bytes(), out, offsets);
+                    return codec.decode_strings(&mut reader, data.bytes(), out, offsets.room()?);
                 }
             };
             if data_byte_len > limit || metadata_byte_len > limit {

@@ -97,7 +97,7 @@ impl Compressor {
         match self {
             Compressor::Gzip { level } => gzip::compress(*level, part, out, &mut contexts.gzip),
             Compressor::Zstd { level } => zstd::compress(*level, part, out, &mut contexts.zstd),
-            Compressor::Lz4 => lz4::compress(part, out, &mut contexts.lz4),
+            Compressor::Lz4 => lz4::compress(part, out),
             Compressor::Bzip2 { level } => bzip2::compress(*level, part, out),
             Compressor::Part(codec) => codec.compress(part, out, context),
         }

@@ -11,6 +11,80 @@ use std::sync::Arc;
 /// The largest tile that the entry points decode, in bytes.
 pub const MAX_TILE_BYTE_LEN: usize = 1 << 16;
 
+/// Every entry point by its name: one for each family of filters, and one for pipelines of any filters.
+pub const TARGETS: &[(&str, fn(&[u8]))] = &[
+    ("codec_pipeline", fuzz_pipeline),
+    ("codec_gzip", |input| fuzz_family(&[1], input)),
+    ("codec_zstd", |input| fuzz_family(&[2], input)),
+    ("codec_lz4", |input| fuzz_family(&[3], input)),
+    ("codec_rle", |input| fuzz_family(&[4], input)),
+    ("codec_bzip2", |input| fuzz_family(&[5], input)),
+    ("codec_delta", |input| fuzz_family(&[6, 18], input)),
+    ("codec_bit_width", |input| fuzz_family(&[7, 10], input)),
+    ("codec_shuffle", |input| fuzz_family(&[8, 9], input)),
+    ("codec_webp", |input| fuzz_family(&[11], input)),
+    ("codec_checksum", |input| fuzz_family(&[12, 13], input)),
+    ("codec_dictionary", |input| fuzz_family(&[14], input)),
+    ("codec_scale_float", |input| fuzz_family(&[15], input)),
+    ("codec_xor", |input| fuzz_family(&[16], input)),
+];
+
+/// Decodes any bytes with any pipeline.
+pub fn fuzz_pipeline(input: &[u8]) {
+    decode(input, &mut Scratch::new());
+}
+
+/// Runs one filter of a family on any bytes: decodes them, or encodes them as cells and wants them back.
+///
+/// Layout: the filter, its option, datatype, values in a cell (0: var-sized), flags (see [`configuration`]; 16: encode).
+/// `kinds` are the numbers of the family's filters in [`configuration`].
+pub fn fuzz_family(kinds: &[u8], input: &[u8]) {
+    let Some(([which, option, datatype, values, flags], rest)) = input.split_first_chunk::<5>() else {
+        return;
+    };
+    let Some(kind) = kinds.get(usize::from(*which) % kinds.len().max(1)) else { return };
+    let configured = [1, *kind, *option, *datatype, *values, *flags];
+    let Some((codec, _)) = codec(&configured) else { return };
+    let mut scratch = Scratch::new();
+    if flags & 16 == 0 {
+        return decode_with(&codec, rest, &mut scratch);
+    }
+    let (pipeline, field, ..) = configuration(&configured);
+    round_trip(&codec, field, rest, is_lossless(&pipeline), &mut scratch);
+}
+
+/// Encodes bytes as the cells of a tile; what can be encoded comes back.
+fn round_trip(codec: &Codec, field: FieldKind, cells: &[u8], is_lossless: bool, scratch: &mut Scratch) {
+    let width = field.cell_byte_len().max(1);
+    let tile = &cells[..(cells.len() - cells.len() % width).min(MAX_TILE_BYTE_LEN)];
+    let offsets: Vec<u64> = (0..tile.len() as u64).step_by(3 * width).collect();
+    let mut filtered = Vec::new();
+    if codec.encode_var(tile, &offsets, &mut filtered, scratch).is_err() {
+        return;
+    }
+    let mut decoded = vec![0; tile.len()];
+    if codec.folds_offsets() {
+        let mut starts = vec![0; offsets.len()];
+        codec
+            .decode_strings(&filtered, &mut decoded, &mut starts, scratch)
+            .expect("what was encoded decodes");
+        assert_eq!(starts, offsets);
+    } else {
+        let byte_len =
+            codec.decoded_len(&filtered, tile.len() as u64).expect("what was encoded has a length");
+        assert_eq!(byte_len, tile.len());
+        codec.decode_into(&filtered, &mut decoded, scratch).expect("what was encoded decodes");
+    }
+    assert!(!is_lossless || decoded == tile, "other bytes come back");
+}
+
+fn is_lossless(pipeline: &FilterPipeline) -> bool {
+    !pipeline
+        .filters
+        .iter()
+        .any(|filter| matches!(filter, Filter::ScaleFloat(_) | Filter::Webp { lossless: false, .. }))
+}
+
 /// A pipeline, a field and rules out of the first bytes of an input, and the bytes behind them.
 ///
 /// Layout: number of filters modulo 5, one byte and one option byte each, datatype, values in a cell (0: var-sized), flags.

@@ -37,6 +37,7 @@ mod context;
 mod delta;
 mod dictionary;
 mod double_delta;
+mod empty;
 mod field;
 mod float_scale;
 #[doc(hidden)]

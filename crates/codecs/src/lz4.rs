@@ -1,26 +1,23 @@
 //! LZ4: every part is one block without a frame or a length.
 
-use lz4_flex::block::{self, CompressTable};
+use lz4::block;
 use smalti_types::{Error, Result};
 
-/// The compressor's hash table, kept between parts.
-#[derive(Default)]
-pub(crate) struct Lz4Context {
-    table: Option<CompressTable>,
-}
-
-pub(crate) fn compress(part: &[u8], out: &mut Vec<u8>, context: &mut Lz4Context) -> Result<()> {
-    let table = context.table.get_or_insert_with(CompressTable::large);
+pub(crate) fn compress(part: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let failed = |error: std::io::Error| Error::invalid(format!("filter lz4: {error}"));
     let start = out.len();
-    out.resize(start + block::get_maximum_output_size(part.len()), 0);
-    let byte_len = block::compress_into_with_table(part, &mut out[start..], table)
-        .map_err(|error| Error::invalid(format!("filter lz4: {error}")))?;
-    out.truncate(start + byte_len);
-    Ok(())
+    out.resize(start + block::compress_bound(part.len()).map_err(failed)?, 0);
+    let written = block::compress_to_buffer(part, None, false, &mut out[start..]).map_err(failed);
+    out.truncate(start + written.as_ref().map_or(0, |byte_len| *byte_len));
+    written.map(|_| ())
 }
 
 pub(crate) fn decompress(compressed: &[u8], out: &mut [u8]) -> Result<()> {
-    let byte_len = block::decompress_into(compressed, out)
-        .map_err(|error| Error::corrupt(format!("filter lz4: {error}")))?;
+    let corrupt = |reason: String| Error::corrupt(format!("filter lz4: {reason}"));
+    let (Ok(wanted), Ok(_)) = (i32::try_from(out.len()), i32::try_from(compressed.len())) else {
+        return Err(corrupt(format!("{} bytes from {} in one block", out.len(), compressed.len())));
+    };
+    let byte_len = block::decompress_to_buffer(compressed, Some(wanted), out)
+        .map_err(|_| corrupt(format!("{} bytes are no block of {wanted} bytes", compressed.len())))?;
     crate::compression::expect_len("lz4", byte_len, out.len())
 }

@@ -42,6 +42,12 @@ impl PartList {
         self.ends.len()
     }
 
+    /// Forgets parts of no bytes.
+    pub(crate) fn drop_empty(&mut self) {
+        let mut start = 0;
+        self.ends.retain(|&end| end > std::mem::replace(&mut start, end));
+    }
+
     /// Forgets the parts and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();

@@ -1,7 +1,6 @@
 //! Memory and compressor contexts that outlive a tile.
 
 use crate::gzip::GzipContexts;
-use crate::lz4::Lz4Context;
 use crate::parts::Parts;
 use crate::zstd::ZstdContexts;
 use smalti_types::{Error, ErrorKind, Result};
@@ -26,7 +25,6 @@ pub struct Scratch {
 pub(crate) struct Contexts {
     pub(crate) zstd: ZstdContexts,
     pub(crate) gzip: GzipContexts,
-    pub(crate) lz4: Lz4Context,
 }
 
 impl Scratch {

@@ -15,10 +15,11 @@ use crate::positive_delta::PositiveDelta;
 use crate::rle::Rle;
 use crate::webp::Webp;
 use crate::xor::Xor;
-use crate::{chain, codec};
+use crate::{chain, codec, empty};
 use smalti_types::{Datatype, Error, Filter, FilterPipeline, Result};
 
-/// The filters of a pipeline that have an effect on the field, first to last as writing runs them.
+/// The filters of a pipeline that have an effect on the field, first to last as writing runs them, and whether the last
+/// filter hands on what it is given.
 ///
 /// # Errors
 /// `Unsupported` for a filter that cannot run on what it would be given.
@@ -26,8 +27,9 @@ pub(crate) fn of_pipeline(
     pipeline: &FilterPipeline,
     field: FieldKind,
     rules: CodecRules,
-) -> Result<Vec<codec::Step>> {
+) -> Result<(Vec<codec::Step>, bool)> {
     let mut steps = Vec::new();
+    let mut behind_pass = false;
     let mut datatype = field.datatype;
     for (position, filter) in pipeline.filters.iter().enumerate() {
         let context = ChunkContext { datatype, cell_byte_len: field.cell_byte_len() };
@@ -44,13 +46,15 @@ pub(crate) fn of_pipeline(
             } else {
                 stage(filter, position, datatype)?
             };
-            steps.push(Step { name: filter.name(), stage, context });
+            steps.push(Step { name: filter.name(), stage, context, behind_pass });
+            behind_pass = false;
         }
+        behind_pass |= empty::passes(filter, datatype, rules);
         if rules.typed_chain {
             datatype = chain::output_datatype(filter, datatype);
         }
     }
-    Ok(steps)
+    Ok((steps, behind_pass))
 }
 
 fn folds(filter: &Filter, field: FieldKind, rules: CodecRules) -> bool {

@@ -127,8 +127,7 @@ pub fn fuzz_consolidated_footers(bytes: &[u8]) {
     let (shape, bytes) = shape(bytes);
     let Ok(file) = ConsolidatedFooters::decode(bytes) else { return };
     for entry in file.entries.iter().take(100) {
-        let footer =
-            file.footer(crate::names::last_part(&entry.name)).expect("a checked offset lies in the file");
+        let Some(footer) = file.footer(crate::names::last_part(&entry.name)) else { continue };
         let _ = Footer::decode_from(&mut Reader::new(footer), &shape);
     }
 }
@@ -175,19 +174,34 @@ pub fn fuzz_names(bytes: &[u8]) {
     let _ = name.fragment_version();
 }
 
-/// A shape of up to three dimensions and attributes from the first byte, and the other bytes.
+/// An input for the entry points of structures that depend on the schema: the shape, then the structure.
+///
+/// Layout of the shape: a byte with the number of dimensions in its lower three bits and that of attributes above, and
+/// for each dimension the index of its datatype among all datatypes. `None` for a shape that does not fit.
+pub fn with_shape(shape: &Shape, structure: &[u8]) -> Option<Vec<u8>> {
+    let dimension_count = u8::try_from(shape.dimensions.len()).ok().filter(|count| *count < 8)?;
+    let attribute_count = u8::try_from(shape.attribute_count).ok().filter(|count| *count < 32)?;
+    let mut input = vec![dimension_count | attribute_count << 3];
+    for dimension in &shape.dimensions {
+        let place = Datatype::ALL.iter().position(|datatype| *datatype == dimension.datatype)?;
+        input.push(u8::try_from(place).ok()?);
+    }
+    input.extend_from_slice(structure);
+    Some(input)
+}
+
+/// The shape at the start of an input (see [`with_shape`]) and the bytes behind it.
 fn shape(bytes: &[u8]) -> (Shape, &[u8]) {
-    const DIMENSIONS: [DimensionShape; 4] = [
-        DimensionShape { datatype: Datatype::Int32, is_var: false },
-        DimensionShape { datatype: Datatype::StringAscii, is_var: true },
-        DimensionShape { datatype: Datatype::Float64, is_var: false },
-        DimensionShape { datatype: Datatype::UInt8, is_var: false },
-    ];
     let (first, rest) = bytes.split_first().unwrap_or((&0, bytes));
-    let count = usize::from(first & 3);
-    let start = usize::from(first >> 2 & 3);
-    let dimensions = DIMENSIONS.iter().cycle().skip(start).take(count).copied().collect();
-    (Shape { dimensions, attribute_count: usize::from(first >> 4 & 3) }, rest)
+    let (datatypes, rest) = rest.split_at(usize::from(first & 7).min(rest.len()));
+    let dimension = |idx: &u8| {
+        let datatype = Datatype::ALL[usize::from(*idx) % Datatype::ALL.len()];
+        let is_var = datatype == Datatype::StringAscii;
+        let is_wrong = datatype.is_string() || datatype.is_bytes() || datatype == Datatype::Bool;
+        DimensionShape { datatype: if is_wrong && !is_var { Datatype::Int32 } else { datatype }, is_var }
+    };
+    let dimensions = datatypes.iter().map(dimension).collect();
+    (Shape { dimensions, attribute_count: usize::from(first >> 3) }, rest)
 }
 
 /// Equality that takes NaN for equal to itself.

@@ -28,6 +28,9 @@ pub(crate) struct FieldSource<'a> {
 /// Below this many bytes between two wanted ranges of an unfiltered tile one read fetches both.
 const MAX_GAP: u64 = 4096;
 
+/// Tiles of more filtered bytes are looked for in their file before memory is taken for them: asking costs little then.
+const MAX_UNCHECKED_BYTE_LEN: u64 = 1 << 20;
+
 impl<'a> Fetch<'a> {
     pub(crate) fn new(snapshot: &'a Snapshot) -> Self {
         Fetch { store: &**snapshot.store() }
@@ -46,10 +49,10 @@ impl<'a> Fetch<'a> {
     ) -> Result<Column> {
         let FieldSource { fragment, field, codec } = source;
         let shape = codec.shape();
-        let fixed = fragment.tile_place(*field, Plane::Fixed, tile_idx)?;
-        let var = shape.is_var().then(|| fragment.tile_place(*field, Plane::Var, tile_idx)).transpose()?;
+        let fixed = self.tile_place(source, Plane::Fixed, tile_idx)?;
+        let var = shape.is_var().then(|| self.tile_place(source, Plane::Var, tile_idx)).transpose()?;
         let validity =
-            shape.is_nullable.then(|| fragment.tile_place(*field, Plane::Validity, tile_idx)).transpose()?;
+            shape.is_nullable.then(|| self.tile_place(source, Plane::Validity, tile_idx)).transpose()?;
         let len =
             |range: &Option<Range<u64>>| range.as_ref().map_or(0, |range| (range.end - range.start) as usize);
         let fixed_len = (fixed.end - fixed.start) as usize;
@@ -84,6 +87,61 @@ impl<'a> Fetch<'a> {
         })
     }
 
+    /// The bytes of a tile in its data file. Those of a large tile are known to be there: the lengths of data files in the
+    /// metadata may lie.
+    fn tile_place(&self, source: &FieldSource<'_>, plane: Plane, tile_idx: usize) -> Result<Range<u64>> {
+        let FieldSource { fragment, field, .. } = source;
+        let place = fragment.tile_place(*field, plane, tile_idx)?;
+        if place.end - place.start > MAX_UNCHECKED_BYTE_LEN {
+            let path = fragment.data_file(*field, plane)?;
+            let file_byte_len = self.store.byte_len(&path)?;
+            if place.end > file_byte_len {
+                return Err(Error::corrupt(format!(
+                    "tile {tile_idx} is said to be in bytes {} to {} of a file of {file_byte_len}",
+                    place.start, place.end
+                ))
+                .at_uri(self.store.address(&path)));
+            }
+        }
+        Ok(place)
+    }
+
+    /// The unfiltered length of a tile of `cell_count` cells or validity bytes of `cell_byte_len` bytes each. Nothing should
+    /// be allocated for a tile before this was asked.
+    ///
+    /// # Errors
+    /// `Corrupt` when the filtered bytes cannot hold that much.
+    pub(crate) fn tile_byte_len(
+        &self,
+        source: &FieldSource<'_>,
+        plane: Plane,
+        tile_idx: usize,
+        cell_count: usize,
+        cell_byte_len: usize,
+    ) -> Result<usize> {
+        let place = self.tile_place(source, plane, tile_idx)?;
+        let codec = match plane {
+            Plane::Validity => source.codec.validity().unwrap_or(source.codec.data()),
+            _ => source.codec.data(),
+        };
+        let filtered_byte_len = place.end - place.start;
+        let claimed = cell_count.checked_mul(cell_byte_len);
+        let mut fits = claimed.is_some_and(|len| len as u64 <= codec.max_decoded_len(filtered_byte_len));
+        if let Some(byte_len) = claimed.filter(|len| fits && is_suspicious(*len as u64, filtered_byte_len)) {
+            let mut filtered = Vec::new();
+            let filtered = room(&mut filtered, filtered_byte_len as usize)?;
+            let path = source.fragment.data_file(source.field, plane)?;
+            self.store.read_into(&mut [ReadInto { path: &path, offset: place.start, dest: filtered }])?;
+            fits = codec.decoded_len(filtered, u64::MAX)? == byte_len;
+        }
+        claimed.filter(|_| fits).ok_or_else(|| {
+            Error::corrupt(format!(
+                "{filtered_byte_len} filtered bytes do not hold {cell_count} cells of {cell_byte_len} bytes"
+            ))
+            .context(format_args!("tile {tile_idx}"))
+        })
+    }
+
     /// Bytes `wanted` of a tile of fixed-size values or validity, into the same place of `out`, a buffer of the whole
     /// tile's length. Bytes of `out` outside the ranges are arbitrary after the call.
     ///
@@ -105,7 +163,7 @@ impl<'a> Fetch<'a> {
             }
             _ => codec.data(),
         };
-        let place = fragment.tile_place(*field, plane, tile_idx)?;
+        let place = self.tile_place(source, plane, tile_idx)?;
         let path = fragment.data_file(*field, plane)?;
         let wanted_len: usize = wanted.iter().map(Range::len).sum();
         let named =
@@ -173,4 +231,10 @@ impl<'a> Fetch<'a> {
         }
         self.store.read_into(&mut reads)
     }
+}
+
+/// Whether a tile is so large, and was filtered to so little, that its chunk headers are asked before memory is taken:
+/// they are read twice then, which costs little beside the decoding.
+fn is_suspicious(byte_len: u64, filtered_byte_len: u64) -> bool {
+    byte_len > 16 << 20 && byte_len / 64 > filtered_byte_len
 }

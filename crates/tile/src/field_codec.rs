@@ -163,20 +163,25 @@ impl FieldCodec {
                 let byte_len = cell_count
                     .checked_mul(self.shape.cell_byte_len())
                     .ok_or_else(|| Error::corrupt(format!("a tile of {cell_count} cells")))?;
-                column.data = AlignedBuf::zeroed(byte_len)?;
+                column.data = room(&self.data, tile.fixed, byte_len)?;
                 self.data.decode_into(tile.fixed, column.data.as_mut_slice(), scratch)?;
             }
             Some(codec) => {
-                let mut data = AlignedBuf::zeroed(var_byte_len)?;
-                let mut offsets = AlignedBuf::zeroed((cell_count + 1) * 8)?;
-                let all: &mut [u64] = offsets.values_mut();
-                let starts = &mut all[..cell_count];
-                if self.data.folds_offsets() {
-                    self.data.decode_strings(tile.var, data.as_mut_slice(), starts, scratch)?;
+                let mut data = room(&self.data, tile.var, var_byte_len)?;
+                let mut offsets = if self.data.folds_offsets() {
+                    self.data.decode_counted_strings(tile.var, data.as_mut_slice(), cell_count, scratch)?
                 } else {
-                    codec.decode_into(tile.fixed, bytemuck::cast_slice_mut(starts), scratch)?;
+                    let starts_byte_len = cell_count
+                        .checked_mul(8)
+                        .ok_or_else(|| Error::corrupt(format!("a tile of {cell_count} cells")))?;
+                    check_len(codec, tile.fixed, starts_byte_len)?;
+                    let mut offsets = AlignedBuf::zeroed(starts_byte_len.saturating_add(8))?;
+                    let starts: &mut [u8] = &mut offsets.as_mut_slice()[..starts_byte_len];
+                    codec.decode_into(tile.fixed, starts, scratch)?;
                     self.data.decode_into(tile.var, data.as_mut_slice(), scratch)?;
-                }
+                    offsets
+                };
+                let all: &mut [u64] = offsets.values_mut();
                 all[cell_count] = var_byte_len as u64;
                 check_offsets(all, var_byte_len, self.shape.datatype.byte_len())?;
                 column.data = data;
@@ -184,12 +189,26 @@ impl FieldCodec {
             }
         }
         if let Some(codec) = &self.validity {
-            let mut validity = AlignedBuf::zeroed(cell_count)?;
+            let mut validity = room(codec, tile.validity, cell_count)?;
             codec.decode_into(tile.validity, validity.as_mut_slice(), scratch)?;
             column.validity = Some(validity);
         }
         Ok(column)
     }
+}
+
+/// A buffer for the bytes of a tile, once the headers of its chunks agree on how many these are.
+fn room(codec: &Codec, filtered: &[u8], byte_len: usize) -> Result<AlignedBuf> {
+    check_len(codec, filtered, byte_len)?;
+    AlignedBuf::zeroed(byte_len)
+}
+
+fn check_len(codec: &Codec, filtered: &[u8], byte_len: usize) -> Result<()> {
+    let chunks_byte_len = codec.decoded_len(filtered, u64::MAX)?;
+    if chunks_byte_len == byte_len {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!("the tile's chunks hold {chunks_byte_len} bytes, its cells need {byte_len}")))
 }
 
 #[cfg(test)]

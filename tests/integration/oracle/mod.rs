@@ -1,5 +1,5 @@
 //! Random arrays, written and read, against a naive model in memory.
 
-mod arrays;
+pub mod arrays;
 mod dense;
 mod sparse;

@@ -72,8 +72,8 @@ fn inspected(file: &ArrayPlace, address: &str, array_at: ArrayAt<'_>) -> Result<
     let (folder_uri, name) = split(address.trim_end_matches('/'));
     let folder = names::last_part(folder_uri);
     let bytes = file.store().read_all(file.path(), MAX_GENERIC_TILE_BYTE_LEN)?;
-    let (kind, parts) =
-        parts_of(file, array_at, folder_uri, folder, name, &bytes).map_err(|error| error.at_uri(file.uri()))?;
+    let (kind, parts) = parts_of(file, array_at, folder_uri, folder, name, &bytes)
+        .map_err(|error| error.at_uri(file.uri()))?;
     Ok(Inspection { uri: file.uri(), kind, file_byte_len: bytes.len() as u64, parts })
 }
 

@@ -97,22 +97,19 @@ fn text(value: &Value) -> String {
 /// The bytes of a value in JSON, or of a text without quotes for text types.
 fn bytes_of(datatype: Datatype, text: &str) -> Outcome<Vec<u8>> {
     let mut bytes = Vec::new();
-    let parsed = serde_json::from_str::<Json>(text).map_err(|error| error.to_string()).and_then(|value| {
+    let parsed = serde_json::from_str::<Json>(text).and_then(|value| {
         let seed = CellSeed { datatype, cell_val_num: CellValNum::Var, out: &mut bytes };
-        seed.deserialize(&value).map_err(|error| error.to_string())
+        seed.deserialize(&value)
     });
     let is_text =
         matches!(datatype, Datatype::Char | Datatype::StringAscii | Datatype::StringUtf8 | Datatype::GeomWkt);
     match parsed {
         Ok(ParsedCell::Value) => Ok(bytes),
         _ if is_text => Ok(text.as_bytes().to_vec()),
-        Ok(ParsedCell::Null | ParsedCell::Code(_)) => {
-            Err(Failure::invalid(format!("{text} is no value of type {datatype}")))
-        }
         Err(_) if datatype.is_datetime() || datatype.is_time() => {
             Ok(smalti::text::parse_date_time(datatype, text)?.to_le_bytes().to_vec())
         }
-        Err(problem) => Err(Failure::invalid(format!("{text} is no value of type {datatype}: {problem}"))),
+        _ => Err(Failure::invalid(format!("{text} is no value of type {datatype}"))),
     }
 }
 

@@ -12,6 +12,7 @@ mod write;
 use crate::args::{Cli, Command};
 use crate::cells::{Field, Labels};
 use crate::failure::{Failure, Outcome};
+use smalti::format::{ArraySchema, Dimension};
 use smalti::{Array, Extent};
 use std::sync::Arc;
 
@@ -21,12 +22,12 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
     match &cli.command {
         Command::Demo(args) => crate::demo::run(global, args),
         Command::Create(args) => create::run(global, args),
-        Command::Schema(args) => schema::run(global, args),
-        Command::Info(args) => info::run(global, args),
-        Command::Fragments(args) => fragments::run(global, args),
-        Command::Write(args) => write::run(global, args),
-        Command::Read(args) => read::run(global, args),
-        Command::Meta(args) => meta::run(global, args),
+        Command::Schema(args) => schema::run(global, args).map_err(|failure| failure.at(&args.array)),
+        Command::Info(args) => info::run(global, args).map_err(|failure| failure.at(&args.array)),
+        Command::Fragments(args) => fragments::run(global, args).map_err(|failure| failure.at(&args.array)),
+        Command::Write(args) => write::run(global, args).map_err(|failure| failure.at(&args.array)),
+        Command::Read(args) => read::run(global, args).map_err(|failure| failure.at(&args.array)),
+        Command::Meta(args) => meta::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Inspect(args) => inspect::run(global, args),
         Command::Delete(_) => Err(missing("delete")),
         Command::Consolidate(_) => Err(missing("consolidate")),
@@ -51,21 +52,26 @@ fn fields_of(array: &Array, notation: crate::args::Notation) -> Outcome<Vec<Fiel
 }
 
 /// The ranges of all dimensions as people read them: `row 0..2159, col 0..4319`.
-fn domain_text(schema: &smalti::format::ArraySchema, extents: &[Extent]) -> String {
-    let named = schema.dimensions.iter().zip(extents).map(|(dimension, extent)| {
-        let json = smalti::json::extent_to_json(dimension.datatype, extent, true);
-        let end = |idx: usize| match json.get(idx) {
-            Some(serde_json::Value::String(text)) => text.clone(),
-            Some(serde_json::Value::Null) | None => String::new(),
-            Some(other) => other.to_string(),
-        };
-        format!("{} {}..{}", dimension.name, end(0), end(1))
-    });
+fn domain_text(schema: &ArraySchema, extents: &[Extent]) -> String {
+    let named = schema.dimensions.iter().zip(extents);
+    let named =
+        named.map(|(dimension, extent)| format!("{} {}", dimension.name, extent_text(dimension, extent)));
     named.collect::<Vec<_>>().join(", ")
 }
 
+/// A range as people read it: `0..2159`; ends that are open are left out.
+fn extent_text(dimension: &Dimension, extent: &Extent) -> String {
+    let json = smalti::json::extent_to_json(dimension.datatype, extent, true);
+    let end = |idx: usize| match json.get(idx) {
+        Some(serde_json::Value::String(text)) => text.clone(),
+        Some(serde_json::Value::Null) | None => String::new(),
+        Some(other) => other.to_string(),
+    };
+    format!("{}..{}", end(0), end(1))
+}
+
 /// The ranges of all dimensions for programs: `[[0, 2159], [0, 4319]]`.
-fn domain_json(schema: &smalti::format::ArraySchema, extents: &[Extent]) -> serde_json::Value {
+fn domain_json(schema: &ArraySchema, extents: &[Extent]) -> serde_json::Value {
     let pairs = schema.dimensions.iter().zip(extents);
     pairs.map(|(dimension, extent)| smalti::json::extent_to_json(dimension.datatype, extent, false)).collect()
 }

@@ -4,12 +4,12 @@ use super::fields_of;
 use crate::args::{Global, OutputFormat, ReadArgs};
 use crate::cells::Field;
 use crate::failure::{Failure, Outcome};
-use crate::formats::{CsvSink, JsonlSink, NpySink, Sink, TableSink};
+use crate::formats::{ArrowSink, CsvSink, JsonlSink, NpySink, ParquetSink, Sink, TableSink};
 use crate::progress::Progress;
 use crate::ranges::{self, Ranges};
 use crate::{engine, human};
 use smalti::format::ArraySchema;
-use smalti::{Array, Batch, ColumnRef, Extent, Layout, ReadRequest};
+use smalti::{Array, Batch, DEFAULT_BATCH_CELL_COUNT, Extent, Layout, ReadRequest};
 use std::io::{BufWriter, IsTerminal, Write};
 
 /// Rows of a table for people when they give no limit.
@@ -36,11 +36,28 @@ pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
     }
     let layout = args.layout.map(Layout::from);
     let mut sink = sink(args, format, schema, &fields, &ranges, layout)?;
+    let expected = schema.is_dense().then(|| {
+        let cells = lengths(schema, &ranges).into_iter().fold(1, usize::saturating_mul) as u64;
+        cells.min(limit.unwrap_or(u64::MAX))
+    });
     let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
-    let progress = if to_terminal { Progress::hidden() } else { Progress::new("reading", None) };
-    let is_cut = copy(&array, &fields, ranges, layout, limit, &progress, sink.as_mut())?;
-    drop(progress);
-    sink.finish()?;
+    let progress = if to_terminal { Progress::hidden() } else { Progress::new("reading", expected) };
+    let request = ReadRequest {
+        fields: fields.iter().map(|field| field.name.clone()).collect(),
+        ranges,
+        layout,
+        batch_cell_count: batch_cell_count(global, &fields, limit),
+    };
+    let copied = copy(&array, &fields, &request, limit, &progress, sink.as_mut());
+    let copied = copied.and_then(|is_cut| sink.finish().map(|()| is_cut));
+    drop((progress, sink));
+    if let (Err(_), Some(path)) = (&copied, &args.output)
+        && path.is_file()
+    {
+        // What is cut short must not be taken for the whole; the failure is told below.
+        let _ = std::fs::remove_file(path);
+    }
+    let is_cut = copied?;
     if is_cut && is_people {
         eprintln!("the first {} cells; --limit N shows more", human::count(TABLE_LIMIT));
     }
@@ -86,19 +103,20 @@ fn sink(
                 Layout::ColMajor => true,
                 _ => return Err(Failure::usage("npy holds cells in row or col layout")),
             };
-            let all = ranges.iter().enumerate().map(|(idx, list)| match list.as_slice() {
-                [] => length(&[ranges::whole(schema, idx)]),
-                list => length(list),
-            });
-            Box::new(NpySink::new(out, fields, &all.collect::<Vec<_>>(), is_fortran)?)
+            Box::new(NpySink::new(out, fields, &lengths(schema, ranges), is_fortran)?)
         }
-        OutputFormat::Arrow | OutputFormat::Parquet => {
-            return Err(smalti::Error::unsupported(
-                "this release has no arrow and parquet output yet; use jsonl or csv",
-            )
-            .into());
-        }
+        OutputFormat::Arrow => Box::new(ArrowSink::new(out, fields, is_stream(args))?),
+        OutputFormat::Parquet => Box::new(ParquetSink::new(out, fields)?),
     })
+}
+
+/// The number of positions that a dense read takes of each dimension.
+fn lengths(schema: &ArraySchema, ranges: &Ranges) -> Vec<usize> {
+    let one = |(idx, list): (usize, &Vec<Extent>)| match list.as_slice() {
+        [] => length(&[ranges::whole(schema, idx)]),
+        list => length(list),
+    };
+    ranges.iter().enumerate().map(one).collect()
 }
 
 /// The number of positions in some ranges of one dimension.
@@ -110,31 +128,48 @@ fn length(ranges: &[Extent]) -> usize {
     ranges.iter().map(one).fold(0, usize::saturating_add)
 }
 
+/// Whether Arrow output is a stream, which can be read from a pipe, rather than a file.
+fn is_stream(args: &ReadArgs) -> bool {
+    match &args.output {
+        Some(path) => path.as_os_str() == "-" || path.extension().is_some_and(|ending| ending == "arrows"),
+        None => true,
+    }
+}
+
+/// Cells of a batch that keep a read within its memory budget; and few cells when few are asked for.
+fn batch_cell_count(global: &Global, fields: &[Field], limit: Option<u64>) -> Option<usize> {
+    /// What a cell of any size is taken for.
+    const VAR_BYTE_LEN: usize = 64;
+    /// A batch, the tiles that it comes from and what it is turned into share the budget.
+    const SHARES: u64 = 4;
+    let byte_len = |field: &Field| match field.cell_val_num.is_var() {
+        true => VAR_BYTE_LEN,
+        false => field.cell_byte_len() + usize::from(field.nullable),
+    };
+    let cell_byte_len = fields.iter().map(byte_len).fold(1, usize::saturating_add) as u64;
+    let within_budget = global.memory.map(|budget| (budget / SHARES / cell_byte_len).max(1));
+    let within_budget = within_budget.filter(|count| *count < DEFAULT_BATCH_CELL_COUNT as u64);
+    // One cell more than the limit tells whether there are more.
+    let asked = limit.and_then(|limit| limit.checked_add(1)).filter(|count| *count < 1 << 16);
+    let least = within_budget.into_iter().chain(asked).min();
+    least.and_then(|count| usize::try_from(count).ok())
+}
+
 /// Hands cells on until there are no more, or the limit is reached; true if there are more.
 fn copy(
     array: &Array,
     fields: &[Field],
-    ranges: Ranges,
-    layout: Option<Layout>,
+    request: &ReadRequest,
     limit: Option<u64>,
     progress: &Progress,
     sink: &mut dyn Sink,
 ) -> Outcome<bool> {
     let mut left = limit.unwrap_or(u64::MAX);
-    let request = ReadRequest {
-        fields: fields.iter().map(|field| field.name.clone()).collect(),
-        ranges,
-        layout,
-        // One cell more than the limit tells whether there are more.
-        batch_cell_count: limit
-            .and_then(|limit| usize::try_from(limit).ok()?.checked_add(1))
-            .filter(|count| *count < 1 << 16),
-    };
-    for batch in array.read_raw(&request)? {
-        let Batch { cell_count, columns, .. } = batch?;
+    for batch in array.read_raw(request)? {
+        let batch: Batch = batch?;
+        let cell_count = batch.cell_count;
         let taken = cell_count.min(usize::try_from(left).unwrap_or(usize::MAX));
-        let columns: Vec<ColumnRef<'_>> = columns.iter().map(|column| column.as_ref()).collect();
-        sink.batch(taken, &columns)?;
+        sink.batch(if taken < cell_count { first_cells(batch, fields, taken)? } else { batch })?;
         left -= taken as u64;
         progress.add(taken as u64);
         if taken < cell_count {
@@ -142,4 +177,23 @@ fn copy(
         }
     }
     Ok(false)
+}
+
+/// The first cells of a batch.
+fn first_cells(mut batch: Batch, fields: &[Field], cell_count: usize) -> smalti::Result<Batch> {
+    for (column, field) in batch.columns.iter_mut().zip(fields) {
+        let byte_len = match &mut column.offsets {
+            Some(offsets) => {
+                offsets.resize((cell_count + 1) * 8)?;
+                offsets.values::<u64>().last().map_or(0, |end| *end as usize)
+            }
+            None => cell_count * field.cell_byte_len(),
+        };
+        column.data.resize(byte_len)?;
+        if let Some(validity) = &mut column.validity {
+            validity.resize(cell_count)?;
+        }
+    }
+    batch.cell_count = cell_count;
+    Ok(batch)
 }

@@ -1,14 +1,14 @@
 //! `smalti schema`: the schema of an array, as JSON or as tables.
 
-use super::domain_text;
+use super::{domain_text, extent_text};
 use crate::args::{ArrayArgs, Global};
 use crate::cells::hex;
-use crate::engine;
 use crate::failure::Outcome;
 use crate::formats::Table;
+use crate::{engine, human};
 use serde_json::Value;
 use smalti::format::{ArraySchema, Attribute, CurrentDomain, Dimension};
-use smalti::{CellValNum, FilterPipeline};
+use smalti::{CellValNum, Extent, FilterPipeline};
 use std::io::Write;
 
 pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
@@ -43,8 +43,11 @@ fn layed_out(schema: &Value) -> String {
 fn print_tables(out: &mut dyn Write, schema: &ArraySchema) -> Outcome {
     let duplicates = if schema.allows_dups { ", duplicates allowed" } else { "" };
     writeln!(out, "{} array, format version {}{duplicates}", schema.array_type, schema.version.number())?;
-    let capacity =
-        if schema.is_dense() { String::new() } else { format!(", {} cells a tile", schema.capacity) };
+    let capacity = if schema.is_dense() {
+        String::new()
+    } else {
+        format!(", {} cells a tile", human::count(schema.capacity))
+    };
     writeln!(out, "tiles {}, cells {}{capacity}", schema.tile_order, schema.cell_order)?;
     for (name, pipeline) in [
         ("coordinates", &schema.coords_filters),
@@ -77,7 +80,10 @@ fn print_tables(out: &mut dyn Write, schema: &ArraySchema) -> Outcome {
 }
 
 fn dimension_row(schema: &ArraySchema, dimension: &Dimension) -> Vec<String> {
-    let domain = dimension.domain.map_or("every string".to_string(), |(lo, hi)| format!("{lo}..{hi}"));
+    let domain = match dimension.domain {
+        Some((lo, hi)) => extent_text(dimension, &Extent::Num { lo: lo.ordinal(), hi: hi.ordinal() }),
+        None => "every string".to_string(),
+    };
     let tile = dimension.tile_extent.map_or("none".to_string(), |extent| extent.to_string());
     let filters = filters_text(schema.coordinate_filters(dimension));
     vec![dimension.name.clone(), dimension.datatype.to_string(), domain, tile, filters]

@@ -4,43 +4,41 @@ use super::fields_of;
 use crate::args::{Global, InputFormat, OpenTimes, WriteArgs};
 use crate::cells::{Field, Region, cell_count_of, place};
 use crate::failure::{Failure, Outcome};
-use crate::formats::{read_csv, read_jsonl, read_npy};
+use crate::formats::{
+    RecordBatches, columns_of, gather, open_arrow, open_parquet, read_csv, read_jsonl, read_npy,
+};
+use crate::progress::Progress;
 use crate::{engine, human, ranges};
-use smalti::{Column, ColumnRef, Duplicates, Extent, Layout, WriteRequest};
+use smalti::{Array, Column, ColumnRef, Columns, Duplicates, Extent, Layout, WriteRequest, WrittenFragment};
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::time::Instant;
 
 pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
     let start = Instant::now();
     let array = engine::open(global, &args.array, OpenTimes::default())?;
-    let schema = array.schema();
+    let is_dense = array.schema().is_dense();
     let fields = fields_of(&array, args.notation)?;
     let has_ranges = !args.range.is_empty() || args.ranges_json.is_some();
-    if !schema.is_dense() && has_ranges {
+    if !is_dense && has_ranges {
         return Err(Failure::usage(
             "--range is for dense arrays; cells of sparse ones carry their coordinates",
         ));
     }
-    if schema.is_dense() && args.global_order {
+    if is_dense && args.global_order {
         return Err(Failure::usage(
             "--global-order is for sparse arrays; cells of dense ones go where their coordinates say",
         ));
     }
-    let (columns, layout, subarray) = if schema.is_dense() {
-        let ranges = ranges::parse(schema, &args.range, args.ranges_json.as_deref())?;
-        let subarray = ranges::one_each(schema, ranges)?;
-        let (columns, layout) = dense_columns(args, &fields, &subarray)?;
-        (columns, layout, Some(subarray))
+    let format = input_format(args)?;
+    let (fragment, cell_count) = if is_dense {
+        write_dense(&array, args, format, &fields)?
+    } else if args.global_order && matches!(format, InputFormat::Arrow | InputFormat::Parquet) {
+        write_batches(&array, args, format, &fields)?
     } else {
         let layout = if args.global_order { Layout::GlobalOrder } else { Layout::Unordered };
-        (row_columns(args, &fields)?, layout, None)
+        write_columns(&array, args, row_columns(args, format, &fields)?, layout, None)?
     };
-    let cell_count = columns.first().map_or(0, |(field, column)| cell_count_of(field, column));
-    let named: Vec<(String, ColumnRef<'_>)> =
-        columns.iter().map(|(field, column)| (field.name.clone(), column.as_ref())).collect();
-    let request =
-        WriteRequest { columns: named, subarray, layout, at: args.at, duplicates: Duplicates::default() };
-    let fragment = array.write_raw(&request).map_err(|error| error.at_uri(&args.array))?;
     if global.json {
         println!(
             "{}",
@@ -53,50 +51,118 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
     Ok(())
 }
 
-fn dense_columns(
+fn write_dense(
+    array: &Array,
     args: &WriteArgs,
+    format: InputFormat,
     fields: &[Field],
-    subarray: &[Extent],
-) -> Outcome<(Vec<(Field, Column)>, Layout)> {
-    let region = Region::new(subarray)?;
-    if input_format(args)? == InputFormat::Npy {
-        let read = read_npy(open(args)?, fields, &region.shape());
-        return read.map_err(|failure| failure.at(args.from.display().to_string()));
+) -> Outcome<(WrittenFragment, usize)> {
+    let schema = array.schema();
+    let ranges = ranges::parse(schema, &args.range, args.ranges_json.as_deref())?;
+    let subarray = ranges::one_each(schema, ranges)?;
+    let region = Region::new(&subarray)?;
+    let (columns, layout) = if format == InputFormat::Npy {
+        read_npy(open(args)?, fields, &region.shape()).map_err(in_file(args))?
+    } else {
+        let columns = row_columns(args, format, fields)?;
+        (place(columns, &region).map_err(in_file(args))?, Layout::RowMajor)
+    };
+    write_columns(array, args, columns, layout, Some(subarray))
+}
+
+fn write_columns(
+    array: &Array,
+    args: &WriteArgs,
+    columns: Vec<(Field, Column)>,
+    layout: Layout,
+    subarray: Option<Vec<Extent>>,
+) -> Outcome<(WrittenFragment, usize)> {
+    let cell_count = columns.first().map_or(0, |(field, column)| cell_count_of(field, column));
+    let named: Vec<(String, ColumnRef<'_>)> =
+        columns.iter().map(|(field, column)| (field.name.clone(), column.as_ref())).collect();
+    let duplicates = Duplicates::default();
+    let request = WriteRequest { columns: named, subarray, layout, at: args.at, duplicates };
+    let fragment = array.write_raw(&request).map_err(|error| error.at_uri(&args.array))?;
+    Ok((fragment, cell_count))
+}
+
+/// Writes record batches that come in global order, each as it is read.
+fn write_batches(
+    array: &Array,
+    args: &WriteArgs,
+    format: InputFormat,
+    fields: &[Field],
+) -> Outcome<(WrittenFragment, usize)> {
+    let refused = |error: smalti::Error| Failure::Error(error.at_uri(&args.array));
+    let mut cell_count = 0;
+    let writer = array.global_writer();
+    let mut writer = args.at.map_or(writer.clone(), |at| writer.at(at)).start().map_err(refused)?;
+    for batch in batches(args, format).map_err(in_file(args))? {
+        let columns = batch.and_then(|batch| columns_of(&batch, fields)).map_err(in_file(args))?;
+        let named = columns
+            .iter()
+            .fold(Columns::new(), |named, (field, column)| named.column(field.name.clone(), column.as_ref()));
+        writer.submit(named).map_err(refused)?;
+        cell_count += columns.first().map_or(0, |(field, column)| cell_count_of(field, column));
     }
-    let columns = row_columns(args, fields)?;
-    let placed = place(columns, &region).map_err(|failure| failure.at(args.from.display().to_string()))?;
-    Ok((placed, Layout::RowMajor))
+    Ok((writer.commit().map_err(refused)?, cell_count))
 }
 
 /// The columns of a file that holds rows.
-fn row_columns(args: &WriteArgs, fields: &[Field]) -> Outcome<Vec<(Field, Column)>> {
-    let columns = match input_format(args)? {
+fn row_columns(args: &WriteArgs, format: InputFormat, fields: &[Field]) -> Outcome<Vec<(Field, Column)>> {
+    let columns = match format {
         InputFormat::Jsonl => read_jsonl(open(args)?, fields),
         InputFormat::Csv => read_csv(open(args)?, fields),
         InputFormat::Npy => Err(Failure::usage("npy is for dense arrays; use csv, jsonl, arrow or parquet")),
-        InputFormat::Arrow | InputFormat::Parquet => Err(smalti::Error::unsupported(
-            "this release has no arrow and parquet input yet; use jsonl or csv",
-        )
-        .into()),
+        InputFormat::Arrow | InputFormat::Parquet => {
+            batches(args, format).and_then(|batches| gather(batches, fields))
+        }
     };
-    columns.map_err(|failure| failure.at(args.from.display().to_string()))
+    columns.map_err(in_file(args))
+}
+
+/// The record batches of a file of Arrow or Parquet.
+fn batches(args: &WriteArgs, format: InputFormat) -> Outcome<RecordBatches> {
+    let path = path(args);
+    let (batches, row_count) = if format == InputFormat::Parquet {
+        let (batches, row_count) = open_parquet(path)?;
+        (batches, Some(row_count))
+    } else {
+        (open_arrow(path)?, None)
+    };
+    let progress = Progress::new("reading", row_count);
+    Ok(Box::new(batches.inspect(move |batch| {
+        progress.add(batch.as_ref().map_or(0, |batch| batch.num_rows() as u64));
+    })))
 }
 
 fn input_format(args: &WriteArgs) -> Outcome<InputFormat> {
     let format = args.format.or_else(|| InputFormat::of_path(&args.from));
     format.ok_or_else(|| {
-        let name = args.from.display();
-        Failure::usage(format!(
-            "the ending of {name} tells no format; give --format csv, jsonl, arrow, parquet or npy"
-        ))
+        let name = match path(args) {
+            Some(path) => format!("the ending of {}", path.display()),
+            None => "standard input".to_string(),
+        };
+        Failure::usage(format!("{name} tells no format; give --format csv, jsonl, arrow, parquet or npy"))
     })
 }
 
+/// The file to read; `None` for standard input.
+fn path(args: &WriteArgs) -> Option<&Path> {
+    Some(args.from.as_path()).filter(|path| path.as_os_str() != "-")
+}
+
+/// Names the file in failures that name nothing yet.
+fn in_file(args: &WriteArgs) -> impl Fn(Failure) -> Failure {
+    |failure| failure.at(args.from.display().to_string())
+}
+
 fn open(args: &WriteArgs) -> Outcome<Box<dyn BufRead>> {
-    if args.from.as_os_str() == "-" {
-        return Ok(Box::new(BufReader::new(std::io::stdin())));
-    }
-    let file = std::fs::File::open(&args.from);
-    let file = file.map_err(|error| Failure::from(error).at(args.from.display().to_string()))?;
-    Ok(Box::new(BufReader::with_capacity(1 << 18, file)))
+    let Some(path) = path(args) else {
+        let progress = Progress::of_bytes("reading", None);
+        return Ok(Box::new(BufReader::new(progress.wrap(std::io::stdin()))));
+    };
+    let file = std::fs::File::open(path).map_err(|error| in_file(args)(error.into()))?;
+    let progress = Progress::of_bytes("reading", file.metadata().ok().map(|metadata| metadata.len()));
+    Ok(Box::new(BufReader::with_capacity(1 << 18, progress.wrap(file))))
 }

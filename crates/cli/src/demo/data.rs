@@ -42,6 +42,32 @@ impl Elevation {
         (value != NO_ELEVATION).then(|| 28 * i16::from(value) - 450)
     }
 
+    /// Where land is, in squares of one degree joined to bars: left, bottom, right and top in degrees.
+    pub(crate) fn land(&self) -> Vec<[f64; 4]> {
+        let side = (self.rows / 180).max(1);
+        let is_land = |top: usize, left: usize| {
+            let square = (top..top + side).filter_map(|row| {
+                let start = row * self.cols + left;
+                self.values.get(start..start + side)
+            });
+            let known = square.flatten().filter(|value| **value != NO_ELEVATION).count();
+            2 * known > side * side
+        };
+        let mut bars: Vec<[f64; 4]> = Vec::new();
+        for (top, north) in (0..self.rows / side).map(|row| (row * side, 90.0 - row as f64)) {
+            for (left, west) in (0..self.cols / side).map(|col| (col * side, col as f64 - 180.0)) {
+                if !is_land(top, left) {
+                    continue;
+                }
+                match bars.last_mut() {
+                    Some([_, _, right, top]) if *right == west && *top == north => *right = west + 1.0,
+                    _ => bars.push([west, north - 1.0, west + 1.0, north]),
+                }
+            }
+        }
+        bars
+    }
+
     fn decode(compressed: &[u8]) -> Result<Self> {
         let content = zstd::bulk::decompress(compressed, MAX_BYTE_LEN)?;
         let mut rest = content.as_slice();
@@ -151,6 +177,13 @@ mod tests {
         assert!(metres_at(&elevation, 27.99, 86.93).unwrap() > 5000, "Mount Everest");
         assert!(metres_at(&elevation, 31.5, 35.48).unwrap() < -350, "Dead Sea");
         assert_eq!(metres_at(&elevation, 0.0, -30.0), None, "Atlantic Ocean");
+        let land = elevation.land();
+        let is_land = |lat: f64, lon: f64| {
+            land.iter().any(|[left, bottom, right, top]| {
+                (*left..*right).contains(&lon) && (*bottom..*top).contains(&lat)
+            })
+        };
+        assert!(is_land(48.5, 8.5) && is_land(-25.5, 134.5) && !is_land(0.5, -30.5));
     }
 
     #[test]

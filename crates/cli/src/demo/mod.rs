@@ -43,6 +43,7 @@ pub(crate) fn run(global: &Global, args: &DemoArgs) -> Outcome {
     report.title("1. A dense array: the elevation of all land, 12 cells a degree");
     let raster = Elevation::load()?;
     elevation::store(global, &elevation_uri, &raster, &mut report)?;
+    let land = raster.land();
     drop(raster);
 
     report.title("2. A sparse array: the world's places with more than 1,000 inhabitants");
@@ -62,7 +63,7 @@ pub(crate) fn run(global: &Global, args: &DemoArgs) -> Outcome {
 
     report.title("6. Pictures");
     pictures::draw_world_map(&dir.join("map.png"), EUROPE, &window, &europe, &mut report)?;
-    pictures::draw_tiles(global, &cities_uri, &dir.join("fragments.svg"), &mut report)?;
+    pictures::draw_tiles(global, &cities_uri, &dir.join("fragments.svg"), land, &mut report)?;
 
     report.line(format!("\nAll of it took {}.", human::duration(start.elapsed())));
     report.fact("seconds", start.elapsed().as_secs_f64().into());
@@ -104,6 +105,14 @@ fn next_steps(report: &mut Report, dir: &Path) {
                 array("himalaya.npy")
             ),
             "the Himalaya for NumPy",
+        ),
+        (
+            format!(
+                "{program} read {} --range lat=34:61 --range lon=-12:34 -o {}",
+                array("cities"),
+                array("europe.parquet")
+            ),
+            "Europe for pandas, DuckDB, Polars",
         ),
         (
             format!(

@@ -91,7 +91,13 @@ pub(super) fn draw_world_map(
 }
 
 /// Draws the tile rectangles of all fragments of the places.
-pub(super) fn draw_tiles(global: &Global, uri: &str, path: &Path, report: &mut Report) -> Outcome {
+pub(super) fn draw_tiles(
+    global: &Global,
+    uri: &str,
+    path: &Path,
+    land: Vec<[f64; 4]>,
+    report: &mut Report,
+) -> Outcome {
     let start = Instant::now();
     let array = engine::open(global, uri, OpenTimes::default())?;
     let mut shapes = Vec::new();
@@ -107,22 +113,34 @@ pub(super) fn draw_tiles(global: &Global, uri: &str, path: &Path, report: &mut R
         };
         let write = WRITES.iter().find(|(_, at, _)| *at == fragment.time().start);
         let (region, date) = write.map_or(("a write", ""), |(region, _, date)| (region.name(), *date));
+        // The small ones on top, or the large ones would hide them.
+        let mut tiles: Vec<[f64; 4]> = (0..rectangles.len()).map(rectangle).collect();
+        let area = |[left, bottom, right, top]: &[f64; 4]| (right - left) * (top - bottom);
+        tiles.sort_by(|a, b| area(b).total_cmp(&area(a)));
         shapes.push(FragmentShape {
-            title: format!("{region}, written {date}"),
+            title: format!("{}, written {date}", capitalized(region)),
             details: format!(
                 "{} cells in {} tiles, {}",
                 human::count(fragment.cell_count().unwrap_or_default()),
                 fragment.tile_count(),
                 human::bytes(fragment.byte_len())
             ),
-            tiles: (0..rectangles.len()).map(rectangle).collect(),
+            tiles,
         });
     }
-    let plane =
-        Plane { across: ("lon (degrees)".into(), -180.0, 180.0), up: ("lat (degrees)".into(), -90.0, 90.0) };
+    let plane = Plane {
+        across: ("lon (degrees)".into(), -180.0, 180.0),
+        up: ("lat (degrees)".into(), -90.0, 90.0),
+        backdrop: land,
+    };
     let svg =
         draw_fragments("Fragments of the cities array and the rectangles of their tiles", &plane, &shapes);
     std::fs::write(path, svg).map_err(|error| Failure::from(error).at(path.display().to_string()))?;
     report.step(format!("{}: fragments and their tiles", path.display()), start);
     Ok(())
+}
+
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }

@@ -1,25 +1,34 @@
 //! File formats: cells out and in.
 
+mod arrow;
 mod csv;
 mod jsonl;
 mod npy;
+mod parquet;
 mod table;
 
 use crate::failure::Outcome;
-use smalti::ColumnRef;
+use smalti::{Batch, ColumnRef};
 
+pub(crate) use arrow::{ArrowSink, RecordBatches, columns_of, gather, open_arrow};
 pub(crate) use csv::{CsvSink, read_csv};
 pub(crate) use jsonl::{JsonlSink, read_jsonl};
 pub(crate) use npy::{NpySink, read_npy};
+pub(crate) use parquet::{ParquetSink, open_parquet};
 pub(crate) use table::{Table, TableSink};
 
 /// Takes the cells of a read, batch after batch, and writes them in one format.
 pub(crate) trait Sink {
     /// Writes cells; the columns are in the order of the fields that the sink was made for.
-    fn batch(&mut self, cell_count: usize, columns: &[ColumnRef<'_>]) -> Outcome;
+    fn batch(&mut self, batch: Batch) -> Outcome;
 
     /// Writes what comes after the last cell.
     fn finish(&mut self) -> Outcome;
+}
+
+/// The columns of a batch, to look at.
+fn borrowed(batch: &Batch) -> Vec<ColumnRef<'_>> {
+    batch.columns.iter().map(|column| column.as_ref()).collect()
 }
 
 /// Output is handed on in pieces of about this many bytes.

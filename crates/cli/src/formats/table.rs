@@ -2,8 +2,8 @@
 
 use crate::cells::{Field, TextNotation, push_text};
 use crate::failure::Outcome;
-use crate::formats::Sink;
-use smalti::ColumnRef;
+use crate::formats::{Sink, borrowed};
+use smalti::{Batch, ColumnRef};
 use std::io::Write;
 
 /// Longer cells are cut.
@@ -85,8 +85,9 @@ impl<W: Write> TableSink<W> {
 }
 
 impl<W: Write> Sink for TableSink<W> {
-    fn batch(&mut self, cell_count: usize, columns: &[ColumnRef<'_>]) -> Outcome {
-        for row in 0..cell_count {
+    fn batch(&mut self, batch: Batch) -> Outcome {
+        let columns = borrowed(&batch);
+        for row in 0..batch.cell_count {
             let text = |((field, notation), column): (&(Field, TextNotation), &ColumnRef<'_>)| {
                 if !column.is_valid(row) {
                     return "null".to_string();
@@ -95,7 +96,7 @@ impl<W: Write> Sink for TableSink<W> {
                 push_text(&mut text, field, notation, column.cell(row, field.cell_byte_len()));
                 printable(&String::from_utf8_lossy(&text))
             };
-            self.table.push(self.fields.iter().zip(columns).map(text).collect());
+            self.table.push(self.fields.iter().zip(&columns).map(text).collect());
         }
         Ok(())
     }

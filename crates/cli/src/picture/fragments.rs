@@ -9,6 +9,8 @@ pub(crate) struct Plane {
     pub(crate) across: (String, f64, f64),
     /// Name and range of the dimension drawn from bottom to top.
     pub(crate) up: (String, f64, f64),
+    /// Rectangles as (left, bottom, right, top) that are drawn faintly below all others.
+    pub(crate) backdrop: Vec<[f64; 4]>,
 }
 
 /// A fragment: the rectangles of its tiles as (left, bottom, right, top).
@@ -51,16 +53,21 @@ pub(crate) fn draw_fragments(title: &str, plane: &Plane, fragments: &[FragmentSh
     svg.line(format_args!(
         r##"<rect x="{MARGIN}" y="{TITLE}" width="{plot_width:.1}" height="{plot_height:.1}" fill="#fff" stroke="#2b2b33"/>"##
     ));
+    let bars = plane.backdrop.iter().map(|[left, bottom, right, top]| {
+        let (width, tall) = (x(*right) - x(*left), y(*bottom) - y(*top));
+        format!("M{:.1} {:.1}h{width:.1}v{tall:.1}h-{width:.1}z", x(*left), y(*top))
+    });
+    svg.line(format_args!(r##"<path fill="#ebe7dd" d="{}"/>"##, bars.collect::<String>()));
     for value in ticks(plane.across.1, plane.across.2) {
         svg.line(format_args!(
-            r##"<path d="M{0:.1} {TITLE}v{plot_height:.1}" stroke="#e4e2dc"/><text x="{0:.1}" y="{1:.1}" font-size="13" text-anchor="middle">{value}</text>"##,
+            r##"<path d="M{0:.1} {TITLE}v{plot_height:.1}" stroke="#2b2b33" stroke-opacity="0.12"/><text x="{0:.1}" y="{1:.1}" font-size="13" text-anchor="middle">{value}</text>"##,
             x(value),
             TITLE + plot_height + 20.0
         ));
     }
     for value in ticks(plane.up.1, plane.up.2) {
         svg.line(format_args!(
-            r##"<path d="M{MARGIN} {0:.1}h{plot_width:.1}" stroke="#e4e2dc"/><text x="{1:.1}" y="{2:.1}" font-size="13" text-anchor="end">{value}</text>"##,
+            r##"<path d="M{MARGIN} {0:.1}h{plot_width:.1}" stroke="#2b2b33" stroke-opacity="0.12"/><text x="{1:.1}" y="{2:.1}" font-size="13" text-anchor="end">{value}</text>"##,
             y(value),
             MARGIN - 8.0,
             y(value) + 4.0
@@ -79,7 +86,7 @@ pub(crate) fn draw_fragments(title: &str, plane: &Plane, fragments: &[FragmentSh
     ));
     for (fragment, color) in fragments.iter().zip(COLORS.iter().cycle()) {
         svg.line(format_args!(
-            r#"<g fill="{color}" fill-opacity="0.16" stroke="{color}" stroke-opacity="0.85"><title>{}</title>"#,
+            r#"<g fill="{color}" fill-opacity="0.12" stroke="{color}" stroke-opacity="0.9"><title>{}</title>"#,
             escape(&fragment.title)
         ));
         for [left, bottom, right, top] in &fragment.tiles {
@@ -149,7 +156,7 @@ mod tests {
 
     #[test]
     fn every_tile_is_a_rectangle_and_text_is_escaped() {
-        let plane = Plane { across: ("x".into(), 0.0, 10.0), up: ("y".into(), 0.0, 5.0) };
+        let plane = Plane { across: ("x".into(), 0.0, 10.0), up: ("y".into(), 0.0, 5.0), backdrop: vec![] };
         let tiles = vec![[0.0, 0.0, 5.0, 5.0], [7.0, 1.0, 7.0, 1.0]];
         let fragment = FragmentShape { title: "a<b".into(), details: String::new(), tiles };
         let svg = draw_fragments("t & u", &plane, &[fragment]);

@@ -61,7 +61,7 @@ fn named(version: Version, name: Option<&String>, field: FieldId) -> Result<Stri
 
 /// Replaces the characters that version 8 encodes.
 ///
-/// Five of the codes are not those characters' own: the reference got them wrong, and files bear the wrong names.
+/// Four of the codes are not those characters' own: the reference got them wrong, and files bear the wrong names.
 fn percent_encoded(name: &str) -> String {
     let mut encoded = String::with_capacity(name.len());
     for character in name.chars() {

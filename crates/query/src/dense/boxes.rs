@@ -6,6 +6,7 @@
 use smalti_space::Interval;
 use smalti_types::Layout;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// One range of a dimension and where it starts in the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,8 +91,8 @@ pub(crate) fn part_cell_count(part: &[Range<u64>]) -> Option<u64> {
 
 /// The parts of `whole`, each at most `max_cell_count` cells (but at least one), that follow each other in the output.
 /// Cuts fall on borders of space tiles where the limit allows it.
-pub(crate) struct ContiguousParts<'a> {
-    axes: &'a [Axis],
+pub(crate) struct ContiguousParts {
+    axes: Arc<[Axis]>,
     order: Vec<usize>,
     whole: Part,
     max_cell_count: u64,
@@ -100,16 +101,16 @@ pub(crate) struct ContiguousParts<'a> {
 }
 
 /// See [`ContiguousParts`].
-pub(crate) fn contiguous_parts<'a>(
-    axes: &'a [Axis],
+pub(crate) fn contiguous_parts(
+    axes: &Arc<[Axis]>,
     whole: Part,
     layout: Layout,
     max_cell_count: u64,
-) -> ContiguousParts<'a> {
+) -> ContiguousParts {
     let is_empty = whole.iter().any(|side| side.start >= side.end);
     let next = (!is_empty).then(|| whole.iter().map(|side| side.start).collect());
     ContiguousParts {
-        axes,
+        axes: Arc::clone(axes),
         order: slow_to_fast(axes.len(), layout),
         whole,
         max_cell_count: max_cell_count.max(1),
@@ -117,7 +118,7 @@ pub(crate) fn contiguous_parts<'a>(
     }
 }
 
-impl Iterator for ContiguousParts<'_> {
+impl Iterator for ContiguousParts {
     type Item = Part;
 
     fn next(&mut self) -> Option<Part> {
@@ -176,7 +177,7 @@ mod tests {
         fn parts_follow_each_other_without_a_gap(
             lens in prop::collection::vec(1u64..7, 1..4), step in 1u64..4, most in 1u64..40, is_row in any::<bool>(),
         ) {
-            let axes: Vec<Axis> = lens.iter().map(|&len| axis(len, step)).collect();
+            let axes: Arc<[Axis]> = lens.iter().map(|&len| axis(len, step)).collect();
             let layout = if is_row { Layout::RowMajor } else { Layout::ColMajor };
             let order = slow_to_fast(axes.len(), layout);
             let position = |cell: &[u64]| order.iter().fold(0, |at, &dim| at * lens[dim] + cell[dim]);
@@ -195,8 +196,9 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::single_range_in_vec_init, reason = "a part of one dimension is one range")]
     fn cuts_prefer_the_borders_of_tiles() {
-        let axes = [Axis::new(&[Interval { lo: 3, hi: 22 }], 0, 8).unwrap()];
+        let axes: Arc<[Axis]> = [Axis::new(&[Interval { lo: 3, hi: 22 }], 0, 8).unwrap()].into();
         let parts: Vec<Part> = contiguous_parts(&axes, vec![0..20], Layout::RowMajor, 9).collect();
         assert_eq!(parts, [vec![0..5], vec![5..13], vec![13..20]]);
     }

@@ -7,12 +7,14 @@ mod target;
 use crate::fetch::Fetch;
 use crate::request::{Batch, ReadRequest, ResultField};
 use crate::workspace::Workspaces;
-use boxes::{Axis, Part};
+use boxes::{Axis, ContiguousParts};
 use reader::{DenseField, DenseFragment, DensePlan, attribute_sources};
 use smalti_array::{FieldId, Snapshot, dense_grid, intervals};
 use smalti_format::ArraySchema;
-use smalti_space::{Interval, TileGrid, intersect_rects};
+use smalti_space::{Interval, TileBlock, TileGrid, intersect_rects};
 use smalti_types::{Error, Extent, Layout, Result};
+use std::iter::Peekable;
+use std::sync::Arc;
 
 /// The batches of a dense read.
 pub(crate) struct DenseBatches<'a> {
@@ -23,10 +25,20 @@ pub(crate) struct DenseBatches<'a> {
 
 /// What is left to read.
 enum Work {
-    /// Parts of the result in row-major or column-major order, the next one last.
-    Parts(Vec<Part>),
-    /// Rectangles of tiles in global order, the next one last.
-    Tiles(Vec<Vec<Interval>>),
+    /// Parts of the result in row-major or column-major order.
+    Parts(ContiguousParts),
+    /// Rectangles of tiles in global order.
+    Tiles(Peekable<TileRects>),
+}
+
+/// The wanted part of every tile, tile by tile in tile order. Made one by one: a domain may have more tiles than memory
+/// has room for.
+struct TileRects {
+    grid: TileGrid,
+    wanted: Vec<Interval>,
+    /// `None` where nothing is wanted.
+    block: Option<TileBlock>,
+    next_idx: u64,
 }
 
 impl<'a> DenseBatches<'a> {
@@ -44,7 +56,7 @@ impl<'a> DenseBatches<'a> {
             .iter()
             .zip(grid.dims())
             .map(|(ranges, dim)| Axis::new(ranges, dim.domain.lo, dim.extent))
-            .collect::<Option<Vec<_>>>()
+            .collect::<Option<Arc<[_]>>>()
             .ok_or_else(|| Error::invalid("the ranges select more cells than can be counted; narrow them"))?;
         let fragments = snapshot
             .fragments()
@@ -85,28 +97,26 @@ impl<'a> DenseBatches<'a> {
             workspaces: Workspaces::default(),
         };
         let work = if layout == Layout::GlobalOrder {
-            Work::Tiles(tiles_in_order(&plan.grid, &ranges)?)
+            Work::Tiles(TileRects::new(&plan.grid, &ranges)?.peekable())
         } else {
-            let mut parts: Vec<Part> = plan.parts(max_cell_count).collect();
-            parts.reverse();
-            Work::Parts(parts)
+            Work::Parts(plan.parts(max_cell_count))
         };
         Ok(DenseBatches { plan, work, max_cell_count })
     }
 
     pub(crate) fn pull(&mut self) -> Result<Option<Batch>> {
         match &mut self.work {
-            Work::Parts(parts) => parts.pop().map(|part| self.plan.read_part(&part)).transpose(),
+            Work::Parts(parts) => parts.next().map(|part| self.plan.read_part(&part)).transpose(),
             Work::Tiles(tiles) => {
                 let mut rects = Vec::new();
                 let mut cell_count = 0u128;
-                while let Some(rect) = tiles.last() {
+                while let Some(rect) = tiles.peek() {
                     let cells: u128 = rect.iter().map(|side| side.value_count()).product();
                     if !rects.is_empty() && cell_count + cells > self.max_cell_count as u128 {
                         break;
                     }
                     cell_count += cells;
-                    rects.extend(tiles.pop());
+                    rects.extend(tiles.next());
                 }
                 if rects.is_empty() { Ok(None) } else { self.plan.read_tiles(rects).map(Some) }
             }
@@ -152,30 +162,40 @@ fn ranges(schema: &ArraySchema, grid: &TileGrid, asked: &[Vec<Extent>]) -> Resul
         .collect()
 }
 
-/// The wanted part of every tile, tile by tile in tile order.
-fn tiles_in_order(grid: &TileGrid, ranges: &[Vec<Interval>]) -> Result<Vec<Vec<Interval>>> {
-    if ranges.iter().any(Vec::is_empty) {
-        return Ok(Vec::new());
+impl TileRects {
+    fn new(grid: &TileGrid, ranges: &[Vec<Interval>]) -> Result<Self> {
+        let is_empty = ranges.iter().any(Vec::is_empty);
+        let wanted = ranges
+            .iter()
+            .filter(|_| !is_empty)
+            .map(|ranges| match ranges[..] {
+                [only] => Ok(only),
+                _ => Err(Error::invalid(
+                    "a dense read in global order takes one range per dimension; use row-major order",
+                )),
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let block = (!is_empty).then(|| grid.block(&wanted)).transpose()?;
+        Ok(TileRects { grid: grid.clone(), wanted, block, next_idx: 0 })
     }
-    let wanted = ranges
-        .iter()
-        .map(|ranges| match ranges[..] {
-            [only] => Ok(only),
-            _ => Err(Error::invalid(
-                "a dense read in global order takes one range per dimension; use row-major order",
-            )),
-        })
-        .collect::<Result<Vec<_>>>()?;
-    let block = grid.block(&wanted)?;
-    let mut rects = Vec::new();
-    let mut tile_rect = vec![Interval::ALL; wanted.len()];
-    let mut walk = block.walk();
-    while let Some((_, tile)) = walk.next() {
-        let mut rect = vec![Interval::ALL; wanted.len()];
-        if grid.tile_rect(tile, &mut tile_rect) && intersect_rects(&tile_rect, &wanted, &mut rect) {
-            rects.push(rect);
+}
+
+impl Iterator for TileRects {
+    type Item = Vec<Interval>;
+
+    fn next(&mut self) -> Option<Vec<Interval>> {
+        let block = self.block.as_ref()?;
+        let dim_count = self.wanted.len();
+        let (mut tile, mut tile_rect) = (vec![0; dim_count], vec![Interval::ALL; dim_count]);
+        let mut rect = vec![Interval::ALL; dim_count];
+        while block.tile_coords(self.next_idx, &mut tile) {
+            self.next_idx += 1;
+            if self.grid.tile_rect(&tile, &mut tile_rect)
+                && intersect_rects(&tile_rect, &self.wanted, &mut rect)
+            {
+                return Some(rect);
+            }
         }
+        None
     }
-    rects.reverse();
-    Ok(rects)
 }

@@ -12,6 +12,7 @@ use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, copy_box, 
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{AlignedBuf, Datatype, Error, Layout, Result};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A field of a dense read.
 pub(crate) enum DenseField<'a> {
@@ -36,7 +37,7 @@ pub(crate) struct DensePlan<'a> {
     pub(crate) grid: TileGrid,
     pub(crate) cell_order: Layout,
     pub(crate) layout: Layout,
-    pub(crate) axes: Vec<Axis>,
+    pub(crate) axes: Arc<[Axis]>,
     pub(crate) fields: Vec<DenseField<'a>>,
     /// Oldest first.
     pub(crate) fragments: Vec<DenseFragment<'a>>,
@@ -59,7 +60,7 @@ struct Share<'p> {
 
 impl DensePlan<'_> {
     /// The parts of the result that batches of at most `max_cell_count` cells hold; not for the global order.
-    pub(crate) fn parts(&self, max_cell_count: usize) -> ContiguousParts<'_> {
+    pub(crate) fn parts(&self, max_cell_count: usize) -> ContiguousParts {
         let whole = self.axes.iter().map(|axis| 0..axis.len).collect();
         contiguous_parts(&self.axes, whole, self.layout, max_cell_count as u64)
     }
@@ -188,7 +189,8 @@ impl DensePlan<'_> {
     ) -> Result<()> {
         let Some(source) = &sources[share.fragment_idx] else { return Ok(()) };
         let tile_strides = self.grid.cell_strides(self.cell_order)?;
-        let tile_byte_len = self.tile_cell_count()? * byte_len;
+        let cell_count = self.tile_cell_count()?;
+        let tile_byte_len = self.fetch.tile_byte_len(source, plane, share.tile_idx, cell_count, byte_len)?;
         let offset = share
             .rect
             .iter()
@@ -207,7 +209,7 @@ impl DensePlan<'_> {
         let from = Geometry::of_part(&tile_strides, &share.piece.tile_rect, &share.rect)?;
         let extents = extents(&share.rect);
         let wanted: Vec<Range<usize>> = if is_whole {
-            vec![0..tile_byte_len]
+            std::iter::once(0..tile_byte_len).collect()
         } else {
             box_runs(from, from, &extents)?
                 .map(|(_, cell, len)| cell * byte_len..(cell + len) * byte_len)

@@ -44,6 +44,7 @@ impl SparsePlan<'_> {
         if shape.is_var() {
             return self.gather_field(field, tiles, selected);
         }
+        self.check_claims(field, tiles, selected)?;
         let byte_len = shape.cell_byte_len();
         let mut column = Column { data: AlignedBuf::zeroed(cell_count * byte_len)?, ..Column::default() };
         self.fill_plane(field, Plane::Fixed, byte_len, tiles, selected, column.data.as_mut_slice())?;
@@ -53,6 +54,22 @@ impl SparsePlan<'_> {
             column.validity = Some(validity);
         }
         Ok(column)
+    }
+
+    /// Checks the cells that the fragments say their tiles have, before the output is allocated.
+    fn check_claims(&self, field: usize, tiles: &[TileRef], selected: &[Selection]) -> Result<()> {
+        for (tile, selection) in tiles.iter().zip(selected) {
+            let fragment = &self.fragments[tile.fragment_idx];
+            // A field that is not in the fragment is filled for the cells that its coordinates are for.
+            let source = fragment.sources[field].as_ref().or(fragment.dims.first());
+            let Some(source) = source.filter(|_| selection.count > 0) else { continue };
+            if !source.codec.shape().is_var() {
+                let cell_byte_len = source.codec.shape().cell_byte_len();
+                let plane = Plane::Fixed;
+                self.fetch.tile_byte_len(source, plane, tile.tile_idx, tile.cell_count, cell_byte_len)?;
+            }
+        }
+        Ok(())
     }
 
     fn fill_plane(

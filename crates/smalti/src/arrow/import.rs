@@ -45,7 +45,8 @@ pub(crate) fn column_of(array: &ArrayRef, shape: CellShape) -> Result<FieldCells
             let list = array.as_fixed_size_list();
             let size = usize::try_from(*size).unwrap_or(0);
             let values = list.values().slice(0, list.len() * size);
-            let data = list_values(&values, shape.datatype)?;
+            let valid = (0..list.len()).filter(|&cell| list.is_valid(cell));
+            let data = list_values(&values, shape.datatype, valid.map(|cell| (cell * size, size)))?;
             let is_same = shape.cell_val_num.fixed() == Some(size);
             let step = size * shape.datatype.byte_len();
             let offsets = (!is_same).then(|| offsets_from((0..=list.len()).map(|cell| cell * step)));
@@ -152,20 +153,31 @@ fn list_cells<O: OffsetSizeTrait>(
 ) -> Result<FieldCells<'static>> {
     let offsets = list.offsets();
     let (first, last) = (offsets[0].as_usize(), offsets[list.len()].as_usize());
-    let data = list_values(&list.values().slice(first, last - first), shape.datatype)?;
+    let start = |cell: usize| offsets[cell].as_usize() - first;
+    let valid = (0..list.len()).filter(|&cell| list.is_valid(cell));
+    let valid = valid.map(|cell| (start(cell), start(cell + 1) - start(cell)));
+    let data = list_values(&list.values().slice(first, last - first), shape.datatype, valid)?;
     let byte_len = shape.datatype.byte_len();
     let offsets = offsets_from(offsets.iter().map(|offset| (offset.as_usize() - first) * byte_len));
     cells(shape, data, Some(offsets), validity)
 }
 
-/// The values in the cells of a list.
-fn list_values(values: &ArrayRef, datatype: Datatype) -> Result<Bytes<'static>> {
-    if values.logical_null_count() > 0 {
+/// The values in the cells of a list; `valid` tells where those of cells that are not null start, and their number. What null
+/// cells hold is of no meaning, and may be null itself.
+fn list_values(
+    values: &ArrayRef,
+    datatype: Datatype,
+    mut valid: impl Iterator<Item = (usize, usize)>,
+) -> Result<Bytes<'static>> {
+    let nulls = values.logical_nulls().filter(|nulls| nulls.null_count() > 0);
+    if let Some(nulls) = &nulls
+        && valid.any(|(start, count)| nulls.slice(start, count).null_count() > 0)
+    {
         return Err(Error::invalid(
             "a list holds a null; the format knows null cells, not null values in cells",
         ));
     }
-    values_of(&unpacked(values)?, datatype, None)
+    values_of(&unpacked(values)?, datatype, nulls.as_ref())
 }
 
 /// One byte a boolean.

@@ -72,8 +72,12 @@ fn check_filters(schema: &ArraySchema) -> Result<()> {
     let sparse = !schema.is_dense();
     for dimension in schema.dimensions.iter().filter(|_| sparse) {
         let kind = FieldKind::data(dimension.datatype, dimension.cell_val_num);
-        Codec::check(schema.coordinate_filters(dimension), kind)
-            .map_err(|error| error.context(format_args!("dimension {:?}", dimension.name)))?;
+        let checked = if dimension.filters.filters.is_empty() {
+            Codec::check_inherited(&schema.coords_filters, kind)
+        } else {
+            Codec::check(&dimension.filters, kind)
+        };
+        checked.map_err(|error| error.context(format_args!("dimension {:?}", dimension.name)))?;
     }
     for attribute in &schema.attributes {
         let kind = FieldKind::data(attribute.datatype, attribute.cell_val_num);

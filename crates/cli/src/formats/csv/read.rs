@@ -185,6 +185,7 @@ mod tests {
     use super::*;
     use crate::cells::test_field as field;
     use crate::formats::{CsvSink, Sink};
+    use smalti::Batch;
 
     fn fields() -> Vec<Field> {
         vec![
@@ -207,8 +208,8 @@ mod tests {
         let columns = read_csv(text.as_bytes(), &fields()).unwrap();
         let mut out = Vec::new();
         let mut sink = CsvSink::new(&mut out, &fields());
-        let refs: Vec<_> = columns.iter().map(|(_, column)| column.as_ref()).collect();
-        sink.batch(4, &refs).unwrap();
+        let columns = columns.into_iter().map(|(_, column)| column).collect();
+        sink.batch(Batch { cell_count: 4, columns }).unwrap();
         sink.finish().unwrap();
         drop(sink);
         assert_eq!(String::from_utf8(out).unwrap(), text);

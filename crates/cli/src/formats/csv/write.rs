@@ -2,8 +2,8 @@
 
 use crate::cells::{Field, TextNotation, push_text};
 use crate::failure::Outcome;
-use crate::formats::{FLUSH_BYTE_LEN, Sink};
-use smalti::ColumnRef;
+use crate::formats::{FLUSH_BYTE_LEN, Sink, borrowed};
+use smalti::Batch;
 use std::io::Write;
 
 /// Writes a header and one line a cell.
@@ -29,9 +29,10 @@ impl<W: Write> CsvSink<W> {
 }
 
 impl<W: Write> Sink for CsvSink<W> {
-    fn batch(&mut self, cell_count: usize, columns: &[ColumnRef<'_>]) -> Outcome {
-        for row in 0..cell_count {
-            for (idx, ((field, notation), column)) in self.fields.iter().zip(columns).enumerate() {
+    fn batch(&mut self, batch: Batch) -> Outcome {
+        let columns = borrowed(&batch);
+        for row in 0..batch.cell_count {
+            for (idx, ((field, notation), column)) in self.fields.iter().zip(&columns).enumerate() {
                 push_separator(&mut self.buffer, idx);
                 if column.is_valid(row) {
                     self.cell.clear();

@@ -170,7 +170,7 @@ mod tests {
     use crate::cells::test_field as field;
     use crate::formats::{JsonlSink, Sink};
     use smalti::format::Enumeration;
-    use smalti::{CellValNum, Datatype};
+    use smalti::{Batch, CellValNum, Datatype};
     use std::sync::Arc;
 
     fn fields() -> Vec<Field> {
@@ -197,8 +197,8 @@ mod tests {
     fn written(fields: &[Field], columns: &[(Field, Column)], cell_count: usize) -> String {
         let mut out = Vec::new();
         let mut sink = JsonlSink::new(&mut out, fields);
-        let refs: Vec<_> = columns.iter().map(|(_, column)| column.as_ref()).collect();
-        sink.batch(cell_count, &refs).unwrap();
+        let columns = columns.iter().map(|(_, column)| column.clone()).collect();
+        sink.batch(Batch { cell_count, columns }).unwrap();
         sink.finish().unwrap();
         drop(sink);
         String::from_utf8(out).unwrap()

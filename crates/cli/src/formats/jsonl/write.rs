@@ -2,8 +2,8 @@
 
 use crate::cells::Field;
 use crate::failure::Outcome;
-use crate::formats::{FLUSH_BYTE_LEN, Sink};
-use smalti::ColumnRef;
+use crate::formats::{FLUSH_BYTE_LEN, Sink, borrowed};
+use smalti::Batch;
 use smalti::json::{CellNotation, push_json};
 use std::io::Write;
 
@@ -37,9 +37,10 @@ impl<W: Write> JsonlSink<W> {
 }
 
 impl<W: Write> Sink for JsonlSink<W> {
-    fn batch(&mut self, cell_count: usize, columns: &[ColumnRef<'_>]) -> Outcome {
-        for row in 0..cell_count {
-            for (prepared, column) in self.fields.iter().zip(columns) {
+    fn batch(&mut self, batch: Batch) -> Outcome {
+        let columns = borrowed(&batch);
+        for row in 0..batch.cell_count {
+            for (prepared, column) in self.fields.iter().zip(&columns) {
                 self.buffer.extend_from_slice(&prepared.key);
                 if column.is_valid(row) {
                     let cell = column.cell(row, prepared.cell_byte_len);

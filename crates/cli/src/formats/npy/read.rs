@@ -70,14 +70,16 @@ mod tests {
     use super::*;
     use crate::cells::test_field;
     use crate::formats::{NpySink, Sink};
-    use smalti::{ColumnRef, Datatype};
+    use smalti::{Batch, Datatype};
 
     fn file(field: &Field, shape: &[usize], values: &[u8], is_fortran: bool) -> Vec<u8> {
         let mut out = Vec::new();
+        let mut data = AlignedBuf::new();
+        data.extend_from_slice(values).unwrap();
+        let columns = vec![Column { data, ..Column::default() }];
         let mut sink = NpySink::new(&mut out, std::slice::from_ref(field), shape, is_fortran).unwrap();
-        sink.batch(shape.iter().product(), &[ColumnRef::fixed(values)]).unwrap();
+        sink.batch(Batch { cell_count: shape.iter().product(), columns }).unwrap();
         sink.finish().unwrap();
-        drop(sink);
         out
     }
 

@@ -4,7 +4,7 @@ use super::header::{Header, descr};
 use crate::cells::Field;
 use crate::failure::{Failure, Outcome};
 use crate::formats::Sink;
-use smalti::ColumnRef;
+use smalti::Batch;
 use std::io::Write;
 
 /// Writes the values of one attribute.
@@ -49,10 +49,10 @@ impl<W: Write> NpySink<W> {
 }
 
 impl<W: Write> Sink for NpySink<W> {
-    fn batch(&mut self, cell_count: usize, columns: &[ColumnRef<'_>]) -> Outcome {
-        self.cells_left = self.cells_left.saturating_sub(cell_count);
-        for column in columns {
-            self.out.write_all(column.data)?;
+    fn batch(&mut self, batch: Batch) -> Outcome {
+        self.cells_left = self.cells_left.saturating_sub(batch.cell_count);
+        for column in &batch.columns {
+            self.out.write_all(column.data.as_slice())?;
         }
         Ok(())
     }

@@ -1,0 +1,148 @@
+"""smalti beside libtiledb in one run: the table of ratios in docs/benchmarks.md.
+
+    python compare.py --peer PATH/smalti-bench [--only D1,S1] [--reps 5] [--scale 0.5] [--write docs/benchmarks.md]
+
+`bench_peers.py` drives both through one protocol, turn by turn, and compares checksums of what they read. libtiledb is
+entered twice: how far its second entry is from its first tells how much a ratio means on this machine.
+"""
+
+import argparse
+import collections
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HARNESS = os.path.join(HERE, "bench_peers.py")
+DEFAULT_WORKLOADS = "D1,D2,D3,S1,S2,S3"
+WHAT = {
+    "D1": "write 3-D float32, tiles of 64^3",
+    "D2": "read it all",
+    "D3": "random boxes",
+    "D4": "planes",
+    "D6": "columns of a wide array",
+    "D7": "column-major result",
+    "S1": "write unordered cells, two int64 dimensions, two attributes",
+    "S2": "read them all",
+    "S3": "60 random boxes",
+}
+VARIANTS = {
+    "bslz4": "byteshuffle, lz4",
+    "bwz": "bit-width reduction, zstd",
+    "dd": "double delta",
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--peer", required=True, help="the program smalti-bench")
+    parser.add_argument("--only", default=DEFAULT_WORKLOADS, help="workloads, by default " + DEFAULT_WORKLOADS)
+    parser.add_argument("--reps", type=int, default=7)
+    parser.add_argument("--scale", type=float, default=0.5, help="size of the data: 0.5 is 64 MiB and 1.5 million cells")
+    parser.add_argument("--data", help="folder that keeps the data sets for the next run")
+    parser.add_argument("--results", help="file for one JSON line a measurement")
+    parser.add_argument("--write", help="page of documentation to write")
+    options = parser.parse_args()
+
+    with tempfile.TemporaryDirectory(prefix="smalti-bench-") as scratch:
+        results = options.results or os.path.join(scratch, "results.jsonl")
+        if os.path.exists(results):
+            os.remove(results)
+        measure(options, results, options.data or os.path.join(scratch, "data"))
+        with open(results) as lines:
+            measurements = [json.loads(line) for line in lines]
+    rows = compared(measurements)
+    if not rows:
+        sys.exit("nothing was measured")
+    print(table(rows))
+    if options.write:
+        with open(options.write, "w") as page:
+            page.write(document(rows, measurements, options))
+    wrong = [row["name"] for row in rows if not row["same"]]
+    if wrong:
+        sys.exit("read something else than libtiledb: " + ", ".join(wrong))
+
+
+def measure(options, results, data):
+    os.makedirs(data, exist_ok=True)
+    command = [sys.executable, HARNESS, "--out", results, "--only", options.only, "--reps", str(options.reps)]
+    command += ["--peers", "tiledb-c", "--no-limits", "--data", data]
+    command += ["--extra", f"smalti={os.path.abspath(options.peer)}"]
+    command += ["--extra", f"control={sys.executable} {HARNESS} --worker tiledb-c"]
+    subprocess.run(command, check=True, env={**os.environ, "BENCH_SCALE": str(options.scale)})
+
+
+def compared(measurements):
+    """One row a workload and variant that all three ran, the lowest ratio first."""
+    lines = collections.defaultdict(dict)
+    for measurement in measurements:
+        lines[measurement["workload"], measurement["variant"]][measurement["peer"]] = measurement
+    rows = []
+    for (workload, variant), peers in lines.items():
+        if not {"tiledb-c", "smalti", "control"} <= peers.keys():
+            continue
+        theirs, ours, control = peers["tiledb-c"], peers["smalti"], peers["control"]
+        rows.append({
+            "name": f"{workload} {variant}".strip(),
+            "workload": workload,
+            "variant": variant,
+            "theirs": theirs,
+            "ours": ours,
+            "ratio": theirs["median_s"] / ours["median_s"],
+            "ratio_min": theirs["min_s"] / ours["min_s"],
+            "ratio_cpu": theirs["cpu_s"] / max(ours["cpu_s"], 1e-6),
+            "control": theirs["median_s"] / control["median_s"],
+            "same": ours["chk_ok"],
+        })
+    return sorted(rows, key=lambda row: row["ratio"])
+
+
+def table(rows):
+    head = "| workload | libtiledb ms | smalti ms | faster by | by minimum | by processor time | libtiledb again |"
+    lines = [head, "|---|--:|--:|--:|--:|--:|--:|"]
+    for row in rows:
+        name = f"{row['workload']} {WHAT.get(row['workload'], '')}: {VARIANTS.get(row['variant'], row['variant'])}"
+        times = " | ".join(f"{1e3 * row[who]['median_s']:.1f}" for who in ("theirs", "ours"))
+        ratios = " | ".join(f"{row[which]:.2f}" for which in ("ratio", "ratio_min", "ratio_cpu", "control"))
+        lines.append(f"| {name} | {times} | {ratios} |")
+    return "\n".join(lines)
+
+
+def document(rows, measurements, options):
+    threads = measurements[0]["threads"]
+    slower = [row["name"] for row in rows if row["ratio"] < 1]
+    verdict = "slower on: " + ", ".join(slower) if slower else "slower on none of them"
+    return f"""# Benchmarks
+
+smalti beside libtiledb 2.30.0 (the PyPI package tiledb 0.36.1, through its C interface), in one run, turn by turn, {threads}
+threads each, medians of {options.reps} repetitions, files in the page cache, every write durable (fsync) on both sides. The lines
+where smalti gains least come first. smalti was {verdict}.
+
+"Faster by" is the ratio of the medians, libtiledb over smalti; "libtiledb again" is the same ratio for a second entry of
+libtiledb itself, so its distance from 1 is the noise of this machine. Less than 1.3 either way is a tie.
+
+Measured on {machine()}, data of scale {options.scale:g}
+(`BENCH_SCALE`: 0.5 is a float32 array of 64 MiB and 1.5 million sparse cells), smalti built with the profile `dist`.
+
+{table(rows)}
+
+To measure again: `cargo xtask bench --write docs/benchmarks.md`.
+"""
+
+
+def machine():
+    model = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo") as lines:
+            models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+        model = models[0] if models else model
+    except OSError:
+        pass
+    return f"{os.cpu_count()} processors ({model}), {platform.system()}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,24 @@
+//! Arrow record batches: Arrow IPC files and streams, and the cells of Parquet files.
+
+mod cells;
+mod read;
+mod write;
+
+pub(crate) use cells::{columns_of, gather, record_batch, schema_of};
+pub(crate) use read::{RecordBatches, open_arrow};
+pub(crate) use write::ArrowSink;
+
+use crate::failure::Failure;
+use arrow_schema::ArrowError;
+
+/// What Arrow's readers and writers report, with errors of the system as what they are.
+pub(crate) fn arrow_failure(error: ArrowError) -> Failure {
+    match error {
+        ArrowError::IoError(_, error) => error.into(),
+        ArrowError::ExternalError(error) => match error.downcast::<std::io::Error>() {
+            Ok(error) => (*error).into(),
+            Err(error) => Failure::invalid(error.to_string()),
+        },
+        error => Failure::invalid(error.to_string()),
+    }
+}

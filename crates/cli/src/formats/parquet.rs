@@ -1,0 +1,123 @@
+//! Parquet files.
+
+use super::arrow::{RecordBatches, arrow_failure, record_batch, schema_of};
+use crate::cells::Field;
+use crate::failure::{Failure, Outcome};
+use crate::formats::Sink;
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::ChunkReader;
+use smalti::Batch;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+/// Rows of a batch that is read.
+const BATCH_ROW_COUNT: usize = 1 << 16;
+
+/// Encoded bytes of a row group, which the writer holds in memory.
+const ROW_GROUP_BYTE_LEN: usize = 64 << 20;
+
+/// Opens a Parquet file, and tells how many rows it has; `None` is standard input, which is taken into memory, as the end of the
+/// file tells where its parts are.
+///
+/// # Errors
+/// Those of the system, and content that is no Parquet.
+pub(crate) fn open_parquet(path: Option<&Path>) -> Outcome<(RecordBatches, u64)> {
+    match path {
+        Some(path) => from_chunks(File::open(path)?),
+        None => {
+            let mut content = Vec::new();
+            std::io::stdin().read_to_end(&mut content)?;
+            from_chunks(Bytes::from(content))
+        }
+    }
+}
+
+fn from_chunks(file: impl ChunkReader + 'static) -> Outcome<(RecordBatches, u64)> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(parquet_failure)?;
+    let row_count = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
+    let reader = builder.with_batch_size(BATCH_ROW_COUNT).build().map_err(parquet_failure)?;
+    Ok((Box::new(reader.map(|batch| batch.map_err(arrow_failure))), row_count))
+}
+
+fn parquet_failure(error: ParquetError) -> Failure {
+    match error {
+        ParquetError::External(error) => match error.downcast::<std::io::Error>() {
+            Ok(error) => (*error).into(),
+            Err(error) => Failure::invalid(error.to_string()),
+        },
+        error => Failure::invalid(error.to_string()),
+    }
+}
+
+/// Writes row groups, compressed with Zstandard; the Arrow schema is kept with them, so that every datatype comes back.
+pub(crate) struct ParquetSink<W: Write + Send> {
+    fields: Vec<Field>,
+    schema: SchemaRef,
+    /// Taken by the end of the file.
+    writer: Option<ArrowWriter<W>>,
+}
+
+impl<W: Write + Send> ParquetSink<W> {
+    pub(crate) fn new(out: W, fields: &[Field]) -> Outcome<Self> {
+        let schema = schema_of(fields);
+        let properties =
+            WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
+        let writer = ArrowWriter::try_new(out, schema.clone(), Some(properties)).map_err(parquet_failure)?;
+        Ok(ParquetSink { fields: fields.to_vec(), schema, writer: Some(writer) })
+    }
+}
+
+impl<W: Write + Send> Sink for ParquetSink<W> {
+    fn batch(&mut self, batch: Batch) -> Outcome {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        writer.write(&record_batch(&self.schema, &self.fields, batch)?).map_err(parquet_failure)?;
+        if writer.in_progress_size() > ROW_GROUP_BYTE_LEN {
+            writer.flush().map_err(parquet_failure)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Outcome {
+        let Some(writer) = self.writer.take() else { return Ok(()) };
+        Ok(writer.into_inner().map_err(parquet_failure)?.flush()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cells::test_field;
+    use crate::formats::gather;
+    use smalti::{AlignedBuf, Column, Datatype};
+
+    #[test]
+    fn cells_come_back_and_cut_files_are_errors() {
+        let field = test_field("a", Datatype::UInt64, 1, true);
+        let fields = std::slice::from_ref(&field);
+        let mut out = Vec::new();
+        let mut sink = ParquetSink::new(&mut out, fields).unwrap();
+        let aligned = |bytes: &[u8]| {
+            let mut buf = AlignedBuf::new();
+            buf.extend_from_slice(bytes).map(|()| buf).unwrap()
+        };
+        let data = aligned(&[u64::MAX.to_le_bytes(), [0; 8]].concat());
+        let column = Column { data, offsets: None, validity: Some(aligned(&[1, 0])) };
+        sink.batch(Batch { cell_count: 2, columns: vec![column] }).unwrap();
+        sink.finish().unwrap();
+        drop(sink);
+        let (batches, row_count) = from_chunks(Bytes::from(out.clone())).unwrap();
+        assert_eq!(row_count, 2);
+        let columns = gather(batches, fields).unwrap();
+        let cells = columns[0].1.as_ref();
+        assert_eq!((cells.cell(0, 8), cells.validity.unwrap()), (&[255; 8][..], &[1, 0][..]));
+        assert!(from_chunks(Bytes::copy_from_slice(&out[..out.len() - 1])).is_err());
+        assert!(from_chunks(Bytes::from_static(b"PAR")).is_err());
+    }
+}

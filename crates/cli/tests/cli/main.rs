@@ -1,0 +1,18 @@
+//! The real program, run in temporary folders. What it prints is compared with the files in `tests/snapshots`, character by
+//! character; `SMALTI_UPDATE_SNAPSHOTS=1 cargo test -p smalti-cli --test cli` writes these files anew, to be read before
+//! they are kept.
+
+mod damage;
+mod demo;
+mod fixtures;
+mod formats;
+mod keys;
+mod look;
+mod meta;
+mod options;
+mod read;
+mod schema;
+mod session;
+mod usage;
+mod values;
+mod write;

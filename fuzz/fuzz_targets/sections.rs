@@ -1,0 +1,4 @@
+//! See `smalti_format::fuzzing::fuzz_sections`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| smalti_format::fuzzing::fuzz_sections(input));
