@@ -125,7 +125,7 @@ where smalti gains least come first. smalti was {verdict}.
 libtiledb itself, so its distance from 1 is the noise of this machine. Less than 1.3 either way is a tie.
 
 Measured on {machine()}, data of scale {options.scale:g}
-(`BENCH_SCALE`: 0.5 is a float32 array of 64 MiB and 1.5 million sparse cells), smalti built with the profile `dist`.
+(`BENCH_SCALE`: 0.5 is a float32 array of 64 MiB and 1.5 million sparse cells), smalti built with `cargo build --release`.
 
 {table(rows)}
 

@@ -1,22 +1,26 @@
 //! Measurements against peers, all in one run.
 
 use crate::Outcome;
-use crate::interop::{build_program, program};
 use crate::process;
 use crate::python::environment;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, cargo};
 use std::process::Command;
 
 const SCRIPT: &str = "bench/compare.py";
 const REQUIREMENTS: &str = "bench/requirements.txt";
 
-/// Builds the program and runs the comparison with `options`.
+/// Builds the peer and runs the comparison with `options`.
 pub(crate) fn run(workspace: &Workspace, options: &[&str]) -> Outcome {
     let script = workspace.root.join(SCRIPT);
     if !script.exists() {
         return Err(format!("{SCRIPT} is missing"));
     }
-    build_program(workspace)?;
+    process::run(
+        Command::new(cargo())
+            .args(["build", "--release", "--locked", "--package", "smalti-bench"])
+            .current_dir(&workspace.root),
+    )?;
+    let peer = workspace.target.join("release").join(format!("smalti-bench{}", std::env::consts::EXE_SUFFIX));
     let python = environment(workspace, "venv-bench", REQUIREMENTS)?;
-    process::run(Command::new(python).arg(script).arg("--smalti").arg(program(workspace)).args(options))
+    process::run(Command::new(python).arg(script).arg("--peer").arg(peer).args(options))
 }

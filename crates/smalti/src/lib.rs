@@ -1,7 +1,7 @@
 //! Dense and sparse N-dimensional arrays in the TileDB format.
 //!
-//! smalti reads arrays of every format version from 1 to 23 and writes version 22: what it writes opens in libtiledb with the
-//! same cells, and the other way round.
+//! smalti reads arrays of the format versions 10 to 22 and writes version 22: what it writes opens in libtiledb with the same cells,
+//! and the other way round.
 //!
 //! ```
 //! use smalti::prelude::*;
