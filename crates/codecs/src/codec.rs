@@ -27,6 +27,7 @@ pub const FOLDED_OFFSETS_TILE: [u8; 8] = [0; 8];
 pub struct Codec {
     steps: Vec<Step>,
     max_chunk_size: usize,
+    written_chunk_size: usize,
     cell_byte_len: usize,
     whole_cells: bool,
     folds_offsets: bool,
@@ -105,6 +106,7 @@ impl Codec {
         }
         Ok(Codec {
             max_chunk_size: pipeline.max_chunk_size as usize,
+            written_chunk_size: rules.written_chunk_byte_len.unwrap_or(pipeline.max_chunk_size) as usize,
             cell_byte_len: field.cell_byte_len(),
             whole_cells: rules.whole_cells_per_chunk && field.cell_val_num == CellValNum::Var,
             folds_offsets,
@@ -154,7 +156,7 @@ impl Codec {
         let chunk_byte_len = if self.one_chunk {
             tile.len()
         } else {
-            fixed_chunk_byte_len(self.max_chunk_size, self.cell_byte_len)
+            fixed_chunk_byte_len(self.written_chunk_size, self.cell_byte_len)
         };
         let mut ends = std::mem::take(&mut scratch.ends);
         ends.clear();
@@ -186,7 +188,7 @@ impl Codec {
             ends.clear();
             ends.push(tile.len());
         } else {
-            let chunk_byte_len = fixed_chunk_byte_len(self.max_chunk_size, self.cell_byte_len);
+            let chunk_byte_len = fixed_chunk_byte_len(self.written_chunk_size, self.cell_byte_len);
             var_chunk_ends(chunk_byte_len, tile.len(), offsets, &mut ends);
         }
         let result = self.encode_chunks(tile, &ends, offsets, out, scratch);

@@ -67,6 +67,9 @@ impl FieldKind {
 pub struct CodecRules {
     /// Chunks of var-sized data end at the end of a cell (from version 11). Reading does not depend on it.
     pub whole_cells_per_chunk: bool,
+    /// Chunks that are written have this length in bytes, where the pipeline cuts tiles into chunks at all; `None`: the
+    /// length that the pipeline says. Reading does not depend on it.
+    pub written_chunk_byte_len: Option<u32>,
     /// Every filter sees the datatype that the filter before it produced, and positive delta and bit-width reduction act
     /// on dates and times too (from version 20). Without it all filters see the field's own datatype, so that integer
     /// filters after float scaling have no effect and leave no metadata.
@@ -83,6 +86,7 @@ impl CodecRules {
     /// The rules of the newest version.
     pub const NEWEST: CodecRules = CodecRules {
         whole_cells_per_chunk: true,
+        written_chunk_byte_len: None,
         typed_chain: true,
         rle_folds_ascii: true,
         dictionary_folds_ascii: true,
@@ -92,6 +96,7 @@ impl CodecRules {
     /// The rules of the oldest version.
     pub const OLDEST: CodecRules = CodecRules {
         whole_cells_per_chunk: false,
+        written_chunk_byte_len: None,
         typed_chain: false,
         rle_folds_ascii: false,
         dictionary_folds_ascii: false,

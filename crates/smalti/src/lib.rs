@@ -38,7 +38,7 @@
 //! | [`WriteBuilder`], [`GlobalWriteBuilder`], [`Columns`], [`Cell`] | cells in: slices, vectors, `ndarray`, Arrow |
 //! | [`arrow`] | which Arrow type a datatype becomes |
 //! | [`Error`], [`ErrorKind`] | what can go wrong |
-//! | [`ReadRequest`], [`WriteRequest`], [`format`], [`json`], [`text`] | the engine's own words, for tools |
+//! | [`ReadRequest`], [`WriteRequest`], [`mod@format`], [`json`], [`text`] | the engine's own words, for tools |
 //!
 //! # Errors
 //!

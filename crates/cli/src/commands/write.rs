@@ -46,7 +46,8 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
         );
     } else {
         let cells = human::count(cell_count as u64);
-        println!("wrote {cells} cells as {} in {}", fragment.name(), human::duration(start.elapsed()));
+        let noun = if cell_count == 1 { "cell" } else { "cells" };
+        println!("wrote {cells} {noun} as {} in {}", fragment.name(), human::duration(start.elapsed()));
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 
 fn rules_of_version(version: u64) -> CodecRules {
     CodecRules {
+        written_chunk_byte_len: None,
         whole_cells_per_chunk: version >= 11,
         typed_chain: version >= 20,
         rle_folds_ascii: version >= 12,

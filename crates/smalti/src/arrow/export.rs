@@ -12,7 +12,7 @@ use smalti_tile::{CellShape, Column, check_offsets};
 use smalti_types::{AlignedBuf, CellValNum, Datatype, Error, Result};
 use std::sync::Arc;
 
-/// See [`arrow_array`](super::arrow_array).
+/// See [`arrow_array()`](super::arrow_array).
 pub(super) fn array_of(
     column: Column,
     shape: CellShape,

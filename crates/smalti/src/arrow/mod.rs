@@ -117,7 +117,7 @@ pub fn arrow_array(column: Column, shape: CellShape, cell_count: usize, form: Ar
     export::array_of(column, shape, cell_count, form)
 }
 
-/// The cells of an Arrow array as a column of a field: [`arrow_array`] backwards, for every type that the field
+/// The cells of an Arrow array as a column of a field: [`arrow_array()`] backwards, for every type that the field
 /// [takes](crate::arrow). The bytes are copied.
 ///
 /// # Errors
@@ -161,7 +161,7 @@ fn data_type(shape: CellShape, form: ArrowForm) -> DataType {
     }
 }
 
-/// Arrow's sizes have 31 bits; [`arrow_array`] refuses larger ones.
+/// Arrow's sizes have 31 bits; [`arrow_array()`] refuses larger ones.
 fn list_size(count: u32) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
