@@ -4,6 +4,7 @@ use smalti_format::ArraySchema;
 use smalti_format::fragment::FieldId;
 use smalti_tile::{CellShape, FieldFilters};
 use smalti_types::{CellValNum, Datatype, Error, Result};
+use std::num::NonZeroU32;
 
 /// The name under which the write times of cells are read.
 pub const TIMESTAMPS: &str = "__timestamps";
@@ -65,7 +66,14 @@ pub fn field_shape(schema: &ArraySchema, field: FieldId) -> Result<CellShape> {
                 is_nullable: false,
             }
         }
-        FieldId::Coordinates => return Err(Error::unsupported("coordinates of all dimensions in one file")),
+        FieldId::Coordinates => {
+            let count = u32::try_from(schema.dimensions.len()).ok().and_then(NonZeroU32::new);
+            CellShape {
+                datatype: schema.dimensions.first().ok_or_else(missing)?.datatype,
+                cell_val_num: CellValNum::Fixed(count.ok_or_else(missing)?),
+                is_nullable: false,
+            }
+        }
         FieldId::Timestamps | FieldId::DeleteTimestamps | FieldId::DeleteConditionIndex => {
             CellShape { datatype: Datatype::UInt64, cell_val_num: CellValNum::ONE, is_nullable: false }
         }

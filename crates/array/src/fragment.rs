@@ -3,14 +3,15 @@
 use crate::{ArrayPlace, ListedFragment, Plane, field_shape};
 use bytes::Bytes;
 use smalti_format::fragment::{
-    FieldId, Footer, FragmentStatistics, RTree as StoredTree, Section, TileBounds, TileNumbers, TileOffsets,
+    FieldId, Footer, FragmentStatistics, LegacyFragmentMetadata, RTree as StoredTree, Section, TileBounds,
+    TileNumbers, TileOffsets,
 };
 use smalti_format::names::{self, DataPart, TimestampedName, data_file_name};
-use smalti_format::{ArraySchema, GenericTileHeader, Shape, Version};
+use smalti_format::{ArraySchema, GenericTileHeader, Rule, Shape, Version};
 use smalti_space::{Interval, RTree, stored_mbr_interval};
 use smalti_store::{ByteRange, Store, StoreExt, join};
 use smalti_tile::{MAX_GENERIC_TILE_BYTE_LEN, Scratch, read_generic_tile};
-use smalti_types::{AlignedBuf, Error, ErrorKind, Extent, RectList, Result, TimeRange};
+use smalti_types::{AlignedBuf, Error, ErrorKind, Extent, Filter, RectList, Result, TimeRange};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -31,6 +32,8 @@ pub struct Fragment {
     non_empty_domain: Vec<Extent>,
     tile_count: u64,
     metadata: MetadataBytes,
+    /// In versions 1 and 2: everything, in memory.
+    legacy: Option<LegacyFragmentMetadata>,
     rtree: OnceLock<RTree>,
     offsets: Mutex<HashMap<(FieldId, Plane), Arc<TileOffsets>>>,
     var_byte_lens: Mutex<HashMap<FieldId, Arc<Vec<u64>>>>,
@@ -65,24 +68,57 @@ impl Fragment {
         path: &str,
         schema_of: impl Fn(&str) -> Result<Arc<ArraySchema>>,
     ) -> Result<Fragment> {
+        let version = listed.name.fragment_version()?;
+        if !version.has(Rule::FragmentFooter) {
+            return Fragment::open_legacy(place, listed, path, schema_of);
+        }
         let store = &**place.store();
         let tail = store.read_tail(path, TAIL_BYTE_LEN)?;
         let metadata =
             MetadataBytes { path: path.to_owned(), file_byte_len: tail.file_byte_len, tail: tail.bytes };
-        let version = listed.name.fragment_version()?;
-        if !version.has(smalti_format::Rule::FooterLength) {
-            return Err(Error::unsupported(format!(
-                "fragments of format version {version} cannot be read yet; consolidate the array with the library that wrote it"
-            )));
-        }
-        let range = Footer::range(version, &Shape::default(), metadata.file_byte_len, &metadata.tail)?;
+        let known_schema =
+            (!version.has(Rule::FooterLength)).then(|| schema_of(names::OLD_SCHEMA_FILE)).transpose()?;
+        let known_shape = known_schema.as_ref().map(|schema| schema.shape()).unwrap_or_default();
+        let range = Footer::range(version, &known_shape, metadata.file_byte_len, &metadata.tail)?;
         let footer_start = range.start;
         let bytes = metadata.bytes(store, range)?;
-        let schema = schema_of(&Footer::schema_name_of(&bytes)?)?;
+        let schema = match known_schema {
+            Some(schema) => schema,
+            None => schema_of(&Footer::schema_name_of(&bytes)?)?,
+        };
         let shape = schema.shape();
         let footer = Footer::decode(&bytes, &shape).map_err(|error| error.at_offset(footer_start))?;
-        if footer.is_dense != schema.is_dense() {
-            return Err(Error::unsupported("a sparse fragment of a dense array cannot be read yet"));
+        Fragment::assemble(place, listed, schema, footer, metadata, None)
+    }
+
+    /// Versions 1 and 2: the metadata file is one generic tile.
+    fn open_legacy(
+        place: &ArrayPlace,
+        listed: &ListedFragment,
+        path: &str,
+        schema_of: impl Fn(&str) -> Result<Arc<ArraySchema>>,
+    ) -> Result<Fragment> {
+        let schema = schema_of(names::OLD_SCHEMA_FILE)?;
+        let tile = place.read_tile_file(path)?;
+        let legacy = LegacyFragmentMetadata::decode(tile.as_slice(), &schema.shape())?;
+        let store = place.store();
+        let coordinates = data_file_name(legacy.version, &schema, FieldId::Coordinates, DataPart::Main)?;
+        let footer = legacy.footer(!store.file_exists(&join(&listed.path, &coordinates))?);
+        let metadata =
+            MetadataBytes { path: path.to_owned(), file_byte_len: store.byte_len(path)?, tail: Bytes::new() };
+        Fragment::assemble(place, listed, schema, footer, metadata, Some(legacy))
+    }
+
+    fn assemble(
+        place: &ArrayPlace,
+        listed: &ListedFragment,
+        schema: Arc<ArraySchema>,
+        footer: Footer,
+        metadata: MetadataBytes,
+        legacy: Option<LegacyFragmentMetadata>,
+    ) -> Result<Fragment> {
+        if footer.is_dense && !schema.is_dense() {
+            return Err(Error::corrupt("a dense fragment of a sparse array").in_field("footer", "is_dense"));
         }
         let non_empty_domain = footer.non_empty_domain.clone().unwrap_or_default();
         let tile_count = if footer.is_dense {
@@ -97,12 +133,13 @@ impl Fragment {
             place: place.clone(),
             name: listed.name.clone(),
             path: listed.path.clone(),
+            shape: schema.shape(),
             schema,
-            shape,
             footer,
             non_empty_domain,
             tile_count,
             metadata,
+            legacy,
             rtree: OnceLock::new(),
             offsets: Mutex::default(),
             var_byte_lens: Mutex::default(),
@@ -200,6 +237,17 @@ impl Fragment {
         self.footer.slot(&self.shape, field).is_some()
     }
 
+    /// The field whose tiles hold the coordinates of a dimension: its own, or before version 5 the one of all dimensions.
+    pub fn coordinates_of(&self, dim: usize) -> FieldId {
+        if self.version().has(Rule::DimensionFiles) { FieldId::Dimension(dim) } else { FieldId::Coordinates }
+    }
+
+    /// Whether tiles with the coordinates of all dimensions hold them cell by cell, and not dimension by dimension.
+    pub fn zips_coordinates(&self) -> bool {
+        let compresses = self.schema.coords_filters.filters.iter().any(Filter::is_compressor);
+        !self.version().has(Rule::SplitCoordinates) && !compresses
+    }
+
     /// The rectangles of its tiles.
     ///
     /// # Errors
@@ -208,12 +256,21 @@ impl Fragment {
         if let Some(tree) = self.rtree.get() {
             return Ok(tree);
         }
-        let tile = self.section(Section::RTree)?;
-        let stored = StoredTree::decode(tile.as_slice(), self.version(), &self.shape)
-            .map_err(|error| self.in_metadata(error))?;
-        let levels =
-            stored.levels.into_iter().map(|level| self.trusted_level(level)).collect::<Result<Vec<_>>>()?;
-        let tree = RTree::from_levels(levels, stored.fanout).map_err(|error| self.in_metadata(error))?;
+        let tree = match &self.legacy {
+            Some(legacy) => RTree::build(self.trusted_level(legacy.mbrs.clone())?, StoredTree::FANOUT),
+            None => {
+                let tile = self.section(Section::RTree)?;
+                let stored = StoredTree::decode(tile.as_slice(), self.version(), &self.shape)
+                    .map_err(|error| self.in_metadata(error))?;
+                let levels = stored
+                    .levels
+                    .into_iter()
+                    .map(|level| self.trusted_level(level))
+                    .collect::<Result<Vec<_>>>()?;
+                RTree::from_levels(levels, stored.fanout)
+            }
+        };
+        let tree = tree.map_err(|error| self.in_metadata(error))?;
         if !self.is_dense() && tree.tile_count() as u64 != self.tile_count {
             return Err(self.in_metadata(
                 Error::corrupt(format!("{} rectangles for {} tiles", tree.tile_count(), self.tile_count))
@@ -277,10 +334,9 @@ impl Fragment {
             Plane::Var => (Section::TileVarOffsets(slot), &footer.file_var_sizes),
             Plane::Validity => (Section::TileValidityOffsets(slot), &footer.file_validity_sizes),
         };
-        let tile = self.section(section)?;
-        let numbers = TileNumbers::decode(tile.as_slice()).map_err(|error| self.in_metadata(error))?;
+        let starts = self.numbers(section)?;
         let file_len = file_lens.get(slot).copied().unwrap_or_default();
-        let offsets = TileOffsets::new(numbers.values, self.tile_count, file_len).map_err(|error| {
+        let offsets = TileOffsets::new(starts, self.tile_count, file_len).map_err(|error| {
             self.in_metadata(error.in_field("tile offsets", crate::field_name(&self.schema, field)))
         })?;
         let offsets = Arc::new(offsets);
@@ -297,10 +353,7 @@ impl Fragment {
         let lens = match known {
             Some(lens) => lens,
             None => {
-                let tile = self.section(Section::TileVarSizes(self.slot(field)?))?;
-                let numbers =
-                    TileNumbers::decode(tile.as_slice()).map_err(|error| self.in_metadata(error))?;
-                let lens = Arc::new(numbers.values);
+                let lens = Arc::new(self.numbers(Section::TileVarSizes(self.slot(field)?))?);
                 self.var_byte_lens
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
@@ -333,9 +386,7 @@ impl Fragment {
     pub fn tile_totals(&self, field: FieldId, nulls: bool) -> Result<Vec<u64>> {
         let slot = self.slot(field)?;
         let section = if nulls { Section::TileNullCounts(slot) } else { Section::TileSums(slot) };
-        let numbers = TileNumbers::decode(self.section(section)?.as_slice())
-            .map_err(|error| self.in_metadata(error))?;
-        Ok(numbers.values)
+        self.numbers(section)
     }
 
     /// Statistics of the fields over the whole fragment, in the order of the footer's lists.
@@ -365,6 +416,26 @@ impl Fragment {
                 crate::field_name(&self.schema, field)
             ))
         })
+    }
+
+    /// The numbers of a section.
+    fn numbers(&self, section: Section) -> Result<Vec<u64>> {
+        if let Some(legacy) = &self.legacy {
+            let list = match section {
+                Section::TileOffsets(slot) => legacy.tile_offsets.get(slot),
+                Section::TileVarOffsets(slot) => legacy.tile_var_offsets.get(slot),
+                Section::TileVarSizes(slot) => legacy.tile_var_sizes.get(slot),
+                _ => None,
+            };
+            return list.cloned().ok_or_else(|| {
+                self.in_metadata(Error::unsupported(format!(
+                    "version {} keeps no {section:?}",
+                    self.version()
+                )))
+            });
+        }
+        let tile = self.section(section)?;
+        Ok(TileNumbers::decode(tile.as_slice()).map_err(|error| self.in_metadata(error))?.values)
     }
 
     /// The unfiltered bytes of a section.

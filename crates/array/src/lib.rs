@@ -4,6 +4,8 @@
 
 mod content;
 mod create;
+mod enumeration;
+mod evolution;
 mod field;
 mod fragment;
 mod grid;

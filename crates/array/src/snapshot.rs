@@ -1,5 +1,6 @@
 //! An array as it was in a time range: immutable, shared by any number of reads.
 
+use crate::evolution::check_same_space;
 use crate::listing::{Listing, schema_files};
 use crate::{ArrayPlace, Fragment};
 use rayon::prelude::*;
@@ -52,12 +53,13 @@ impl Snapshot {
                 .iter()
                 .find(|(name, _)| name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str) == wanted)
                 .ok_or_else(|| Error::corrupt(format!("the schema {wanted:?} is missing")))?;
-            let schema = Arc::new(read_schema(&place, path)?);
+            let older = Arc::new(read_schema(&place, path)?);
+            check_same_space(&schema, &older).map_err(|error| error.at_uri(place.store().address(path)))?;
             known
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
-                .insert(wanted.to_owned(), Arc::clone(&schema));
-            Ok(schema)
+                .insert(wanted.to_owned(), Arc::clone(&older));
+            Ok(older)
         };
         let open = |listed| Fragment::open(&place, listed, schema_of).map(Arc::new);
         let fragments = if listing.fragments.len() < 4 {

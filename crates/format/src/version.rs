@@ -162,8 +162,11 @@ rules! {
     12..   RleHoldsOffsets,
     /// ASCII strings under the dictionary filter keep their offsets in the data tile.
     13..   DictionaryHoldsOffsets,
-    /// Consolidated sparse fragments can keep the time of each cell in `t.tdb`.
-    14..   CellTimestamps,
+    /// Footers say whether a consolidated sparse fragment keeps the time of each cell in `t.tdb`.
+    14..   TimestampsFlag,
+    /// Sparse fragments are read if their times overlap the wanted ones, as cells tell their own times; before, only as a
+    /// whole, even if they keep times.
+    15..   CellTimestamps,
     /// Consolidated sparse fragments can keep deleted cells with `dt.tdb` and `dci.tdb`.
     15..   DeleteMetadata,
     /// Delete commits exist.

@@ -6,8 +6,8 @@
 use crate::workspace::{Workspace, room};
 use smalti_array::{FieldId, Fragment, Plane, Snapshot};
 use smalti_store::{ReadInto, Store};
-use smalti_tile::{Codec, Column, FieldCodec, FilteredTileRef, PlainLayout};
-use smalti_types::{Error, Result};
+use smalti_tile::{CellShape, Codec, Column, FieldCodec, FilteredTileRef, PlainLayout};
+use smalti_types::{AlignedBuf, Error, Result};
 use std::ops::Range;
 
 /// Reads and decodes tiles of one snapshot.
@@ -23,6 +23,63 @@ pub(crate) struct FieldSource<'a> {
     /// The field, by the fragment's own schema.
     pub(crate) field: FieldId,
     pub(crate) codec: std::sync::Arc<FieldCodec>,
+    /// The dimension that is wanted of tiles with the coordinates of all dimensions.
+    pub(crate) coordinate: Option<usize>,
+}
+
+impl<'a> FieldSource<'a> {
+    /// The source of an attribute that a read wants in a shape; `None` where the fragment's schema lacks the attribute.
+    ///
+    /// # Errors
+    /// `Unsupported` when the attribute was something else when the fragment was written: it was dropped, and another of
+    /// the same name added. libtiledb takes the old bytes for values of the new type, which is not what anybody wrote.
+    pub(crate) fn of_attribute(
+        snapshot: &'a Snapshot,
+        fragment: &'a Fragment,
+        name: &str,
+        shape: CellShape,
+    ) -> Result<Option<Self>> {
+        let Some((idx, _)) = fragment.schema().attribute(name) else { return Ok(None) };
+        let field = FieldId::Attribute(idx);
+        let own = fragment.field_shape(field)?;
+        if own != shape {
+            return Err(Error::unsupported(format!(
+                "attribute {name:?} is of type {} now, but of type {} in fragment {}; select other attributes, or \
+                 read at an earlier time",
+                describe(shape),
+                describe(own),
+                fragment.name()
+            )));
+        }
+        let codec = snapshot.field_codec(fragment, field)?;
+        Ok(Some(FieldSource { fragment, field, codec, coordinate: None }))
+    }
+}
+
+fn describe(shape: CellShape) -> String {
+    let count = match shape.cell_val_num.fixed() {
+        Some(1) => String::new(),
+        Some(count) => format!(" times {count}"),
+        None => " of any length".to_owned(),
+    };
+    format!("{}{count}{}", shape.datatype, if shape.is_nullable { ", nullable" } else { "" })
+}
+
+impl<'a> FieldSource<'a> {
+    /// Finds a field of a fragment.
+    ///
+    /// # Errors
+    /// `Unsupported` for filters that cannot run on the field.
+    pub(crate) fn new(snapshot: &Snapshot, fragment: &'a Fragment, field: FieldId) -> Result<Self> {
+        let (field, coordinate) = match field {
+            FieldId::Dimension(dim) => match fragment.coordinates_of(dim) {
+                FieldId::Coordinates => (FieldId::Coordinates, Some(dim)),
+                own => (own, None),
+            },
+            other => (other, None),
+        };
+        Ok(FieldSource { fragment, field, codec: snapshot.field_codec(fragment, field)?, coordinate })
+    }
 }
 
 /// Below this many bytes between two wanted ranges of an unfiltered tile one read fetches both.
@@ -47,7 +104,7 @@ impl<'a> Fetch<'a> {
         cell_count: usize,
         workspace: &mut Workspace,
     ) -> Result<Column> {
-        let FieldSource { fragment, field, codec } = source;
+        let FieldSource { fragment, field, codec, .. } = source;
         let shape = codec.shape();
         let fixed = self.tile_place(source, Plane::Fixed, tile_idx)?;
         let var = shape.is_var().then(|| self.tile_place(source, Plane::Var, tile_idx)).transpose()?;
@@ -80,11 +137,15 @@ impl<'a> Fetch<'a> {
             false => 0,
         };
         let tile = FilteredTileRef { fixed: fixed_bytes, var: var_bytes, validity: validity_bytes };
-        codec.decode_tile(tile, cell_count, var_byte_len, scratch).map_err(|error| {
+        let column = codec.decode_tile(tile, cell_count, var_byte_len, scratch).map_err(|error| {
             error
                 .context(format_args!("tile {tile_idx}"))
                 .at_uri(self.store.address(&paths[usize::from(shape.is_var())]))
-        })
+        })?;
+        match source.coordinate {
+            Some(dim) => coordinates(&column, dim, shape, fragment.zips_coordinates()),
+            None => Ok(column),
+        }
     }
 
     /// The bytes of a tile in its data file. Those of a large tile are known to be there: the lengths of data files in the
@@ -156,7 +217,7 @@ impl<'a> Fetch<'a> {
         out: &mut [u8],
         workspace: (&mut smalti_tile::Scratch, &mut Vec<u8>),
     ) -> Result<()> {
-        let FieldSource { fragment, field, codec } = source;
+        let FieldSource { fragment, field, codec, .. } = source;
         let codec: &Codec = match plane {
             Plane::Validity => {
                 codec.validity().ok_or_else(|| Error::invalid("a field without validity was asked for it"))?
@@ -231,6 +292,23 @@ impl<'a> Fetch<'a> {
         }
         self.store.read_into(&mut reads)
     }
+}
+
+/// The coordinates of one dimension from a tile with those of all.
+fn coordinates(all: &Column, dim: usize, shape: CellShape, is_zipped: bool) -> Result<Column> {
+    let (cell_len, value_len) = (shape.cell_byte_len(), shape.datatype.byte_len());
+    let bytes = all.data.as_slice();
+    let byte_len = bytes.len() / cell_len * value_len;
+    let mut data = AlignedBuf::zeroed(byte_len)?;
+    if is_zipped {
+        let values = bytes.chunks_exact(cell_len).map(|cell| &cell[dim * value_len..][..value_len]);
+        for (out, value) in data.as_mut_slice().chunks_exact_mut(value_len).zip(values) {
+            out.copy_from_slice(value);
+        }
+    } else {
+        data.as_mut_slice().copy_from_slice(&bytes[dim * byte_len..][..byte_len]);
+    }
+    Ok(Column { data, ..Column::default() })
 }
 
 /// Whether a tile is so large, and was filtered to so little, that its chunk headers are asked before memory is taken:

@@ -2,8 +2,7 @@
 
 use crate::Array;
 use smalti_format::Enumeration;
-use smalti_format::names::{ENUMERATIONS_FOLDER, SCHEMA_FOLDER};
-use smalti_types::{Error, Result};
+use smalti_types::Result;
 
 impl Array {
     /// An enumeration of the schema at the end of the time range, by the name that attributes give it.
@@ -19,18 +18,6 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn enumeration(&self, name: &str) -> Result<Enumeration> {
-        let file = self.schema().enumeration_file(name).ok_or_else(|| {
-            Error::not_found(format!("the schema has no enumeration {name:?}")).at_uri(self.uri())
-        })?;
-        // A name read from a file never forms a path beyond its folder.
-        if file.is_empty() || file.contains(['/', '\\', '\0']) || file == ".." {
-            let error = Error::corrupt(format!("{file:?} is no name of a file"))
-                .in_field("array schema", "enumerations");
-            return Err(error.at_uri(self.uri()));
-        }
-        let place = self.snapshot()?.place();
-        let path = place.join(&format!("{SCHEMA_FOLDER}/{ENUMERATIONS_FOLDER}/{file}"));
-        let tile = place.read_tile_file(&path)?;
-        Enumeration::decode(tile.as_slice()).map_err(|error| error.at_uri(place.store().address(&path)))
+        self.snapshot()?.enumeration(name)
     }
 }

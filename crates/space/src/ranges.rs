@@ -134,11 +134,16 @@ impl RangeSet {
             _ => None,
         };
         match first {
-            Some(range) if range.covers(extent) => Meeting::Covered,
+            // Old writers got some MBRs wrong: what lies between inverted bounds is not known.
+            Some(range) if range.covers(extent) && !is_inverted(extent) => Meeting::Covered,
             Some(range) if range.overlaps(extent) => Meeting::Partial,
             _ => Meeting::Apart,
         }
     }
+}
+
+fn is_inverted(extent: ExtentRef<'_>) -> bool {
+    matches!(extent, ExtentRef::Num { lo, hi } if lo > hi)
 }
 
 fn coalesced(mut intervals: Vec<Interval>) -> Vec<Interval> {

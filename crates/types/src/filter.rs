@@ -175,6 +175,21 @@ impl WebpFormat {
 }
 
 impl Filter {
+    /// Whether the format counts the filter among its compressors (specification: `tile.md`, compression filters).
+    pub fn is_compressor(&self) -> bool {
+        matches!(
+            self,
+            Filter::Gzip { .. }
+                | Filter::Zstd { .. }
+                | Filter::Lz4 { .. }
+                | Filter::Rle { .. }
+                | Filter::Bzip2 { .. }
+                | Filter::DoubleDelta { .. }
+                | Filter::Dictionary { .. }
+                | Filter::Delta { .. }
+        )
+    }
+
     /// The on-disk tag of the filter's type.
     pub fn tag(&self) -> u8 {
         match self {

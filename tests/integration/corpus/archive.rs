@@ -10,12 +10,17 @@ pub struct Archive {
 
 impl Archive {
     pub fn unpack(version: u32) -> Archive {
+        Archive::unpack_if_present(version).unwrap_or_else(|| panic!("no fixtures of version {version}"))
+    }
+
+    /// As [`unpack`](Archive::unpack); `None` when there is no such archive.
+    pub fn unpack_if_present(version: u32) -> Option<Archive> {
         let path =
             PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("fixtures/corpus/v{version}.tar.gz"));
-        let file = std::fs::File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let file = std::fs::File::open(&path).ok()?;
         let folder = tempfile::tempdir().unwrap();
         tar::Archive::new(flate2::read::GzDecoder::new(file)).unpack(folder.path()).unwrap();
-        Archive { folder, version }
+        Some(Archive { folder, version })
     }
 
     /// The folders of the cases, sorted.

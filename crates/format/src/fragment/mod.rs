@@ -105,7 +105,7 @@ impl Leaf<Vec<u64>> for PerField {
         "a u64 for each field".into()
     }
     fn fixed_len(cx: &Cx<'_>) -> Option<u64> {
-        let flags_exist = Rule::CellTimestamps.span().contains(cx.version);
+        let flags_exist = Rule::TimestampsFlag.span().contains(cx.version);
         (!flags_exist).then(|| 8 * Slots::new(cx, false, false).count() as u64)
     }
     fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Vec<u64>> {
@@ -132,7 +132,7 @@ impl Leaf<Vec<u64>> for PerVarField {
         "a u64 for each field; before 5 for each attribute".into()
     }
     fn fixed_len(cx: &Cx<'_>) -> Option<u64> {
-        let flags_exist = Rule::CellTimestamps.span().contains(cx.version);
+        let flags_exist = Rule::TimestampsFlag.span().contains(cx.version);
         (!flags_exist).then(|| 8 * PerVarField(false, false).count(cx) as u64)
     }
     fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Vec<u64>> {

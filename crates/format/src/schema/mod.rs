@@ -254,9 +254,11 @@ impl ArraySchema {
         self.dimensions.iter().enumerate().find(|(_, dimension)| dimension.name == name)
     }
 
-    /// The attribute of a name, with its index.
+    /// The attribute of a name, with its index. The empty name also finds the attribute that releases 1.x stored as
+    /// `__attr` where users had given it no name.
     pub fn attribute(&self, name: &str) -> Option<(usize, &Attribute)> {
-        self.attributes.iter().enumerate().find(|(_, attribute)| attribute.name == name)
+        let find = |name: &str| self.attributes.iter().enumerate().find(|(_, found)| found.name == name);
+        find(name).or_else(|| if name.is_empty() { find("__attr") } else { None })
     }
 
     /// The dimension or attribute of a name.

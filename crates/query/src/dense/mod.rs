@@ -1,6 +1,7 @@
 //! Reading dense arrays.
 
 mod boxes;
+mod points;
 mod reader;
 mod target;
 
@@ -8,7 +9,8 @@ use crate::fetch::Fetch;
 use crate::request::{Batch, ReadRequest, ResultField};
 use crate::workspace::Workspaces;
 use boxes::{Axis, ContiguousParts};
-use reader::{DenseField, DenseFragment, DensePlan, attribute_sources};
+use points::Points;
+use reader::{DenseField, DenseFragment, DensePlan, FragmentTiles, attribute_sources};
 use smalti_array::{FieldId, Snapshot, dense_grid, intervals};
 use smalti_format::ArraySchema;
 use smalti_space::{Interval, TileBlock, TileGrid, intersect_rects};
@@ -58,12 +60,19 @@ impl<'a> DenseBatches<'a> {
             .map(|(ranges, dim)| Axis::new(ranges, dim.domain.lo, dim.extent))
             .collect::<Option<Arc<[_]>>>()
             .ok_or_else(|| Error::invalid("the ranges select more cells than can be counted; narrow them"))?;
+        let (fetch, workspaces) = (Fetch::new(snapshot), Workspaces::default());
         let fragments = snapshot
             .fragments()
             .iter()
             .map(|fragment| {
                 let rect = intervals(fragment.non_empty_domain())?;
-                Ok(DenseFragment { block: grid.block(&rect)?, rect, fragment })
+                let tiles = if fragment.is_dense() {
+                    FragmentTiles::Space(grid.block(&rect)?)
+                } else {
+                    let ranges = crate::sparse::ranges(schema, &request.ranges)?;
+                    FragmentTiles::Points(Points::read(snapshot, fragment, &ranges, &fetch, &workspaces)?)
+                };
+                Ok(DenseFragment { rect, tiles, fragment })
             })
             .collect::<Result<Vec<_>>>()?;
         let fields = result_fields
@@ -76,7 +85,7 @@ impl<'a> DenseBatches<'a> {
                             shape: field.shape,
                             fill: attribute.fill_value.clone(),
                             fill_valid: attribute.fill_valid,
-                            sources: attribute_sources(snapshot, &fragments, &field.name)?,
+                            sources: attribute_sources(snapshot, &fragments, &field.name, field.shape)?,
                         }
                     }
                     FieldId::Dimension(dim) => {
@@ -87,14 +96,14 @@ impl<'a> DenseBatches<'a> {
             })
             .collect::<Result<Vec<_>>>()?;
         let plan = DensePlan {
-            fetch: Fetch::new(snapshot),
+            fetch,
             grid,
             cell_order: schema.cell_order,
             layout,
             axes,
             fields,
             fragments,
-            workspaces: Workspaces::default(),
+            workspaces,
         };
         let work = if layout == Layout::GlobalOrder {
             Work::Tiles(TileRects::new(&plan.grid, &ranges)?.peekable())

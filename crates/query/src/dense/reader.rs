@@ -1,13 +1,14 @@
 //! Reads cells of dense arrays: plan, fetch, decode and copy, one batch at a time.
 
 use super::boxes::{Axis, ContiguousParts, Part, contiguous_parts, slow_to_fast};
+use super::points::Points;
 use super::target::{Piece, Target, part_len, pieces, target_of_tile, targets_of_part};
 use crate::fetch::{Fetch, FieldSource};
 use crate::gather::{CellRun, gather};
 use crate::request::Batch;
 use crate::workspace::{Workspace, Workspaces, room};
 use rayon::prelude::*;
-use smalti_array::{FieldId, Fragment, Plane, Snapshot};
+use smalti_array::{Fragment, Plane, Snapshot};
 use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, copy_box, fill_box};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{AlignedBuf, Datatype, Error, Layout, Result};
@@ -25,10 +26,17 @@ pub(crate) enum DenseField<'a> {
 /// A fragment of a dense read.
 pub(crate) struct DenseFragment<'a> {
     pub(crate) fragment: &'a Fragment,
-    /// The cells that it wrote.
+    /// The cells that it wrote, or the least rectangle around them.
     pub(crate) rect: Vec<Interval>,
-    /// Its tiles.
-    pub(crate) block: TileBlock,
+    pub(crate) tiles: FragmentTiles,
+}
+
+/// What the tiles of a fragment are.
+pub(crate) enum FragmentTiles {
+    /// Space tiles.
+    Space(TileBlock),
+    /// Tiles of single cells.
+    Points(Points),
 }
 
 /// Everything that a dense read needs to know, worked out before any tile is read.
@@ -56,6 +64,18 @@ struct Share<'p> {
     tile_idx: usize,
     rect: Vec<Interval>,
     piece: &'p Piece,
+    /// The index in the tile of a cell that was written alone.
+    cell: Option<usize>,
+}
+
+impl Share<'_> {
+    /// Where its first cell goes in the output, whose strides these are.
+    fn offset(&self, strides: &[usize]) -> usize {
+        let steps = self.rect.iter().zip(&self.piece.rect).zip(strides);
+        steps.fold(self.piece.offset, |at, ((part, whole), &stride)| {
+            at + (part.lo - whole.lo) as usize * stride
+        })
+    }
 }
 
 impl DensePlan<'_> {
@@ -188,17 +208,21 @@ impl DensePlan<'_> {
         workspace: &mut Workspace,
     ) -> Result<()> {
         let Some(source) = &sources[share.fragment_idx] else { return Ok(()) };
+        let offset = share.offset(&target.strides);
+        if let Some(cell) = share.cell {
+            let column = self.point_column(source, share)?;
+            let values = match plane {
+                Plane::Validity => column.validity.as_ref(),
+                _ => Some(&column.data),
+            };
+            let value = values.and_then(|values| values.as_slice().get(cell * byte_len..)?.get(..byte_len));
+            let value = value.ok_or_else(|| Error::corrupt(format!("a tile without cell {cell}")))?;
+            out[offset * byte_len..][..byte_len].copy_from_slice(value);
+            return Ok(());
+        }
         let tile_strides = self.grid.cell_strides(self.cell_order)?;
         let cell_count = self.tile_cell_count()?;
         let tile_byte_len = self.fetch.tile_byte_len(source, plane, share.tile_idx, cell_count, byte_len)?;
-        let offset = share
-            .rect
-            .iter()
-            .zip(&share.piece.rect)
-            .zip(&target.strides)
-            .fold(share.piece.offset, |at, ((part, whole), &stride)| {
-                at + (part.lo - whole.lo) as usize * stride
-            });
         let is_whole = share.rect == share.piece.tile_rect;
         let Workspace { scratch, filtered, tile } = workspace;
         if is_whole && same_order(&tile_strides, &target.strides, &share.rect) {
@@ -247,14 +271,11 @@ impl DensePlan<'_> {
                             wanted.push((share.fragment_idx, share.tile_idx));
                             wanted.len() as u64 - 1
                         });
-                        let offset = share
-                            .rect
-                            .iter()
-                            .zip(&piece.rect)
-                            .zip(&target.strides)
-                            .fold(start + piece.offset, |at, ((part, whole), &stride)| {
-                                at + (part.lo - whole.lo) as usize * stride
-                            });
+                        let offset = start + share.offset(&target.strides);
+                        if let Some(cell) = share.cell {
+                            origin[offset] = slot << 32 | cell as u64;
+                            continue;
+                        }
                         let to = Geometry { offset, strides: &target.strides };
                         let from = Geometry::of_part(&tile_strides, &piece.tile_rect, &share.rect)?;
                         for (at, cell, len) in box_runs(to, from, &extents(&share.rect))? {
@@ -275,8 +296,11 @@ impl DensePlan<'_> {
                 let source = sources[fragment_idx]
                     .as_ref()
                     .ok_or_else(|| Error::corrupt("a tile without a source"))?;
-                self.workspaces
-                    .with(|workspace| self.fetch.tile(source, tile_idx, tile_cell_count, workspace))
+                let cell_count = match source.fragment.is_dense() {
+                    true => tile_cell_count,
+                    false => source.fragment.cell_count_of_tile(tile_idx as u64)?,
+                };
+                self.workspaces.with(|workspace| self.fetch.tile(source, tile_idx, cell_count, workspace))
             })
             .collect::<Result<_>>()?;
         let fill_offsets = [0, fill.len() as u64];
@@ -299,12 +323,24 @@ impl DensePlan<'_> {
             if !smalti_space::intersect_rects(&fragment.rect, &piece.rect, &mut rect) {
                 continue;
             }
-            let tile_idx = fragment
-                .block
+            let block = match &fragment.tiles {
+                FragmentTiles::Space(block) => block,
+                FragmentTiles::Points(points) => {
+                    shares.extend(points.inside(&rect).map(|point| Share {
+                        fragment_idx,
+                        tile_idx: point.tile_idx,
+                        rect: point.coords.iter().map(|&at| Interval { lo: at, hi: at }).collect(),
+                        piece,
+                        cell: Some(point.cell),
+                    }));
+                    continue;
+                }
+            };
+            let tile_idx = block
                 .tile_idx(&piece.tile)
                 .ok_or_else(|| Error::corrupt("a fragment's tiles do not cover its non-empty domain"))?;
             let covers = rect == piece.rect;
-            shares.push(Share { fragment_idx, tile_idx: tile_idx as usize, rect, piece });
+            shares.push(Share { fragment_idx, tile_idx: tile_idx as usize, rect, piece, cell: None });
             if covers && sources[fragment_idx].is_some() {
                 is_covered = true;
                 break;
@@ -312,6 +348,16 @@ impl DensePlan<'_> {
         }
         shares.reverse();
         Ok((shares, is_covered))
+    }
+
+    /// The tile that holds a cell that was written alone.
+    fn point_column(&self, source: &FieldSource<'_>, share: &Share<'_>) -> Result<Arc<Column>> {
+        match &self.fragments[share.fragment_idx].tiles {
+            FragmentTiles::Points(points) => {
+                points.column(source, share.tile_idx, &self.fetch, &self.workspaces)
+            }
+            FragmentTiles::Space(_) => Err(Error::corrupt("a fragment of space tiles without them")),
+        }
     }
 
     fn tile_cell_count(&self) -> Result<usize> {
@@ -377,20 +423,12 @@ fn runs_of(origin: &[u64], fill: u64, fill_slot: u32) -> Vec<CellRun> {
     runs
 }
 
-/// The snapshot's tiles are read with the codecs of each fragment's own schema.
+/// The source of an attribute in each fragment, by the fragment's own schema.
 pub(crate) fn attribute_sources<'a>(
     snapshot: &'a Snapshot,
     fragments: &[DenseFragment<'a>],
     name: &str,
+    shape: CellShape,
 ) -> Result<Vec<Option<FieldSource<'a>>>> {
-    fragments
-        .iter()
-        .map(|dense| {
-            let fragment = dense.fragment;
-            let Some((idx, _)) = fragment.schema().attribute(name) else { return Ok(None) };
-            let field = FieldId::Attribute(idx);
-            let codec = snapshot.field_codec(fragment, field)?;
-            Ok(Some(FieldSource { fragment, field, codec }))
-        })
-        .collect()
+    fragments.iter().map(|dense| FieldSource::of_attribute(snapshot, dense.fragment, name, shape)).collect()
 }

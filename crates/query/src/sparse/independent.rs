@@ -124,6 +124,11 @@ impl SparsePlan<'_> {
             out.chunks_exact_mut(byte_len).for_each(|cell| cell.copy_from_slice(value));
             return Ok(());
         };
+        if source.coordinate.is_some() {
+            let column = self.fetch.tile(source, tile.tile_idx, tile.cell_count, workspace)?;
+            copy_selected(selection, column.data.as_slice(), byte_len, out);
+            return Ok(());
+        }
         let tile_byte_len = tile.cell_count * byte_len;
         let all = 0..tile_byte_len;
         let Workspace { scratch, filtered, tile: buffer } = workspace;

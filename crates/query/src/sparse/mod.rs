@@ -5,5 +5,8 @@ mod ordered;
 mod plan;
 mod select;
 
+pub(crate) use plan::ranges;
+pub(crate) use select::coord_columns;
+
 pub(crate) use ordered::OrderedCells;
 pub(crate) use plan::{SparsePlan, cell_order};

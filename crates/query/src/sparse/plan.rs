@@ -3,7 +3,7 @@
 use crate::fetch::{Fetch, FieldSource};
 use crate::request::{ReadRequest, ResultField};
 use crate::workspace::Workspaces;
-use smalti_array::{FieldId, Fragment, Snapshot, field_shape};
+use smalti_array::{FieldId, Fragment, Snapshot};
 use smalti_format::ArraySchema;
 use smalti_space::{CellOrder, Interval, OrderDim, RangeSet};
 use smalti_tile::CellShape;
@@ -68,6 +68,7 @@ impl<'a> SparsePlan<'a> {
         result_fields: &[(FieldId, ResultField)],
     ) -> Result<Self> {
         let schema = snapshot.schema();
+        let layout = simplest(layout, schema);
         let ranges = ranges(schema, &request.ranges)?;
         let fields =
             result_fields.iter().map(|(id, field)| sparse_field(schema, *id, field)).collect::<Vec<_>>();
@@ -140,6 +141,19 @@ impl<'a> SparsePlan<'a> {
     }
 }
 
+/// The layout to read in: along one dimension row-major, column-major and global order are the same, unless the array is in
+/// Hilbert order, and the global one needs no sorting.
+fn simplest(layout: Layout, schema: &ArraySchema) -> Layout {
+    match layout {
+        Layout::RowMajor | Layout::ColMajor
+            if schema.dimensions.len() == 1 && schema.cell_order != Layout::Hilbert =>
+        {
+            Layout::GlobalOrder
+        }
+        other => other,
+    }
+}
+
 /// The order of an array's cells: the global one, or by coordinates alone.
 ///
 /// # Errors
@@ -202,9 +216,7 @@ fn sparse_fragment<'a>(
     fragment: &'a Fragment,
     fields: &[SparseField],
 ) -> Result<SparseFragment<'a>> {
-    let source = |field: FieldId| -> Result<FieldSource<'a>> {
-        Ok(FieldSource { fragment, field, codec: snapshot.field_codec(fragment, field)? })
-    };
+    let source = |field: FieldId| FieldSource::new(snapshot, fragment, field);
     let dims = (0..fragment.schema().dimensions.len())
         .map(|dim| source(FieldId::Dimension(dim)))
         .collect::<Result<Vec<_>>>()?;
@@ -214,12 +226,7 @@ fn sparse_fragment<'a>(
         .map(|field| match field.id {
             FieldId::Attribute(idx) => {
                 let name = &snapshot.schema().attributes[idx].name;
-                let Some((own, _)) = fragment.schema().attribute(name) else { return Ok(None) };
-                let own = FieldId::Attribute(own);
-                if field_shape(fragment.schema(), own)? != field.shape {
-                    return Err(Error::unsupported(format!("attribute {name:?} changed its type")));
-                }
-                source(own).map(Some)
+                FieldSource::of_attribute(snapshot, fragment, name, field.shape)
             }
             FieldId::Timestamps => Ok(timestamps.clone()),
             other => source(other).map(Some),
