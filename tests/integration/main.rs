@@ -3,6 +3,7 @@
 
 mod cells;
 mod corpus;
+mod evolution;
 mod images;
 mod mutation;
 mod oracle;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 const MUTATIONS: usize = 4_000;
 
 /// Versions whose arrays are damaged: layouts of files that differ, and evolved schemas.
-const VERSIONS: &[u32] = &[11, 18, 21, 22, 23];
+const VERSIONS: &[u32] = &[1, 2, 3, 4, 5, 7, 8, 9, 11, 18, 21, 22, 23];
 
 type Files = Vec<(String, Vec<u8>)>;
 

@@ -2,6 +2,7 @@
 
 use crate::ArrayPlace;
 use crate::stamp::next_timestamp;
+use smalti_format::fragment::FieldId;
 use smalti_format::names::{
     self, COMMITS_FOLDER, ENUMERATIONS_FOLDER, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, LABELS_FOLDER,
     METADATA_FOLDER, SCHEMA_FOLDER, TimestampedName,
@@ -20,12 +21,19 @@ impl ArrayPlace {
         schema.check()?;
         if !schema.version.has(Rule::CommitsFolder) {
             return Err(Error::unsupported(format!(
-                "arrays of format version {} cannot be created; versions 12 to 22 can",
+                "arrays of format version {} cannot be created; versions 12 to 23 can",
                 schema.version
             )));
         }
         if !schema.enumerations.is_empty() || !schema.dimension_labels.is_empty() {
             return Err(Error::unsupported("creating arrays with enumerations or dimension labels"));
+        }
+        let dimensions = (0..schema.dimensions.len()).map(FieldId::Dimension);
+        let fields = (0..schema.attributes.len()).map(FieldId::Attribute);
+        for field in fields.chain(dimensions.filter(|_| !schema.is_dense())) {
+            self.field_codec(schema, schema.version, field).map_err(|error| {
+                error.context(format_args!("format version {} cannot hold this", schema.version))
+            })?;
         }
         let time = next_timestamp(self.env(), None);
         let name = TimestampedName::new(TimeRange { start: time, end: time }, self.new_id()?, None);

@@ -38,36 +38,3 @@ fn grid(dimension: &Dimension) -> (Option<(u64, u64)>, Option<u64>) {
     let ordinals = dimension.domain.map(|(lo, hi)| (lo.ordinal(), hi.ordinal()));
     (ordinals, dimension.tile_extent.map(|extent| extent.ordinal()))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use smalti_types::{ArrayType, Datatype, Scalar};
-
-    fn schema(array_type: ArrayType, extent: i32) -> ArraySchema {
-        let mut schema = ArraySchema { array_type, ..ArraySchema::default() };
-        schema.dimensions.push(Dimension {
-            name: "x".into(),
-            datatype: Datatype::Int32,
-            domain: Some((Scalar::I32(1), Scalar::I32(8))),
-            tile_extent: Some(Scalar::I32(extent)),
-            ..Dimension::default()
-        });
-        schema
-    }
-
-    #[test]
-    fn schemas_of_one_array_share_their_space() {
-        let dense = schema(ArrayType::Dense, 4);
-        assert!(check_same_space(&dense, &dense.clone()).is_ok());
-        assert!(check_same_space(&dense, &schema(ArrayType::Dense, 2)).is_err());
-        assert!(check_same_space(&dense, &schema(ArrayType::Sparse, 4)).is_err());
-        let sparse = schema(ArrayType::Sparse, 4);
-        assert!(check_same_space(&sparse, &schema(ArrayType::Sparse, 2)).is_ok());
-        let mut other = sparse.clone();
-        other.dimensions[0].datatype = Datatype::Int64;
-        assert!(check_same_space(&sparse, &other).is_err());
-        other.dimensions.clear();
-        assert!(check_same_space(&sparse, &other).is_err());
-    }
-}

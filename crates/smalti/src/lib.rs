@@ -1,6 +1,6 @@
 //! Dense and sparse N-dimensional arrays in the TileDB format.
 //!
-//! smalti reads arrays of the format versions 10 to 23 and writes version 22: what it writes opens in libtiledb with the same cells,
+//! smalti reads arrays of the format versions 1 to 23 and writes version 22: what it writes opens in libtiledb with the same cells,
 //! and the other way round.
 //!
 //! ```

@@ -3,10 +3,11 @@
 use super::{ArrayAt, InspectedPart, generic_tile};
 use crate::{ArrayPlace, listing::schema_files};
 use smalti_format::fragment::{
-    Footer, FragmentStatistics, ProcessedConditions, RTree, Section, TileBounds, TileNumbers,
+    Footer, FragmentStatistics, LegacyFragmentMetadata, ProcessedConditions, RTree, Section, TileBounds,
+    TileNumbers,
 };
 use smalti_format::names::{self, FRAGMENTS_FOLDER, OLD_SCHEMA_FILE, TimestampedName};
-use smalti_format::{ArraySchema, Reader, Shape};
+use smalti_format::{ArraySchema, Reader, Rule, Shape};
 use smalti_types::{Error, Result};
 
 pub(super) fn parts(
@@ -20,13 +21,24 @@ pub(super) fn parts(
     let above = smalti_store::split(folder_uri).0;
     let array_uri = above.strip_suffix(FRAGMENTS_FOLDER).map_or(above, |uri| uri.trim_end_matches('/'));
     let array = array_at(if array_uri.is_empty() { "." } else { array_uri })?;
+    if !version.has(Rule::FragmentFooter) {
+        let shape = schema_of(&array, OLD_SCHEMA_FILE)?.shape();
+        let decode = |reader: &mut Reader<'_>| LegacyFragmentMetadata::decode_from(reader, &shape).map(drop);
+        return Ok(generic_tile(file, "legacy fragment metadata", bytes, 0, decode)?.0);
+    }
     let file_len = bytes.len() as u64;
-    let range = Footer::range(version, &Shape::default(), file_len, bytes)?;
+    let known = match version.has(Rule::FooterLength) {
+        true => None,
+        false => Some(schema_of(&array, OLD_SCHEMA_FILE)?.shape()),
+    };
+    let range = Footer::range(version, known.as_ref().unwrap_or(&Shape::default()), file_len, bytes)?;
     let footer_bytes = bytes
         .get(range.start as usize..range.end as usize)
         .ok_or_else(|| Error::corrupt("the footer lies outside the file"))?;
-    let schema = schema_of(&array, &Footer::schema_name_of(footer_bytes)?)?;
-    let shape = schema.shape();
+    let shape = match known {
+        Some(shape) => shape,
+        None => schema_of(&array, &Footer::schema_name_of(footer_bytes)?)?.shape(),
+    };
     let mut reader = Reader::traced(footer_bytes);
     let footer = Footer::decode_from(&mut reader, &shape).map_err(|error| error.at_offset(range.start))?;
     let mut fields = reader.into_trace();

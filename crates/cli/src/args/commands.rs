@@ -83,6 +83,9 @@ pub(crate) struct CreateArgs {
     /// File with the schema as `smalti schema --json` prints it; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: PathBuf,
+    /// Format version to write, 12 to 23, for readers older than the default [default: what the file says, or 22]
+    #[arg(long, value_name = "N")]
+    pub(crate) format_version: Option<u32>,
 }
 
 /// An array and the time to look at it.

@@ -14,7 +14,10 @@ pub(super) fn run(global: &Global, args: &CreateArgs) -> Outcome {
         std::fs::File::open(&args.schema).and_then(|mut file| file.read_to_string(&mut text))
     };
     read.map_err(|error| Failure::from(error).at(name.clone()))?;
-    let file = smalti::json::schema_from_json(&text).map_err(|error| error.at_uri(name))?;
+    let mut file = smalti::json::schema_from_json(&text).map_err(|error| error.at_uri(name))?;
+    if let Some(version) = args.format_version {
+        file.schema.version = smalti::format::Version::new(version)?;
+    }
     engine::create(global, &args.array, file)?;
     if global.json {
         println!("{}", serde_json::json!({"created": args.array}));

@@ -318,6 +318,9 @@ impl DensePlan<'_> {
     ) -> Result<(Vec<Share<'p>>, bool)> {
         let mut shares = Vec::new();
         let mut is_covered = false;
+        // Fragments without the field leave what older ones have of it in the tile, as in libtiledb: unless they wrote
+        // all the cells that an older one has there, so that it is passed over before any field is looked at.
+        let mut lacking: Vec<Vec<Interval>> = Vec::new();
         for (fragment_idx, fragment) in self.fragments.iter().enumerate().rev() {
             let mut rect = vec![Interval::ALL; piece.rect.len()];
             if !smalti_space::intersect_rects(&fragment.rect, &piece.rect, &mut rect) {
@@ -336,12 +339,24 @@ impl DensePlan<'_> {
                     continue;
                 }
             };
+            let is_lacking = sources[fragment_idx].is_none();
+            if is_lacking || !lacking.is_empty() {
+                let mut in_tile = rect.clone();
+                smalti_space::intersect_rects(&fragment.rect, &piece.tile_rect, &mut in_tile);
+                if lacking.iter().any(|newer| contains(newer, &in_tile)) {
+                    continue;
+                }
+                if is_lacking {
+                    lacking.push(in_tile);
+                    continue;
+                }
+            }
             let tile_idx = block
                 .tile_idx(&piece.tile)
                 .ok_or_else(|| Error::corrupt("a fragment's tiles do not cover its non-empty domain"))?;
             let covers = rect == piece.rect;
             shares.push(Share { fragment_idx, tile_idx: tile_idx as usize, rect, piece, cell: None });
-            if covers && sources[fragment_idx].is_some() {
+            if covers {
                 is_covered = true;
                 break;
             }
@@ -397,6 +412,11 @@ fn write_coordinates(target: &Target, dim: usize, datatype: Datatype, out: &mut 
         fill_box(out, Geometry { offset, strides: &target.strides }, &extents, &value)?;
     }
     Ok(())
+}
+
+/// Whether a box lies in another.
+fn contains(outer: &[Interval], inner: &[Interval]) -> bool {
+    outer.iter().zip(inner).all(|(outer, inner)| outer.lo <= inner.lo && inner.hi <= outer.hi)
 }
 
 fn extents(rect: &[Interval]) -> Vec<u64> {
