@@ -5,5 +5,6 @@ mod cells;
 mod corpus;
 mod evolution;
 mod images;
+mod inspect;
 mod mutation;
 mod oracle;

@@ -3,11 +3,12 @@
 use super::{ArrayAt, InspectedPart, generic_tile};
 use crate::{ArrayPlace, listing::schema_files};
 use smalti_format::fragment::{
-    Footer, FragmentStatistics, LegacyFragmentMetadata, ProcessedConditions, RTree, Section, TileBounds,
-    TileNumbers,
+    ConsolidatedFooters, Footer, FragmentStatistics, LegacyFragmentMetadata, ProcessedConditions, RTree,
+    Section, TileBounds, TileNumbers,
 };
-use smalti_format::names::{self, FRAGMENTS_FOLDER, OLD_SCHEMA_FILE, TimestampedName};
-use smalti_format::{ArraySchema, Reader, Rule, Shape};
+use smalti_format::names::{self, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, OLD_SCHEMA_FILE, TimestampedName};
+use smalti_format::{ArraySchema, Reader, Rule, Shape, TraceEntry};
+use smalti_tile::{Scratch, read_generic_tile};
 use smalti_types::{Error, Result};
 
 pub(super) fn parts(
@@ -65,6 +66,59 @@ pub(super) fn parts(
         fields,
     });
     Ok(parts)
+}
+
+/// Consolidated fragment metadata: its head, then every footer in it. A footer that cannot be read is named with the
+/// reason: readers take the fragment's own file then.
+pub(super) fn consolidated(
+    file: &ArrayPlace,
+    array_at: ArrayAt<'_>,
+    folder_uri: &str,
+    bytes: &[u8],
+) -> Result<Vec<InspectedPart>> {
+    let array_uri =
+        folder_uri.strip_suffix(FRAGMENT_META_FOLDER).map_or(folder_uri, |uri| uri.trim_end_matches('/'));
+    let array = array_at(if array_uri.is_empty() { "." } else { array_uri })?;
+    let head = |reader: &mut Reader<'_>| ConsolidatedFooters::read_head(reader).map(drop);
+    let (mut parts, end) = generic_tile(file, "consolidated fragment metadata", bytes, 0, head)?;
+    let start = parts.first().map_or(0, |header| header.file_range.end);
+    let (tile, _) = read_generic_tile(bytes, file.cipher(), &mut Scratch::new())?;
+    let footers = ConsolidatedFooters::decode(tile.as_slice())?;
+    for entry in &footers.entries {
+        let name = names::last_part(&entry.name);
+        let (title, fields) = match footer_fields(&array, &footers, name) {
+            Ok(fields) => (format!("footer of {name}"), fields),
+            Err(error) => (format!("footer of {name}, which readers pass over: {error}"), Vec::new()),
+        };
+        let fields = fields.into_iter().map(|mut field| {
+            field.byte_offset += entry.footer_offset;
+            field
+        });
+        parts.push(InspectedPart {
+            title,
+            file_range: start..end,
+            in_unfiltered_tile: true,
+            fields: fields.collect(),
+        });
+    }
+    Ok(parts)
+}
+
+fn footer_fields(
+    array: &ArrayPlace,
+    footers: &ConsolidatedFooters<'_>,
+    name: &str,
+) -> Result<Vec<TraceEntry>> {
+    let bytes = footers.footer(name).ok_or_else(|| Error::corrupt("another version starts here"))?;
+    let version = TimestampedName::parse(name)?.fragment_version()?;
+    let schema_name = match version.has(Rule::FooterLength) {
+        true => Footer::schema_name_of(bytes)?,
+        false => OLD_SCHEMA_FILE.to_owned(),
+    };
+    let shape = schema_of(array, &schema_name)?.shape();
+    let mut reader = Reader::traced(bytes);
+    Footer::decode_from(&mut reader, &shape)?;
+    Ok(reader.into_trace())
 }
 
 fn schema_of(array: &ArrayPlace, wanted: &str) -> Result<ArraySchema> {

@@ -4,7 +4,6 @@ mod data;
 mod fragment;
 
 use crate::ArrayPlace;
-use smalti_format::fragment::ConsolidatedFooters;
 use smalti_format::names::{
     self, CommitKind, ENUMERATIONS_FOLDER, FRAGMENT_META_FOLDER, FRAGMENT_METADATA_FILE, GROUP_FOLDER,
     META_ENDING, METADATA_FOLDER, OLD_SCHEMA_FILE, SCHEMA_FOLDER, VACUUM_ENDING, parse_commit_file,
@@ -105,9 +104,8 @@ fn parts_of(
         return whole("group file", |reader| GroupFile::decode_from(reader).map(drop));
     }
     if folder == FRAGMENT_META_FOLDER || name.ends_with(META_ENDING) {
-        return whole("consolidated fragment metadata", |reader| {
-            ConsolidatedFooters::decode(reader.rest()).map(drop)
-        });
+        let parts = fragment::consolidated(file, array_at, folder_uri, bytes)?;
+        return Ok(("consolidated fragment metadata", parts));
     }
     if let Some((_, kind)) = parse_commit_file(name) {
         return match kind {

@@ -34,22 +34,30 @@ pub struct ConsolidatedFooters<'a> {
 }
 
 impl<'a> ConsolidatedFooters<'a> {
+    /// Reads the head alone, from a reader that may keep a trace: which fragments there are, and where their footers start.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn read_head(reader: &mut Reader<'_>) -> Result<Vec<ConsolidatedEntry>> {
+        Ok(ConsolidatedHead::read(reader, &Cx::unversioned())?.entries)
+    }
+
     /// Reads the head of the unfiltered tile, and checks that every footer starts behind it.
     ///
     /// # Errors
     /// `Corrupt`.
     pub fn decode(tile: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(tile);
-        let head = ConsolidatedHead::read(&mut reader, &Cx::unversioned())?;
+        let entries = ConsolidatedFooters::read_head(&mut reader)?;
         let footers = reader.byte_offset()..tile.len() as u64;
-        if let Some(stray) = head.entries.iter().find(|entry| !footers.contains(&entry.footer_offset)) {
+        if let Some(stray) = entries.iter().find(|entry| !footers.contains(&entry.footer_offset)) {
             return Err(Error::corrupt(format!(
                 "the footer of {:?} is said to start at byte {}; footers lie in bytes {} to {}",
                 stray.name, stray.footer_offset, footers.start, footers.end
             ))
             .in_field(ConsolidatedEntry::STRUCTURE.name, "footer_offset"));
         }
-        Ok(ConsolidatedFooters { entries: head.entries, tile })
+        Ok(ConsolidatedFooters { entries, tile })
     }
 
     /// The bytes of a fragment's footer, up to the next one: read them with

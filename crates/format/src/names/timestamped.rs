@@ -137,9 +137,9 @@ fn is_id(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// An id that cannot be taken for a time.
+/// An id that cannot be taken for a time: times have at most 20 digits.
 fn is_lone_id(text: &str) -> bool {
-    is_id(text) && number(text).is_none()
+    is_id(text) && (text.len() == 32 || number(text).is_none())
 }
 
 #[cfg(test)]
