@@ -189,6 +189,11 @@ class Case:
         for at in self.metadata_times() if self.metadata else []:
             self.check_metadata("smalti reads libtiledb's metadata differently", smalti.metadata(self.theirs, at), at)
 
+    def has_ties(self, write):
+        """Whether cells of a sparse write have the same coordinates."""
+        cells = list(zip(*(write["columns"][dim["name"]] for dim in self.schema["dims"])))
+        return self.schema["array_type"] == "sparse" and len(set(cells)) < len(cells)
+
     def ours_to_theirs(self, smalti):
         smalti.create(self.ours, self.requested)
         try:
@@ -203,7 +208,14 @@ class Case:
             # Cells that tie keep their order: positive delta may depend on it.
             if write["layout"] != "global" and not self.schema["allows_dups"] and self.rng.random() < 0.3:
                 self.rng.shuffle(order)
-            smalti.write(self.ours, self.schema, write, order)
+            try:
+                smalti.write(self.ours, self.schema, write, order)
+            except SmaltiError as error:
+                # The two libraries put cells that tie into different orders, and so take differences of other values.
+                if "do not fit in a signed 64-bit integer" in str(error) and self.has_ties(write):
+                    self.tally["not written: the order of cells that tie decides whether differences fit"] += 1
+                    return
+                raise
         for read in map(self.reference_read, self.reads):
             if known("read", self.schema, read):
                 continue
