@@ -45,7 +45,7 @@ impl FragmentContent {
     pub fn new(schema: &ArraySchema, schema_name: &str) -> Self {
         let shape = schema.shape();
         let footer = Footer {
-            version: schema.version,
+            version: schema.write_version(),
             schema_name: schema_name.to_owned(),
             is_dense: schema.is_dense(),
             non_empty_domain: None,
@@ -103,7 +103,7 @@ impl FragmentContent {
     /// `InvalidArgument` when lists do not fit the tiles; `Io` when there is no randomness for encryption.
     pub fn encode(mut self, schema: &ArraySchema, place: &ArrayPlace) -> Result<Vec<u8>> {
         let shape = schema.shape();
-        let version = schema.version;
+        let version = self.footer.version;
         let tile_count = usize::try_from(self.tile_count).map_err(|_| Error::invalid("too many tiles"))?;
         for field in &mut self.fields {
             let lists = [

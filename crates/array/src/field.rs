@@ -1,6 +1,6 @@
 //! Fields as schema, data files and fragment metadata know them together.
 
-use smalti_format::ArraySchema;
+use smalti_format::{ArraySchema, Version};
 use smalti_format::fragment::FieldId;
 use smalti_tile::{CellShape, FieldFilters};
 use smalti_types::{CellValNum, Datatype, Error, Result};
@@ -80,15 +80,17 @@ pub fn field_shape(schema: &ArraySchema, field: FieldId) -> Result<CellShape> {
     })
 }
 
-/// The filters of a field's three kinds of tile.
+/// The filters of a field's three kinds of tile, in fragments of a version.
 ///
 /// # Errors
 /// As [`field_shape`].
-pub fn field_filters(schema: &ArraySchema, field: FieldId) -> Result<FieldFilters<'_>> {
+pub fn field_filters(schema: &ArraySchema, fragment: Version, field: FieldId) -> Result<FieldFilters<'_>> {
     let missing = || Error::invalid("the schema has no such field");
     let data = match field {
         FieldId::Attribute(idx) => &schema.attributes.get(idx).ok_or_else(missing)?.filters,
-        FieldId::Dimension(idx) => schema.coordinate_filters(schema.dimensions.get(idx).ok_or_else(missing)?),
+        FieldId::Dimension(idx) => {
+            schema.coordinate_filters(schema.dimensions.get(idx).ok_or_else(missing)?, fragment)
+        }
         _ => &schema.coords_filters,
     };
     Ok(FieldFilters { data, offsets: &schema.offsets_filters, validity: &schema.validity_filters })

@@ -2,7 +2,7 @@
 
 use crate::stamp::next_timestamp;
 use crate::{ArrayPlace, FragmentContent, Plane, Snapshot};
-use smalti_format::ArraySchema;
+use smalti_format::{ArraySchema, Version};
 use smalti_format::fragment::FieldId;
 use smalti_format::names::{
     self, CommitKind, DataPart, TimestampedName, commit_path, data_file_name, fragment_path,
@@ -18,6 +18,7 @@ pub struct NewFragment {
     schema: Arc<ArraySchema>,
     schema_name: String,
     name: TimestampedName,
+    version: Version,
     folder: String,
 }
 
@@ -29,11 +30,12 @@ impl NewFragment {
     pub fn new(snapshot: &Snapshot, at: Option<u64>) -> Result<Self> {
         let place = snapshot.place().clone();
         let schema = Arc::clone(snapshot.schema());
+        let version = schema.write_version();
         let time = next_timestamp(place.env(), at);
         let name =
-            TimestampedName::new(TimeRange { start: time, end: time }, place.new_id()?, Some(schema.version));
-        let folder = place.join(&fragment_path(&name, schema.version));
-        Ok(NewFragment { place, schema, schema_name: snapshot.schema_name().to_owned(), name, folder })
+            TimestampedName::new(TimeRange { start: time, end: time }, place.new_id()?, Some(version));
+        let folder = place.join(&fragment_path(&name, version));
+        Ok(NewFragment { place, schema, schema_name: snapshot.schema_name().to_owned(), name, version, folder })
     }
 
     /// The name.
@@ -66,7 +68,7 @@ impl NewFragment {
             Plane::Var => DataPart::Var,
             Plane::Validity => DataPart::Validity,
         };
-        Ok(join(&self.folder, &data_file_name(self.schema.version, &self.schema, field, part)?))
+        Ok(join(&self.folder, &data_file_name(self.version, &self.schema, field, part)?))
     }
 
     /// The path of the metadata file.
@@ -95,7 +97,7 @@ impl NewFragment {
     /// # Errors
     /// What the store reports.
     pub fn commit(&self) -> Result<()> {
-        let path = self.place.join(&commit_path(&self.name, CommitKind::Write, self.schema.version));
+        let path = self.place.join(&commit_path(&self.name, CommitKind::Write, self.version));
         self.place.store().put(&path, &[])
     }
 }

@@ -88,13 +88,14 @@ impl ArrayPlace {
             .map_err(|error| error.at_uri(self.store.address(path)))
     }
 
-    /// The codecs of a field.
+    /// The codecs of a field in fragments of a version. They go by the rules of the schema's version, which fragments that
+    /// newer libraries add to old arrays keep too.
     ///
     /// # Errors
     /// `Unsupported` for filters that cannot run on the field.
-    pub fn field_codec(&self, schema: &ArraySchema, version: Version, field: FieldId) -> Result<FieldCodec> {
+    pub fn field_codec(&self, schema: &ArraySchema, fragment: Version, field: FieldId) -> Result<FieldCodec> {
         let shape = crate::field_shape(schema, field)?;
-        let mut filters = crate::field_filters(schema, field)?;
+        let mut filters = crate::field_filters(schema, fragment, field)?;
         let images = match field {
             FieldId::Attribute(idx) => {
                 schema.attributes.get(idx).and_then(|attribute| schema.image_filters(attribute))
@@ -104,7 +105,7 @@ impl ArrayPlace {
         if let Some(images) = &images {
             filters.data = images;
         }
-        FieldCodec::new(shape, filters, codec_rules(version), self.cipher()).map_err(|error: Error| {
+        FieldCodec::new(shape, filters, codec_rules(schema.version), self.cipher()).map_err(|error: Error| {
             error.context(format_args!("field {:?}", crate::field_name(schema, field)))
         })
     }

@@ -185,6 +185,9 @@ rules! {
     20..   IntegerFiltersFollowScaling,
     /// The double delta filter states the type that it reads bytes as.
     20..   DoubleDeltaReinterprets,
+    /// Fragments written into arrays of schemas before version 5 leave coordinates unfiltered; before, they pass the filters
+    /// of the coordinates.
+    20..   OldSchemasLeaveCoordinatesBare,
     /// Arrays can have enumerations, and the folder `__schema/__enumerations`.
     20..   Enumerations,
     /// Tile statistics of nullable fixed strings in dense arrays are right.

@@ -147,7 +147,7 @@ fn schema_json(schema: &ArraySchema) -> Value {
                 "type": dimension.datatype.name(),
                 "domain": dimension.domain.map(|(lo, hi)| json!([number(lo), number(hi)])),
                 "tile": dimension.tile_extent.map(number),
-                "filters": pipeline_json(schema.coordinate_filters(dimension)),
+                "filters": pipeline_json(schema.coordinate_filters(dimension, schema.version)),
             })
         })
         .collect();

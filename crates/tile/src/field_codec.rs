@@ -42,6 +42,9 @@ pub struct FieldFilters<'a> {
 pub struct FieldCodec {
     shape: CellShape,
     data: Codec,
+    /// Reads tiles that keep the offsets of strings in the data against the rules of the schema's version: libtiledb 2.8
+    /// and later write these into arrays of older versions, where no release of it can read them.
+    folded: Option<Codec>,
     offsets: Option<Codec>,
     validity: Option<Codec>,
 }
@@ -87,6 +90,10 @@ impl FieldCodec {
     ) -> Result<Self> {
         let data_kind = FieldKind::data(shape.datatype, shape.cell_val_num);
         let data = Codec::new(filters.data, data_kind, rules, encryption)?;
+        let folded = (shape.is_var() && !data.folds_offsets())
+            .then(|| Codec::new(filters.data, data_kind, CodecRules::NEWEST, encryption).ok())
+            .flatten()
+            .filter(Codec::folds_offsets);
         let offsets = shape
             .is_var()
             .then(|| Codec::new(filters.offsets, FieldKind::offsets(), rules, encryption))
@@ -95,7 +102,7 @@ impl FieldCodec {
             .is_nullable
             .then(|| Codec::new(filters.validity, FieldKind::validity(), rules, encryption))
             .transpose()?;
-        Ok(FieldCodec { shape, data, offsets, validity })
+        Ok(FieldCodec { shape, data, folded, offsets, validity })
     }
 
     /// What the tiles hold.
@@ -167,9 +174,10 @@ impl FieldCodec {
                 self.data.decode_into(tile.fixed, column.data.as_mut_slice(), scratch)?;
             }
             Some(codec) => {
-                let mut data = room(&self.data, tile.var, var_byte_len)?;
-                let mut offsets = if self.data.folds_offsets() {
-                    self.data.decode_counted_strings(tile.var, data.as_mut_slice(), cell_count, scratch)?
+                let values = self.values_codec(tile, cell_count);
+                let mut data = room(values, tile.var, var_byte_len)?;
+                let mut offsets = if values.folds_offsets() {
+                    values.decode_counted_strings(tile.var, data.as_mut_slice(), cell_count, scratch)?
                 } else {
                     let starts_byte_len = cell_count
                         .checked_mul(8)
@@ -178,7 +186,7 @@ impl FieldCodec {
                     let mut offsets = AlignedBuf::zeroed(starts_byte_len.saturating_add(8))?;
                     let starts: &mut [u8] = &mut offsets.as_mut_slice()[..starts_byte_len];
                     codec.decode_into(tile.fixed, starts, scratch)?;
-                    self.data.decode_into(tile.var, data.as_mut_slice(), scratch)?;
+                    values.decode_into(tile.var, data.as_mut_slice(), scratch)?;
                     offsets
                 };
                 let all: &mut [u64] = offsets.values_mut();
@@ -194,6 +202,14 @@ impl FieldCodec {
             column.validity = Some(validity);
         }
         Ok(column)
+    }
+
+    /// The codec of the values of a tile of var-sized cells.
+    fn values_codec(&self, tile: FilteredTileRef<'_>, cell_count: usize) -> &Codec {
+        match &self.folded {
+            Some(folded) if cell_count > 0 && tile.fixed == FOLDED_OFFSETS_TILE => folded,
+            _ => &self.data,
+        }
     }
 }
 

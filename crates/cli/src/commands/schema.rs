@@ -85,7 +85,7 @@ fn dimension_row(schema: &ArraySchema, dimension: &Dimension) -> Vec<String> {
         None => "every string".to_string(),
     };
     let tile = dimension.tile_extent.map_or("none".to_string(), |extent| extent.to_string());
-    let filters = filters_text(schema.coordinate_filters(dimension));
+    let filters = filters_text(schema.coordinate_filters(dimension, schema.version));
     vec![dimension.name.clone(), dimension.datatype.to_string(), domain, tile, filters]
 }
 

@@ -17,7 +17,7 @@ use crate::leaf::{
     Bool8, Bytes64, FormatVersion, List32, OptionalStr32, Str32, Str64, Tag8, U32, U64, ValuesPerCell, tagged,
 };
 use crate::record::{Cx, DimensionShape, Record, Shape, record};
-use crate::{Reader, Version};
+use crate::{Reader, Rule, Version};
 pub(crate) use current_domain::CurrentDomainHead;
 pub(crate) use enumeration::EnumerationFile;
 
@@ -218,6 +218,12 @@ impl Attribute {
 }
 
 impl ArraySchema {
+    /// The version of new fragments and commits of the array: the schema's own from version 7 on, the default for older
+    /// arrays, which no library writes any more.
+    pub fn write_version(&self) -> Version {
+        if self.version.has(Rule::WritesKeepVersion) { self.version } else { Version::DEFAULT }
+    }
+
     /// Reads a schema from its unfiltered tile.
     ///
     /// # Errors
@@ -278,9 +284,11 @@ impl ArraySchema {
         self.enumerations.iter().find(|(name, _)| name == enumeration).map(|(_, file)| file.as_str())
     }
 
-    /// The filters that a dimension's coordinates pass: its own, or else the schema's.
-    pub fn coordinate_filters<'a>(&'a self, dimension: &'a Dimension) -> &'a FilterPipeline {
-        if dimension.filters.filters.is_empty() { &self.coords_filters } else { &dimension.filters }
+    /// The filters that a dimension's coordinates pass in fragments of a version: its own, or else the schema's.
+    pub fn coordinate_filters<'a>(&'a self, dimension: &'a Dimension, fragment: Version) -> &'a FilterPipeline {
+        let is_bare =
+            !self.version.has(Rule::DimensionFiles) && fragment.has(Rule::OldSchemasLeaveCoordinatesBare);
+        if is_bare || !dimension.filters.filters.is_empty() { &dimension.filters } else { &self.coords_filters }
     }
 
     /// What layouts inside fragments take from the schema.

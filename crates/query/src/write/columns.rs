@@ -155,7 +155,7 @@ pub(crate) fn written_fields(
                 field: column.field,
                 slot: footer.slot(&shape, column.field)?,
                 shape: column.shape,
-                codec: snapshot.place().field_codec(schema, schema.version, column.field)?,
+                codec: snapshot.place().field_codec(schema, schema.write_version(), column.field)?,
                 stats: StatsKind::new(
                     column.shape.datatype,
                     column.shape.cell_val_num,
