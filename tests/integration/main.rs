@@ -7,4 +7,5 @@ mod evolution;
 mod images;
 mod inspect;
 mod mutation;
+mod old_arrays;
 mod oracle;

@@ -1,16 +1,14 @@
 //! Creating an array: its whole folder appears at once, or not at all.
 
 use crate::ArrayPlace;
-use crate::stamp::next_timestamp;
 use smalti_format::fragment::FieldId;
 use smalti_format::names::{
     self, COMMITS_FOLDER, ENUMERATIONS_FOLDER, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, LABELS_FOLDER,
-    METADATA_FOLDER, SCHEMA_FOLDER, TimestampedName,
+    METADATA_FOLDER, SCHEMA_FOLDER,
 };
 use smalti_format::{ArraySchema, Rule};
 use smalti_store::{NewFile, NewTree};
-use smalti_tile::{Scratch, write_generic_tile};
-use smalti_types::{Error, ErrorKind, Result, TimeRange};
+use smalti_types::{Error, ErrorKind, Result};
 
 impl ArrayPlace {
     /// Creates an array with a schema, durable on return.
@@ -35,11 +33,7 @@ impl ArrayPlace {
                 error.context(format_args!("format version {} cannot hold this", schema.version))
             })?;
         }
-        let time = next_timestamp(self.env(), None);
-        let name = TimestampedName::new(TimeRange { start: time, end: time }, self.new_id()?, None);
-        let mut tile = Vec::new();
-        let stored = schema.clone().with_image_extents().encode()?;
-        write_generic_tile(&stored, schema.version, self.cipher(), &mut tile, &mut Scratch::new())?;
+        let (name, tile) = (self.new_schema_name(None)?, self.encode_schema(schema)?);
         let schema_path = format!("{SCHEMA_FOLDER}/{name}");
         let enumerations = format!("{SCHEMA_FOLDER}/{ENUMERATIONS_FOLDER}");
         let mut folders = vec![COMMITS_FOLDER, FRAGMENTS_FOLDER, FRAGMENT_META_FOLDER, METADATA_FOLDER];

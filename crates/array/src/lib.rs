@@ -14,8 +14,10 @@ mod listing;
 mod metadata;
 mod new_fragment;
 mod place;
+mod schema_file;
 mod snapshot;
 mod stamp;
+mod upgrade;
 
 pub use content::{FieldContent, FragmentContent};
 pub use field::{Plane, TIMESTAMPS, field_filters, field_name, field_shape, find_field};
@@ -27,3 +29,4 @@ pub use new_fragment::NewFragment;
 pub use place::ArrayPlace;
 pub use smalti_format::fragment::FieldId;
 pub use snapshot::Snapshot;
+pub use upgrade::Upgrade;

@@ -135,6 +135,16 @@ impl Codec {
         chain::check_inherited(pipeline, field)
     }
 
+    /// Whether tiles that `other` writes come back through this codec: the same filters act on the same datatypes.
+    pub fn reads_as(&self, other: &Codec) -> bool {
+        let acts_alike = |(a, b): (&Step, &Step)| {
+            a.name == b.name
+                && a.context.datatype == b.context.datatype
+                && matches!(a.stage, Stage::Strings(_)) == matches!(b.stage, Stage::Strings(_))
+        };
+        self.steps.len() == other.steps.len() && self.steps.iter().zip(&other.steps).all(acts_alike)
+    }
+
     /// Whether chunks hold the tile's bytes as they are, so that [`PlainLayout`](crate::PlainLayout) can find rows in them.
     pub fn is_plain(&self) -> bool {
         self.steps.is_empty()

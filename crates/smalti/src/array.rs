@@ -8,7 +8,7 @@ use crate::{
     WriteBuilder, WrittenFragment,
 };
 use arrow_schema::SchemaRef;
-use smalti_array::{ArrayPlace, Snapshot};
+use smalti_array::{ArrayPlace, Snapshot, Upgrade};
 use smalti_query::{Batches, ReadRequest, WriteRequest};
 use smalti_types::{Extent, Result, TimeRange};
 
@@ -229,6 +229,31 @@ impl Array {
     /// As [`fragments`](Array::fragments).
     pub fn warnings(&self) -> Result<Vec<String>> {
         Ok(self.snapshot()?.warnings().to_vec())
+    }
+
+    /// Rewrites the schema in a newer format version; see [`Upgrade`]. Fragments stay as they are, and new ones are written in
+    /// that version. Whether there was anything to do; [`reopen`](Array::reopen) shows the new schema.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a version older than the array's, a time before its newest schema, or an upgrade after which
+    /// libtiledb could not read fragments that are there, unless it is forced.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// use smalti::Upgrade;
+    /// use smalti::format::Version;
+    /// let schema = Schema::dense()
+    ///     .dimension(Dimension::new("x", 0..=1))
+    ///     .attribute(Attribute::of::<i32>("a"))
+    ///     .format_version(15)
+    ///     .build()?;
+    /// let array = Array::create("mem://upgrade-docs", &schema)?;
+    /// assert!(array.upgrade(&Upgrade { to: Version::new(21)?, ..Upgrade::default() })?);
+    /// assert_eq!(array.reopen()?.schema().version.number(), 21);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn upgrade(&self, upgrade: &Upgrade) -> Result<bool> {
+        self.place.upgrade(upgrade)
     }
 
     /// The metadata in the time range: keys with typed values.

@@ -77,7 +77,7 @@ pub use schema::{Attribute, Dimension, IntoPipeline, Schema, SchemaBuilder};
 pub use value::{Interval, Number, Value};
 pub use write::{GlobalWriteBuilder, GlobalWriter, WriteBuilder};
 
-pub use smalti_array::{InspectedPart, Inspection, inspect};
+pub use smalti_array::{InspectedPart, Inspection, Upgrade, inspect};
 pub use smalti_format as format;
 pub use smalti_query::{
     Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Duplicates, ReadRequest, ResultField, TIMESTAMPS_FIELD,

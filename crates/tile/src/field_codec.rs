@@ -110,6 +110,18 @@ impl FieldCodec {
         self.shape
     }
 
+    /// Whether tiles that `other` writes come back through this: the same filters act on the same types.
+    pub fn reads_as(&self, other: &FieldCodec) -> bool {
+        let same = |a: Option<&Codec>, b: Option<&Codec>| match (a, b) {
+            (Some(a), Some(b)) => a.reads_as(b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        self.shape == other.shape
+            && self.data.reads_as(&other.data)
+            && same(self.offsets.as_ref(), other.offsets.as_ref())
+            && same(self.validity.as_ref(), other.validity.as_ref())
+    }
+
     /// The codec of the values.
     pub fn data(&self) -> &Codec {
         &self.data

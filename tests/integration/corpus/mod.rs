@@ -2,9 +2,9 @@
 //! test a version. What passes is in `docs/versions.md`, which a test compares with the run.
 
 pub mod archive;
-mod case;
+pub mod case;
 mod metadata;
-mod reads;
+pub mod reads;
 mod refused;
 mod table;
 mod tally;

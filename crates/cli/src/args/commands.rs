@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Read(ReadArgs),
     /// Read and change the metadata of an array
     Meta(MetaArgs),
+    /// Rewrite the schema in a newer format version
+    Upgrade(UpgradeArgs),
     /// Print any file of an array field by field
     Inspect(InspectArgs),
     /// Delete the cells that fulfil a condition
@@ -86,6 +88,22 @@ pub(crate) struct CreateArgs {
     /// Format version to write, 12 to 23, for readers older than the default [default: what the file says, or 22]
     #[arg(long, value_name = "N")]
     pub(crate) format_version: Option<u32>,
+}
+
+/// Arguments of `smalti upgrade`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct UpgradeArgs {
+    /// Path or URI of the array
+    pub(crate) array: String,
+    /// Format version to reach, newer than the array's
+    #[arg(long, value_name = "N", default_value_t = 22)]
+    pub(crate) format_version: u32,
+    /// Time of the new schema in milliseconds since 1970 [default: now]
+    #[arg(long, value_name = "MS")]
+    pub(crate) at: Option<u64>,
+    /// Go on where libtiledb (not smalti) could no longer read fragments that are there
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// An array and the time to look at it.

@@ -5,7 +5,9 @@ mod global;
 mod read;
 mod write;
 
-pub(crate) use commands::{ArrayArgs, Cli, Command, CreateArgs, DemoArgs, InspectArgs, MetaAction, MetaArgs};
+pub(crate) use commands::{
+    ArrayArgs, Cli, Command, CreateArgs, DemoArgs, InspectArgs, MetaAction, MetaArgs, UpgradeArgs,
+};
 pub(crate) use global::{Global, OpenTimes, Sync};
 pub(crate) use read::{Dates, Enums, Notation, OutputFormat, ReadArgs};
 pub(crate) use write::{InputFormat, WriteArgs};

@@ -7,6 +7,7 @@ mod inspect;
 mod meta;
 mod read;
 mod schema;
+mod upgrade;
 mod write;
 
 use crate::args::{Cli, Command};
@@ -28,6 +29,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Write(args) => write::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Read(args) => read::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Meta(args) => meta::run(global, args).map_err(|failure| failure.at(&args.array)),
+        Command::Upgrade(args) => upgrade::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Inspect(args) => inspect::run(global, args),
         Command::Delete(_) => Err(missing("delete")),
         Command::Consolidate(_) => Err(missing("consolidate")),

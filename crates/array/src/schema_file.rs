@@ -1,0 +1,44 @@
+//! Schema files: a new one beside the others is how an array's schema changes.
+
+use crate::ArrayPlace;
+use crate::listing::schema_files;
+use crate::stamp::next_timestamp;
+use smalti_format::ArraySchema;
+use smalti_format::names::{SCHEMA_FOLDER, TimestampedName};
+use smalti_tile::{Scratch, write_generic_tile};
+use smalti_types::{Error, Result, TimeRange};
+
+impl ArrayPlace {
+    /// The bytes of a schema's file.
+    pub(crate) fn encode_schema(&self, schema: &ArraySchema) -> Result<Vec<u8>> {
+        let mut tile = Vec::new();
+        let stored = schema.clone().with_image_extents().encode()?;
+        write_generic_tile(&stored, schema.version, self.cipher(), &mut tile, &mut Scratch::new())?;
+        Ok(tile)
+    }
+
+    /// A name for a schema file.
+    pub(crate) fn new_schema_name(&self, at: Option<u64>) -> Result<TimestampedName> {
+        let time = next_timestamp(self.env(), at);
+        Ok(TimestampedName::new(TimeRange { start: time, end: time }, self.new_id()?, None))
+    }
+
+    /// Puts a schema beside the array's others, durable on return; from its time on it is the array's schema.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the time is not after that of the newest schema; what the store reports.
+    pub(crate) fn put_schema(&self, schema: &ArraySchema, at: Option<u64>) -> Result<TimestampedName> {
+        let name = self.new_schema_name(at)?;
+        let newest = schema_files(self)?.into_iter().filter_map(|(name, _)| name).next_back();
+        if let Some(newest) = newest.filter(|newest| newest.range().end >= name.range().start) {
+            return Err(Error::invalid(format!(
+                "the array's schema is of {}, and a new one must be later; {} is not",
+                newest.range().end,
+                name.range().start
+            )));
+        }
+        let path = self.join(&format!("{SCHEMA_FOLDER}/{name}"));
+        self.store().put(&path, &[&self.encode_schema(schema)?])?;
+        Ok(name)
+    }
+}

@@ -1,0 +1,145 @@
+//! Arrays of older format versions as they live on: written to again, and upgraded.
+
+use crate::corpus::archive::Archive;
+use crate::corpus::case::Case;
+use crate::corpus::reads::place;
+use smalti_array::{ArrayPlace, Snapshot, Upgrade};
+use smalti_format::Version;
+use smalti_query::{Batch, Duplicates, ReadRequest, WriteRequest, read, write};
+use smalti_tile::Column;
+use smalti_types::{Error, Layout, TimeRange};
+
+/// What is not written again, by the start of the case's name.
+const OTHER_CASES: &[(&str, &str)] = &[
+    ("group", "no array"),
+    ("deletes", "deleted cells are not told apart yet"),
+    ("dense_huge_domain", "too large to be read whole"),
+    ("v7/sparse_nullable", "its release wrote it so that nobody can read it"),
+];
+
+/// Up to version 4 these cases keep cells in an order that is not the true one, and so does a merge with them.
+const DISORDERED: &[&str] = &["sparse_dim_datetime", "sparse_dim_int64", "sparse_dim_uint64"];
+
+fn is_disordered(version: u32, case: &str) -> bool {
+    version <= 4 && DISORDERED.iter().any(|part| case.contains(part))
+}
+
+/// The cells of an array in row-major order, field by field.
+struct Cells {
+    names: Vec<String>,
+    batch: Batch,
+}
+
+/// All cells; `None` where they do not come in one batch.
+fn cells(place: &ArrayPlace) -> Result<Option<Cells>, Error> {
+    let snapshot = Snapshot::open(place.clone(), TimeRange::ALL)?;
+    let request = ReadRequest { layout: Some(Layout::RowMajor), ..ReadRequest::default() };
+    let batches = read(&snapshot, &request)?;
+    let names: Vec<String> = batches.fields().iter().map(|field| field.name.clone()).collect();
+    let mut batches = batches.collect::<Result<Vec<Batch>, Error>>()?;
+    Ok((batches.len() == 1).then(|| Cells { names, batch: batches.remove(0) }))
+}
+
+fn bytes(column: &Column) -> [&[u8]; 3] {
+    let cells = column.as_ref();
+    [cells.data, cells.offsets.map_or(&[], bytemuck::cast_slice), cells.validity.unwrap_or_default()]
+}
+
+fn assert_same(what: &str, a: &Cells, b: &Cells) {
+    assert_eq!((&a.names, a.batch.cell_count), (&b.names, b.batch.cell_count), "{what}");
+    for ((name, a), b) in a.names.iter().zip(&a.batch.columns).zip(&b.batch.columns) {
+        assert_eq!(bytes(a), bytes(b), "{what}: {name}");
+    }
+}
+
+/// Writes cells into an array again.
+fn write_again(place: &ArrayPlace, cells: &Cells) {
+    let snapshot = Snapshot::open(place.clone(), TimeRange::ALL).unwrap();
+    let is_dense = snapshot.schema().is_dense();
+    let is_dimension =
+        |name: &str| snapshot.schema().dimensions.iter().any(|dimension| dimension.name == name);
+    let columns = cells.names.iter().zip(&cells.batch.columns);
+    let columns = columns.filter(|(name, _)| !is_dense || !is_dimension(name));
+    let request = WriteRequest {
+        columns: columns.map(|(name, column)| (name.clone(), column.as_ref())).collect(),
+        subarray: None,
+        layout: if is_dense { Layout::RowMajor } else { Layout::Unordered },
+        at: None,
+        duplicates: Duplicates::default(),
+    };
+    write(&snapshot, &request).unwrap();
+}
+
+/// Does something with every array of a version that can be written again; how many there were.
+fn with_each(version: u32, mut work: impl FnMut(&str, &ArrayPlace, &Cells)) -> usize {
+    let archive = Archive::unpack(version);
+    let mut count = 0;
+    for folder in archive.cases() {
+        let case = Case::load(&folder).unwrap();
+        let name = format!("v{version}/{}", case.name);
+        if OTHER_CASES.iter().any(|(start, _)| case.name.starts_with(start) || name.starts_with(start)) {
+            continue;
+        }
+        let place = place(&case).unwrap();
+        if let Some(cells) = cells(&place).unwrap_or_else(|error| panic!("{name}: {error}")) {
+            work(&name, &place, &cells);
+            count += 1;
+        }
+    }
+    count
+}
+
+#[test]
+fn arrays_of_old_versions_are_written_to_in_the_version_of_the_reference_rule() {
+    for version in [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] {
+        let count = with_each(version, |name, place, before| {
+            let schema = Snapshot::open(place.clone(), TimeRange::ALL).unwrap().schema().clone();
+            write_again(place, before);
+            let snapshot = Snapshot::open(place.clone(), TimeRange::ALL).unwrap();
+            let written = snapshot.fragments().last().unwrap().version().number();
+            let wanted = schema.version.number();
+            assert_eq!(written, if wanted < 7 { 22 } else { wanted }, "{name}");
+            let case = name.split('/').nth(1).unwrap();
+            if !schema.allows_dups && !is_disordered(version, case) {
+                assert_same(name, before, &cells(place).unwrap().unwrap());
+            }
+        });
+        assert!(count > 0, "version {version}");
+    }
+}
+
+#[test]
+fn an_upgrade_keeps_every_cell_and_new_fragments_take_the_new_version() {
+    for version in [1, 3, 5, 8, 9, 10, 11, 12, 16, 19, 20, 21] {
+        let count = with_each(version, |name, place, before| {
+            let to = Version::DEFAULT;
+            let upgrade = Upgrade { to, at: None, force: true };
+            let old = Snapshot::open(place.clone(), TimeRange::ALL).unwrap().schema().clone();
+            assert_eq!(place.upgrade(&upgrade).unwrap(), old.version != to, "{name}");
+            assert!(!place.upgrade(&upgrade).unwrap(), "{name}: again");
+            assert_same(name, before, &cells(place).unwrap().unwrap());
+            write_again(place, before);
+            let snapshot = Snapshot::open(place.clone(), TimeRange::ALL).unwrap();
+            assert_eq!(snapshot.fragments().last().unwrap().version(), to, "{name}");
+            let case = name.split('/').nth(1).unwrap();
+            if !old.allows_dups && !is_disordered(version, case) {
+                assert_same(name, before, &cells(place).unwrap().unwrap());
+            }
+        });
+        assert!(count > 0, "version {version}");
+    }
+}
+
+#[test]
+fn an_upgrade_that_hides_fragments_from_libtiledb_must_be_forced() {
+    let archive = Archive::unpack(15);
+    let folder = archive.cases().into_iter().find(|case| case.ends_with("filter_chain_scale_float_ints"));
+    let place = place(&Case::load(&folder.unwrap()).unwrap()).unwrap();
+    let upgrade = Upgrade { to: Version::new(19).unwrap(), ..Upgrade::default() };
+    assert!(place.upgrade(&upgrade).unwrap(), "up to version 19 the filters mean the same");
+    let error = place.upgrade(&Upgrade::default()).unwrap_err();
+    assert!(error.to_string().contains("libtiledb could not read"), "{error}");
+    assert!(place.upgrade(&Upgrade { force: true, ..Upgrade::default() }).unwrap());
+    let back = place.upgrade(&upgrade).unwrap_err();
+    assert!(back.to_string().contains("cannot go back to 19"), "{back}");
+}
