@@ -1,6 +1,7 @@
 //! Integration tests over whole arrays: one binary, a folder a topic.
 #![forbid(unsafe_code)]
 
+mod bytes;
 mod cells;
 mod corpus;
 mod evolution;

@@ -84,7 +84,7 @@ fn damage(files: &mut Files, random: &mut Random) {
 }
 
 fn open_and_read(files: &Files, key: Option<&str>) {
-    let env = Env { clock: Arc::new(ManualClock::new(1)), entropy: Arc::new(SeededEntropy::new(1)) };
+    let env = Env::new(ManualClock::new(1), SeededEntropy::new(1));
     let store = Arc::new(MemoryStore::from_files(files.iter().cloned()).unwrap());
     let key = key.map(|key| EncryptionKey::new(key.as_bytes()).unwrap());
     let place = ArrayPlace::in_store(store, "array".into(), key, env);

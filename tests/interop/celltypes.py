@@ -143,5 +143,5 @@ def coordinate_bytes(datatype, value):
 def fields(schema):
     """(name, datatype, cell_val_num, nullable, is_dimension) of every field, dimensions first."""
     out = [(d["name"], d["type"], "var" if d["type"] == "STRING_ASCII" else 1, False, True) for d in schema["dims"]]
-    out += [(a["name"], a["type"], a["cell_val_num"], a["nullable"], False) for a in schema["attrs"]]
+    out += [(a["name"], a["type"], a.get("cell_val_num", 1), a.get("nullable", False), False) for a in schema["attrs"]]
     return out

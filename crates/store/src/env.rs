@@ -1,7 +1,7 @@
 //! Clocks and randomness: the operating system's, and replayable ones for tests.
 
 use smalti_types::{Clock, Entropy, Env, Error, ErrorKind, Result};
-use std::sync::Arc;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -27,9 +27,10 @@ impl Entropy for SystemEntropy {
     }
 }
 
-/// The surroundings of a writer outside tests.
+/// The surroundings of a writer outside tests. All writers of the process share them: two writes never share a timestamp.
 pub fn system_env() -> Env {
-    Env { clock: Arc::new(SystemClock), entropy: Arc::new(SystemEntropy) }
+    static SHARED: LazyLock<Env> = LazyLock::new(|| Env::new(SystemClock, SystemEntropy));
+    SHARED.clone()
 }
 
 /// A clock that stands still until it is moved, and may be moved back.

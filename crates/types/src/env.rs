@@ -2,6 +2,7 @@
 
 use crate::Result;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// A source of wall-clock time.
 pub trait Clock: Send + Sync {
@@ -25,6 +26,15 @@ pub struct Env {
     pub clock: Arc<dyn Clock>,
     /// Random names and nonces.
     pub entropy: Arc<dyn Entropy>,
+    /// The latest timestamp that a write in these surroundings was given. All that share it never share a timestamp.
+    pub latest_stamp: Arc<AtomicU64>,
+}
+
+impl Env {
+    /// Surroundings of their own.
+    pub fn new(clock: impl Clock + 'static, entropy: impl Entropy + 'static) -> Self {
+        Env { clock: Arc::new(clock), entropy: Arc::new(entropy), latest_stamp: Arc::default() }
+    }
 }
 
 impl std::fmt::Debug for Env {

@@ -12,11 +12,15 @@ use smalti_types::{Datatype, EncryptionKey, ErrorKind, Extent, Layout, Scalar, T
 use std::collections::{BTreeSet, HashMap};
 
 pub fn place(case: &Case) -> Result<ArrayPlace, Failure> {
+    place_with(case, SyncLevel::Full)
+}
+
+pub fn place_with(case: &Case, sync: SyncLevel) -> Result<ArrayPlace, Failure> {
     let key = match case.expected["encryption"]["key"].as_str() {
         Some(key) => Some(EncryptionKey::new(key.as_bytes())?),
         None => None,
     };
-    Ok(ArrayPlace::open(&case.array.to_string_lossy(), SyncLevel::Full, key, system_env())?)
+    Ok(ArrayPlace::open(&case.array.to_string_lossy(), sync, key, system_env())?)
 }
 
 /// The time range of a read or of a state of the metadata.

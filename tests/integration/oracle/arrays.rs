@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub type Row = (u32, Option<Vec<u8>>);
 
 pub fn place(seed: u64) -> ArrayPlace {
-    let env = Env { clock: Arc::new(ManualClock::new(1)), entropy: Arc::new(SeededEntropy::new(seed)) };
+    let env = Env::new(ManualClock::new(1), SeededEntropy::new(seed));
     ArrayPlace::in_store(Arc::new(MemoryStore::new()), "array".into(), None, env)
 }
 

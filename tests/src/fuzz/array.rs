@@ -49,7 +49,7 @@ pub fn fuzz_array(input: &[u8]) {
     let paths: Vec<String> = files.iter().map(|(path, _)| path.clone()).collect();
     let Ok(store) = MemoryStore::from_files(files) else { return };
     let store = Arc::new(store);
-    let env = Env { clock: Arc::new(ManualClock::new(1)), entropy: Arc::new(SeededEntropy::new(1)) };
+    let env = Env::new(ManualClock::new(1), SeededEntropy::new(1));
     let place = |path: &str| ArrayPlace::in_store(store.clone(), path.into(), None, env.clone());
     for path in paths {
         let _ = inspect_in_store(&place(&path));
