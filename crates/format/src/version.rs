@@ -126,6 +126,8 @@ rules! {
     3..    TimesLeadNames,
     /// Fragment metadata is a file of sections with a footer; before, one generic tile.
     3..    FragmentFooter,
+    /// Bounding rectangles of tiles may leave out cells whose dimension is a date or nearly all of a 64-bit integer.
+    1..5   UnsoundBounds,
     /// Metadata of arrays is kept, in `__meta`.
     4..    MetadataFolder,
     /// Each dimension has a data file of its own; before, all share `__coords.tdb`.

@@ -7,7 +7,7 @@ use crate::workspace::{Workspace, room};
 use smalti_array::{FieldId, Fragment, Plane, Snapshot};
 use smalti_store::{ReadInto, Store};
 use smalti_tile::{CellShape, Codec, Column, FieldCodec, FilteredTileRef, PlainLayout};
-use smalti_types::{AlignedBuf, Error, Result};
+use smalti_types::{AlignedBuf, CellValNum, Error, Result};
 use std::ops::Range;
 
 /// Reads and decodes tiles of one snapshot.
@@ -66,6 +66,15 @@ fn describe(shape: CellShape) -> String {
 }
 
 impl<'a> FieldSource<'a> {
+    /// What the decoded column holds.
+    pub(crate) fn column_shape(&self) -> CellShape {
+        let shape = self.codec.shape();
+        match self.coordinate {
+            Some(_) => CellShape { cell_val_num: CellValNum::ONE, ..shape },
+            None => shape,
+        }
+    }
+
     /// Finds a field of a fragment.
     ///
     /// # Errors

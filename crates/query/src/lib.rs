@@ -4,6 +4,7 @@
 //! order, tile, statistics, filter, data files, metadata, commit (see `write`).
 #![forbid(unsafe_code)]
 
+mod budget;
 mod dense;
 mod fetch;
 mod gather;
@@ -14,6 +15,7 @@ mod sparse;
 mod workspace;
 mod write;
 
+pub use budget::DEFAULT_MEMORY_BYTE_LEN;
 pub use read::{Batches, read};
 pub use request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 pub use write::{Duplicates, GlobalWriter, WriteRequest, write};

@@ -2,7 +2,7 @@
 
 use crate::dense::DenseBatches;
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
-use crate::sparse::{OrderedCells, SparsePlan};
+use crate::sparse::{OrderedCells, SparsePlan, Windows};
 use smalti_array::{FieldId, Snapshot, field_name, field_shape, find_field};
 use smalti_format::ArraySchema;
 use smalti_types::{Error, Layout, Result};
@@ -18,7 +18,10 @@ enum State<'a> {
     Dense(Box<DenseBatches<'a>>),
     /// Tile after tile, with the next tile.
     Independent(Box<SparsePlan<'a>>, usize),
+    /// In order, with the order once it is known.
     Ordered(Box<SparsePlan<'a>>, Option<OrderedCells>),
+    /// In order, part after part.
+    Windows(Box<SparsePlan<'a>>, Box<Windows>),
     Done,
 }
 
@@ -48,7 +51,14 @@ pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches
         State::Dense(Box::new(DenseBatches::new(snapshot, request, layout, &fields, max_cell_count)?))
     } else {
         let plan = Box::new(SparsePlan::new(snapshot, request, layout, &fields)?);
-        if plan.is_independent() { State::Independent(plan, 0) } else { State::Ordered(plan, None) }
+        if plan.is_independent() {
+            State::Independent(plan, 0)
+        } else if plan.is_small {
+            State::Ordered(plan, None)
+        } else {
+            let windows = Box::new(plan.windows()?);
+            State::Windows(plan, windows)
+        }
     };
     Ok(Batches { fields: fields.into_iter().map(|(_, field)| field).collect(), max_cell_count, state })
 }
@@ -64,11 +74,7 @@ impl Batches<'_> {
             State::Dense(batches) => batches.pull(),
             State::Independent(plan, next) => loop {
                 let start = *next;
-                let mut cell_count = 0;
-                while *next < plan.tiles.len() && (*next == start || cell_count < self.max_cell_count) {
-                    cell_count += plan.tiles[*next].cell_count;
-                    *next += 1;
-                }
+                *next += plan.group_len(&plan.tiles[start..], self.max_cell_count)?;
                 if *next == start {
                     return Ok(None);
                 }
@@ -84,6 +90,7 @@ impl Batches<'_> {
                 };
                 plan.next_ordered(ordered, self.max_cell_count)
             }
+            State::Windows(plan, windows) => plan.next_of_windows(windows, self.max_cell_count),
             State::Done => Ok(None),
         }
     }

@@ -18,6 +18,9 @@ pub struct ReadRequest {
     pub layout: Option<Layout>,
     /// The most cells of a batch, but at least one; `None` for the default of [`DEFAULT_BATCH_CELL_COUNT`].
     pub batch_cell_count: Option<usize>,
+    /// The most bytes that the read holds at once, results that were handed out not counted; `None` for
+    /// [`DEFAULT_MEMORY_BYTE_LEN`](crate::DEFAULT_MEMORY_BYTE_LEN). With less memory a read takes longer.
+    pub memory_byte_len: Option<usize>,
 }
 
 /// Cells of a batch where the request names no number.

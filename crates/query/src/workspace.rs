@@ -1,7 +1,7 @@
 //! Memory and codec contexts that threads borrow for a task and give back.
 
 use smalti_tile::Scratch;
-use std::sync::Mutex;
+use std::sync::{Condvar, Mutex, PoisonError};
 
 /// What one task of a read or write needs besides its input and output.
 #[derive(Debug, Default)]
@@ -14,22 +14,54 @@ pub(crate) struct Workspace {
     pub(crate) tile: Vec<u8>,
 }
 
-/// Workspaces that are not in use. There are never more than tasks that ran at once.
-#[derive(Debug, Default)]
+/// Workspaces: never more than tasks that ran at once, and never more than a limit.
+#[derive(Debug)]
 pub(crate) struct Workspaces {
-    idle: Mutex<Vec<Workspace>>,
+    idle: Mutex<Idle>,
+    given_back: Condvar,
+}
+
+#[derive(Debug)]
+struct Idle {
+    workspaces: Vec<Workspace>,
+    /// How many more may be made.
+    left: usize,
+}
+
+impl Default for Workspaces {
+    fn default() -> Self {
+        Workspaces::at_most(usize::MAX)
+    }
 }
 
 impl Workspaces {
-    /// Runs a task with a workspace of its own.
+    /// Workspaces for so many tasks at once; others wait.
+    pub(crate) fn at_most(count: usize) -> Self {
+        let idle = Idle { workspaces: Vec::new(), left: count.max(1) };
+        Workspaces { idle: Mutex::new(idle), given_back: Condvar::new() }
+    }
+
+    /// Runs a task with a workspace of its own. The task must not start others that need one.
     pub(crate) fn with<T>(&self, task: impl FnOnce(&mut Workspace) -> T) -> T {
-        let idle = self.idle.lock().map_or(None, |mut idle| idle.pop());
-        let mut workspace = idle.unwrap_or_default();
+        let mut workspace = self.take();
         let result = task(&mut workspace);
-        if let Ok(mut idle) = self.idle.lock() {
-            idle.push(workspace);
-        }
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).workspaces.push(workspace);
+        self.given_back.notify_one();
         result
+    }
+
+    fn take(&self) -> Workspace {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(workspace) = idle.workspaces.pop() {
+                return workspace;
+            }
+            if idle.left > 0 {
+                idle.left -= 1;
+                return Workspace::default();
+            }
+            idle = self.given_back.wait(idle).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 }
 

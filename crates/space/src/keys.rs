@@ -132,6 +132,7 @@ impl OrderKeys {
                         sorted.len()
                     })
                     .collect();
+                sorted.shrink_to_fit();
                 OrderKeys::Bytes { ends, bytes: sorted }
             }
         }

@@ -1,14 +1,16 @@
 //! Reading dense arrays.
 
 mod boxes;
+mod cost;
 mod points;
 mod reader;
 mod target;
 
+use crate::budget::Budget;
 use crate::fetch::Fetch;
 use crate::request::{Batch, ReadRequest, ResultField};
 use crate::workspace::Workspaces;
-use boxes::{Axis, ContiguousParts};
+use boxes::{Axis, ContiguousParts, Part};
 use points::Points;
 use reader::{DenseField, DenseFragment, DensePlan, FragmentTiles, attribute_sources};
 use smalti_array::{FieldId, Snapshot, dense_grid, intervals};
@@ -22,6 +24,8 @@ use std::sync::Arc;
 pub(crate) struct DenseBatches<'a> {
     plan: DensePlan<'a>,
     work: Work,
+    /// Parts that were cut out of one that takes too much memory, the next one last.
+    cut: Vec<Part>,
     max_cell_count: usize,
 }
 
@@ -61,6 +65,7 @@ impl<'a> DenseBatches<'a> {
             .collect::<Option<Arc<[_]>>>()
             .ok_or_else(|| Error::invalid("the ranges select more cells than can be counted; narrow them"))?;
         let (fetch, workspaces) = (Fetch::new(snapshot), Workspaces::default());
+        let budget = Budget::new(request.memory_byte_len);
         let fragments = snapshot
             .fragments()
             .iter()
@@ -95,7 +100,7 @@ impl<'a> DenseBatches<'a> {
                 })
             })
             .collect::<Result<Vec<_>>>()?;
-        let plan = DensePlan {
+        let mut plan = DensePlan {
             fetch,
             grid,
             cell_order: schema.cell_order,
@@ -104,18 +109,31 @@ impl<'a> DenseBatches<'a> {
             fields,
             fragments,
             workspaces,
+            budget,
+            is_small: true,
         };
+        plan.settle_budget()?;
+        let max_cell_count = plan.max_cell_count(max_cell_count);
         let work = if layout == Layout::GlobalOrder {
             Work::Tiles(TileRects::new(&plan.grid, &ranges)?.peekable())
         } else {
             Work::Parts(plan.parts(max_cell_count))
         };
-        Ok(DenseBatches { plan, work, max_cell_count })
+        Ok(DenseBatches { plan, work, cut: Vec::new(), max_cell_count })
     }
 
     pub(crate) fn pull(&mut self) -> Result<Option<Batch>> {
         match &mut self.work {
-            Work::Parts(parts) => parts.next().map(|part| self.plan.read_part(&part)).transpose(),
+            Work::Parts(parts) => {
+                let Some(mut part) = self.cut.pop().or_else(|| parts.next()) else { return Ok(None) };
+                while let Some(mut pieces) = self.plan.cut_large_part(&part)? {
+                    pieces.reverse();
+                    self.cut.extend(pieces);
+                    let Some(first) = self.cut.pop() else { return Ok(None) };
+                    part = first;
+                }
+                self.plan.read_part(&part).map(Some)
+            }
             Work::Tiles(tiles) => {
                 let mut rects = Vec::new();
                 let mut cell_count = 0u128;

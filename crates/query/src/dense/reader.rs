@@ -3,6 +3,7 @@
 use super::boxes::{Axis, ContiguousParts, Part, contiguous_parts, slow_to_fast};
 use super::points::Points;
 use super::target::{Piece, Target, part_len, pieces, target_of_tile, targets_of_part};
+use crate::budget::Budget;
 use crate::fetch::{Fetch, FieldSource};
 use crate::gather::{CellRun, gather};
 use crate::request::Batch;
@@ -50,6 +51,9 @@ pub(crate) struct DensePlan<'a> {
     /// Oldest first.
     pub(crate) fragments: Vec<DenseFragment<'a>>,
     pub(crate) workspaces: Workspaces,
+    pub(crate) budget: Budget,
+    /// Whether all values of any length fit in a share of the budget at once.
+    pub(crate) is_small: bool,
 }
 
 /// A contiguous piece of the output and the rectangles that fill it.
@@ -59,9 +63,9 @@ struct Task {
 }
 
 /// A fragment's share of a piece.
-struct Share<'p> {
-    fragment_idx: usize,
-    tile_idx: usize,
+pub(super) struct Share<'p> {
+    pub(super) fragment_idx: usize,
+    pub(super) tile_idx: usize,
     rect: Vec<Interval>,
     piece: &'p Piece,
     /// The index in the tile of a cell that was written alone.
@@ -311,7 +315,7 @@ impl DensePlan<'_> {
     }
 
     /// Which fragments give the cells of a piece, oldest first, none that newer ones hide; and whether they give all.
-    fn shares<'p>(
+    pub(super) fn shares<'p>(
         &self,
         piece: &'p Piece,
         sources: &[Option<FieldSource<'_>>],
@@ -375,7 +379,7 @@ impl DensePlan<'_> {
         }
     }
 
-    fn tile_cell_count(&self) -> Result<usize> {
+    pub(super) fn tile_cell_count(&self) -> Result<usize> {
         self.grid
             .cell_count_per_tile()
             .and_then(|count| usize::try_from(count).ok())

@@ -1,12 +1,15 @@
 //! Reading sparse arrays.
 
+mod cost;
 mod independent;
 mod ordered;
 mod plan;
 mod select;
+mod windows;
 
 pub(crate) use plan::ranges;
 pub(crate) use select::coord_columns;
 
 pub(crate) use ordered::OrderedCells;
 pub(crate) use plan::{SparsePlan, cell_order};
+pub(crate) use windows::Windows;

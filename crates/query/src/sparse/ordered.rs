@@ -3,7 +3,7 @@
 //! The coordinates of all wanted cells become sort keys, computed once; the sorted keys give the order, and equal
 //! neighbours the cells that hide each other: the latest write wins.
 
-use super::plan::{SparsePlan, cell_order};
+use super::plan::{SparseField, SparsePlan, TileRef, cell_order};
 use super::select::{Selection, coord_column};
 use crate::gather::{CellRun, gather};
 use crate::request::Batch;
@@ -29,8 +29,7 @@ impl SparsePlan<'_> {
     /// What store and codecs report.
     pub(crate) fn ordered_cells(&self) -> Result<OrderedCells> {
         let schema = self.snapshot.schema();
-        let has_times = self.fragments.iter().any(|fragment| fragment.timestamps.is_some());
-        let wants_times = has_times && !schema.allows_dups;
+        let wants_times = self.wants_times();
         let mut selected: Vec<Selection> =
             self.tiles.par_iter().map(|tile| self.select(tile, true, wants_times)).collect::<Result<_>>()?;
         let mut runs = Vec::new();
@@ -75,7 +74,7 @@ impl SparsePlan<'_> {
                 let origin = origins[cell];
                 match cells.last_mut() {
                     Some(kept) if repeats.is_set(position) => {
-                        if has_times && self.time_of(origin, &selected) > self.time_of(*kept, &selected) {
+                        if wants_times && self.time_of(origin, &selected) > self.time_of(*kept, &selected) {
                             *kept = origin;
                         }
                     }
@@ -113,18 +112,9 @@ impl SparsePlan<'_> {
                     .tiles
                     .par_iter()
                     .zip(&*selected)
-                    .map(|(tile, selection)| {
-                        let fragment = &self.fragments[tile.fragment_idx];
-                        match &fragment.sources[idx] {
-                            Some(source) if selection.count > 0 => self.tile_column(source, tile),
-                            Some(_) => Ok(Column::default()),
-                            None => {
-                                let time = fragment.fragment.time().start.to_le_bytes();
-                                let value =
-                                    if field.id == FieldId::Timestamps { &time[..] } else { &field.fill };
-                                constant(field.shape, value, field.fill_valid, tile.cell_count)
-                            }
-                        }
+                    .map(|(tile, selection)| match selection.count {
+                        0 => Ok(Column::default()),
+                        _ => self.field_column(idx, tile),
                     })
                     .collect::<Result<_>>()?,
             };
@@ -132,6 +122,29 @@ impl SparsePlan<'_> {
             fields.push(columns);
         }
         Ok(fields)
+    }
+
+    /// All cells of a tile of a field of the result.
+    ///
+    /// # Errors
+    /// What store and codecs report.
+    pub(crate) fn field_column(&self, field: usize, tile: &TileRef) -> Result<Column> {
+        let fragment = &self.fragments[tile.fragment_idx];
+        let SparseField { id, shape, fill, fill_valid } = &self.fields[field];
+        match &fragment.sources[field] {
+            Some(source) => self.tile_column(source, tile),
+            None => {
+                let time = fragment.fragment.time().start.to_le_bytes();
+                let value = if *id == FieldId::Timestamps { &time[..] } else { fill };
+                constant(*shape, value, *fill_valid, tile.cell_count)
+            }
+        }
+    }
+
+    /// Whether the times of cells decide which of them hides the others.
+    pub(crate) fn wants_times(&self) -> bool {
+        !self.snapshot.schema().allows_dups
+            && self.fragments.iter().any(|fragment| fragment.timestamps.is_some())
     }
 
     /// The next cells of an ordered read; `None` at the end.

@@ -1,5 +1,6 @@
 //! What a sparse read needs to know before it decodes a tile: fields, fragments, and the tiles that ranges may meet.
 
+use crate::budget::Budget;
 use crate::fetch::{Fetch, FieldSource};
 use crate::request::{ReadRequest, ResultField};
 use crate::workspace::Workspaces;
@@ -54,6 +55,9 @@ pub(crate) struct SparsePlan<'a> {
     /// Fragment by fragment, in the order of `fragments`.
     pub(crate) tiles: Vec<TileRef>,
     pub(crate) workspaces: Workspaces,
+    pub(crate) budget: Budget,
+    /// Whether all tiles, decoded and in order, fit in the budget at once.
+    pub(crate) is_small: bool,
 }
 
 impl<'a> SparsePlan<'a> {
@@ -103,7 +107,7 @@ impl<'a> SparsePlan<'a> {
             fragments.push(sparse_fragment(snapshot, fragment, &fields)?);
         }
         let fetch = Fetch::new(snapshot);
-        Ok(SparsePlan {
+        let mut plan = SparsePlan {
             snapshot,
             fetch,
             layout,
@@ -112,7 +116,11 @@ impl<'a> SparsePlan<'a> {
             fragments,
             tiles,
             workspaces: Workspaces::default(),
-        })
+            budget: Budget::new(request.memory_byte_len),
+            is_small: false,
+        };
+        plan.settle_budget()?;
+        Ok(plan)
     }
 
     /// Whether the tiles can be read one after the other: no cell may hide another, and the order is that of the tiles.

@@ -1,0 +1,96 @@
+//! What tiles take in memory, from the fragments' metadata alone.
+
+use super::plan::{SparsePlan, TileRef};
+use crate::fetch::FieldSource;
+use crate::workspace::Workspaces;
+use smalti_types::Result;
+
+/// The bytes that one tile takes decoded.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TileCost {
+    /// Its coordinates, and times if cells have them.
+    pub(crate) coords: u64,
+    /// The fields of the result.
+    pub(crate) fields: u64,
+}
+
+impl SparsePlan<'_> {
+    /// What a tile takes.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission` from the metadata.
+    pub(crate) fn cost(&self, tile: &TileRef) -> Result<TileCost> {
+        let fragment = &self.fragments[tile.fragment_idx];
+        let mut cost = TileCost::default();
+        for source in fragment.dims.iter().chain(&fragment.timestamps) {
+            cost.coords = cost.coords.saturating_add(decoded_byte_len(source, tile)?);
+        }
+        for (field, source) in self.fields.iter().zip(&fragment.sources) {
+            let byte_len = match source {
+                Some(source) => decoded_byte_len(source, tile)?,
+                None => (field.fill.len() as u64 + 8).saturating_mul(tile.cell_count as u64),
+            };
+            cost.fields = cost.fields.saturating_add(byte_len);
+        }
+        Ok(cost)
+    }
+}
+
+impl SparsePlan<'_> {
+    /// Works out what the largest tile takes, and with it how many may be on their way at once.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission` from the metadata; `OutOfMemory` when the budget cannot hold a single tile.
+    pub(crate) fn settle_budget(&mut self) -> Result<()> {
+        let (mut largest_tile, mut largest_field) = (0, 0);
+        let mut all = 0u64;
+        for tile in &self.tiles {
+            let TileCost { coords, fields } = self.cost(tile)?;
+            // Coordinates are held as decoded and as selected, and each cell has a key and a place; results are copies.
+            let ordering = (tile.cell_count as u64).saturating_mul(ORDERED_CELL_BYTE_LEN);
+            let held = coords.saturating_add(fields).saturating_mul(2).saturating_add(ordering);
+            all = all.saturating_add(held);
+            largest_tile =
+                largest_tile.max(coords.saturating_add(fields)).max(coords.saturating_add(ordering));
+            largest_field = largest_field.max(fields.max(coords));
+        }
+        self.budget.cover(largest_tile)?;
+        self.is_small = self.budget.holds(all);
+        // Filtered bytes and the decoded tile beside them.
+        self.workspaces = Workspaces::at_most(self.budget.task_count(largest_field.saturating_mul(2)));
+        Ok(())
+    }
+
+    /// How many of the next tiles an unordered read takes at once: until there are as many cells as asked for, or as many
+    /// bytes as it may hold.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission` from the metadata.
+    pub(crate) fn group_len(&self, tiles: &[TileRef], max_cell_count: usize) -> Result<usize> {
+        let (mut cell_count, mut byte_len) = (0usize, 0u64);
+        for (count, tile) in tiles.iter().enumerate() {
+            let TileCost { coords, fields } = self.cost(tile)?;
+            byte_len = byte_len.saturating_add(coords).saturating_add(fields);
+            if count > 0 && (cell_count >= max_cell_count || byte_len > self.budget.share()) {
+                return Ok(count);
+            }
+            cell_count += tile.cell_count;
+        }
+        Ok(tiles.len())
+    }
+}
+
+/// Bytes that the order of a cell takes: its key, its place, and its position in the order.
+const ORDERED_CELL_BYTE_LEN: u64 = 40;
+
+/// The bytes of a decoded tile of a field.
+pub(crate) fn decoded_byte_len(source: &FieldSource<'_>, tile: &TileRef) -> Result<u64> {
+    let shape = source.codec.shape();
+    let cells = tile.cell_count as u64;
+    let values = match shape.is_var() {
+        true => (source.fragment.var_byte_len(source.field, tile.tile_idx)? as u64)
+            .saturating_add(cells.saturating_mul(8)),
+        false => cells.saturating_mul(shape.cell_byte_len() as u64),
+    };
+    Ok(values.saturating_add(if shape.is_nullable { cells } else { 0 }))
+}

@@ -1,0 +1,440 @@
+//! Ordered reads whose cells do not fit in memory at once: window after window of the result's order.
+//!
+//! A window takes the next cells in order. Tiles are visited by the least key that their MBR allows, as long as that
+//! can belong to the window; of each only the keys and places of cells are kept that come after the window before. When too many
+//! are kept, the later half is let go and the window ends sooner. So a tile may be decoded once a window, but memory never
+//! grows with the result. The fields of the window's cells are then decoded batch by batch.
+
+use super::cost::decoded_byte_len;
+use super::plan::{SparsePlan, TileRef, cell_order};
+use super::select::coord_columns;
+use crate::gather::{CellRun, gather};
+use crate::request::Batch;
+use rayon::prelude::*;
+use smalti_format::Rule;
+use smalti_space::{
+    Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, sort_cells, stored_mbr_interval,
+};
+use smalti_tile::{Column, ColumnRef};
+use smalti_types::{Error, ExtentRef, Layout, Result};
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+
+/// Bytes that a kept cell takes beside its key: its place, and its position while the window is sorted.
+const KEPT_CELL_BYTE_LEN: u64 = 32;
+
+/// Where an ordered read with little memory is.
+pub(crate) struct Windows {
+    layout: KeyLayout,
+    /// The tiles by the least key that they can hold; unknown ones first.
+    order: Vec<u32>,
+    /// The least keys, in that order; `None` for tiles before `bounded_from`.
+    lows: OrderKeys,
+    bounded_from: usize,
+    visits: Vec<Visit>,
+    /// The last cell of the windows so far.
+    from: Option<Cut>,
+    is_done: bool,
+    /// `slot << 32 | cell` of the window's cells that are still to be handed out, in order.
+    cells: Vec<u64>,
+    next: usize,
+}
+
+/// What is known of a tile from earlier windows.
+#[derive(Debug, Clone, Copy, Default)]
+struct Visit {
+    /// Whether cells of it were handed out.
+    is_known: bool,
+    /// Whether all of them were.
+    is_done: bool,
+}
+
+/// A place between two cells of the result.
+#[derive(Clone)]
+struct Cut {
+    key: OrderKeys,
+    /// The tile and cell behind which it lies among equal keys; `None`: behind all of them.
+    origin: Option<u64>,
+}
+
+impl Cut {
+    /// Whether a cell comes at or before the cut.
+    fn takes(&self, keys: &OrderKeys, position: usize, origin: u64) -> bool {
+        match keys.compare(position, &self.key, 0) {
+            Ordering::Less => true,
+            Ordering::Equal => self.origin.is_none_or(|last| origin <= last),
+            Ordering::Greater => false,
+        }
+    }
+}
+
+/// Cells of one tile that may belong to the window.
+struct Kept {
+    slot: u32,
+    keys: OrderKeys,
+    cells: Vec<u32>,
+    /// The times of the cells, where they may decide which of them hides the others.
+    times: Vec<u64>,
+    /// Whether cells of the tile come after the window.
+    has_more: bool,
+}
+
+impl Kept {
+    fn byte_len(&self) -> u64 {
+        self.keys.byte_len() as u64 + KEPT_CELL_BYTE_LEN * self.cells.len() as u64
+    }
+
+    fn origin(&self, position: usize) -> u64 {
+        u64::from(self.slot) << 32 | u64::from(self.cells[position])
+    }
+}
+
+impl SparsePlan<'_> {
+    /// Readies an ordered read with little memory.
+    ///
+    /// # Errors
+    /// `OutOfMemory` when not even single tiles fit; `Corrupt` from metadata.
+    pub(crate) fn windows(&self) -> Result<Windows> {
+        let schema = self.snapshot.schema();
+        let bounds = vec![Interval::ALL; schema.dimensions.len()];
+        let layout = KeyLayout::new(&cell_order(schema, self.layout)?, &bounds)?;
+        let is_hilbert = schema.cell_order == Layout::Hilbert && self.layout == Layout::GlobalOrder;
+        let is_bounded = |tile: &TileRef| {
+            let version = self.fragments[tile.fragment_idx].fragment.version();
+            !is_hilbert && !version.has(Rule::UnsoundBounds)
+        };
+        let slots = 0..self.tiles.len() as u32;
+        let (mut order, mut bounded): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
+        for slot in slots {
+            if is_bounded(&self.tiles[slot as usize]) { bounded.push(slot) } else { order.push(slot) }
+        }
+        let lows = self.least_keys(&layout, &bounded)?;
+        let sorted = sort_cells(&lows)?;
+        let bounded_from = order.len();
+        order.extend(sorted.iter().map(|at| bounded[at]));
+        Ok(Windows {
+            layout,
+            order,
+            lows: lows.permuted(&sorted),
+            bounded_from,
+            visits: vec![Visit::default(); self.tiles.len()],
+            from: None,
+            is_done: false,
+            cells: Vec::new(),
+            next: 0,
+        })
+    }
+
+    /// The keys of the least corners of tiles' MBRs.
+    fn least_keys(&self, layout: &KeyLayout, slots: &[u32]) -> Result<OrderKeys> {
+        let dimensions = &self.snapshot.schema().dimensions;
+        let (mut bytes, mut starts) =
+            (vec![Vec::new(); dimensions.len()], vec![Vec::new(); dimensions.len()]);
+        for &slot in slots {
+            let tile = &self.tiles[slot as usize];
+            let leaves = self.fragments[tile.fragment_idx].fragment.rtree()?.leaves();
+            let leaves = leaves.ok_or_else(|| Error::corrupt("an R-tree without leaves"))?;
+            for (dim, dimension) in dimensions.iter().enumerate() {
+                starts[dim].push(bytes[dim].len() as u64);
+                match leaves.extent(tile.tile_idx, dim) {
+                    ExtentRef::Num { lo, hi } => {
+                        let bounds = stored_mbr_interval(dimension.datatype, Interval { lo, hi });
+                        bytes[dim].extend_from_slice(&dimension.datatype.bytes_of_ordinal(bounds.lo));
+                    }
+                    ExtentRef::Str { lo, .. } => bytes[dim].extend_from_slice(lo),
+                }
+            }
+        }
+        let columns = dimensions
+            .iter()
+            .enumerate()
+            .map(|(dim, dimension)| match dimension.is_var() {
+                true => CoordColumn::strings(&starts[dim], &bytes[dim]),
+                false => CoordColumn::numbers(dimension.datatype, &bytes[dim]),
+            })
+            .collect::<Result<Vec<_>>>()?;
+        layout.keys(&columns)
+    }
+
+    /// The next cells of the read, at most so many; `None` at the end.
+    ///
+    /// # Errors
+    /// What store and codecs report.
+    pub(crate) fn next_of_windows(
+        &self,
+        windows: &mut Windows,
+        max_cell_count: usize,
+    ) -> Result<Option<Batch>> {
+        while windows.next == windows.cells.len() {
+            if windows.is_done {
+                return Ok(None);
+            }
+            self.find_window(windows)?;
+        }
+        let cells = &windows.cells[windows.next..];
+        let cells = &cells[..self.batch_len(cells, max_cell_count)?];
+        let batch = self.emit(cells)?;
+        windows.next += cells.len();
+        Ok(Some(batch))
+    }
+
+    /// Finds the cells of the next window.
+    fn find_window(&self, windows: &mut Windows) -> Result<()> {
+        let share = self.budget.share();
+        let mut kept: Vec<Kept> = Vec::new();
+        let mut kept_byte_len = 0;
+        let mut until: Option<Cut> = None;
+        let mut at = 0;
+        while let Some(group) = self.next_group(windows, &mut at, until.as_ref())? {
+            let found: Vec<Kept> = group
+                .par_iter()
+                .map(|&slot| self.keep_cells(windows, slot, until.as_ref()))
+                .collect::<Result<_>>()?;
+            kept_byte_len += found.iter().map(Kept::byte_len).sum::<u64>();
+            kept.extend(found);
+            if kept_byte_len > share {
+                until = Some(self.halve(&mut kept));
+                kept_byte_len = kept.iter().map(Kept::byte_len).sum();
+            }
+        }
+        for kept in &kept {
+            windows.visits[kept.slot as usize] = Visit { is_known: true, is_done: !kept.has_more };
+        }
+        windows.is_done = until.is_none();
+        windows.from = until;
+        windows.cells = self.order_window(kept)?;
+        windows.next = 0;
+        Ok(())
+    }
+
+    /// Tiles that may have cells of the window, as many as may be decoded at once; `None` when there are no more.
+    fn next_group(&self, windows: &Windows, at: &mut usize, until: Option<&Cut>) -> Result<Option<Vec<u32>>> {
+        let (mut group, mut group_byte_len) = (Vec::new(), 0);
+        while let Some(&slot) = windows.order.get(*at) {
+            let visit = windows.visits[slot as usize];
+            if let (false, Some(low), Some(cut)) =
+                (visit.is_known, at.checked_sub(windows.bounded_from), until)
+                && windows.lows.compare(low, &cut.key, 0) == Ordering::Greater
+            {
+                // The tiles behind it begin later still, and those that earlier windows met come before it.
+                *at = windows.order.len();
+                break;
+            }
+            if !visit.is_done {
+                let byte_len = self.cost(&self.tiles[slot as usize])?.coords;
+                if !group.is_empty() && group_byte_len + byte_len > self.budget.share() {
+                    break;
+                }
+                group_byte_len += byte_len;
+                group.push(slot);
+            }
+            *at += 1;
+        }
+        Ok(Some(group).filter(|group| !group.is_empty()))
+    }
+
+    /// The cells of a tile behind the window before and up to the cut.
+    fn keep_cells(&self, windows: &Windows, slot: u32, until: Option<&Cut>) -> Result<Kept> {
+        let tile = &self.tiles[slot as usize];
+        let fragment = &self.fragments[tile.fragment_idx];
+        let wants_times = self.wants_times();
+        let selection = self.select(tile, true, wants_times)?;
+        let mut runs = Vec::new();
+        selection.push_runs(0, tile.cell_count, &mut runs);
+        let mut places: Vec<u32> = Vec::with_capacity(selection.count);
+        places.extend(runs.iter().flat_map(|run| run.start..run.start + run.len));
+        let coords = selection
+            .coords
+            .iter()
+            .zip(&fragment.dims)
+            .map(|(column, source)| gather(&runs, &[column.as_ref()], source.column_shape()))
+            .collect::<Result<Vec<_>>>()?;
+        let keys = windows.layout.keys(&coord_columns(&coords, fragment.dims.iter())?)?;
+        let sorted = sort_cells(&keys)?;
+        let from = windows.from.as_ref().filter(|_| windows.visits[slot as usize].is_known);
+        let mut has_more = false;
+        let mut wanted: Vec<u32> = Vec::with_capacity(sorted.len());
+        for position in sorted.iter() {
+            let origin = u64::from(slot) << 32 | u64::from(places[position]);
+            if from.is_some_and(|cut| cut.takes(&keys, position, origin)) {
+                continue;
+            }
+            if until.is_some_and(|cut| !cut.takes(&keys, position, origin)) {
+                has_more = true;
+                break;
+            }
+            wanted.push(position as u32);
+        }
+        let cells: Vec<u32> = wanted.iter().map(|&position| places[position as usize]).collect();
+        let times = match (&selection.timestamps, wants_times) {
+            (Some(times), true) => {
+                let times: &[u64] = times.data.values();
+                cells.iter().map(|&cell| times[cell as usize]).collect()
+            }
+            (None, true) => vec![fragment.fragment.time().start; cells.len()],
+            _ => Vec::new(),
+        };
+        let keys = keys.permuted(&Permutation::Indices(wanted));
+        Ok(Kept { slot, keys, cells, times, has_more })
+    }
+
+    /// Lets go the later half of the cells; the cut behind those that stay.
+    fn halve(&self, kept: &mut [Kept]) -> Cut {
+        let mut entries = entries(kept);
+        let middle = entries.len() / 2;
+        let (_, &mut (list, position), _) =
+            entries.select_nth_unstable_by(middle, |&a, &b| compare(kept, a, b));
+        let (list, position) = (&kept[list as usize], position as usize);
+        let cut = Cut {
+            key: list.keys.permuted(&Permutation::Indices(vec![position as u32])),
+            // Cells that may hide each other stay together.
+            origin: self.snapshot.schema().allows_dups.then(|| list.origin(position)),
+        };
+        for kept in kept.iter_mut() {
+            let (mut low, mut high) = (0, kept.cells.len());
+            while low < high {
+                let middle = (low + high) / 2;
+                if cut.takes(&kept.keys, middle, kept.origin(middle)) {
+                    low = middle + 1
+                } else {
+                    high = middle
+                }
+            }
+            if low < kept.cells.len() {
+                kept.has_more = true;
+                kept.keys = kept.keys.permuted(&Permutation::Indices((0..low as u32).collect()));
+                kept.cells.truncate(low);
+                kept.cells.shrink_to_fit();
+                kept.times.truncate(low);
+                kept.times.shrink_to_fit();
+            }
+        }
+        cut
+    }
+
+    /// The window's cells in order, without those that others hide.
+    fn order_window(&self, kept: Vec<Kept>) -> Result<Vec<u64>> {
+        let mut entries = entries(&kept);
+        entries.par_sort_unstable_by(|&a, &b| compare(&kept, a, b));
+        let mut cells: Vec<u64> = Vec::with_capacity(entries.len());
+        let allows_dups = self.snapshot.schema().allows_dups;
+        let mut last: Option<(u32, u32)> = None;
+        for &entry in &entries {
+            let (list, position) = (&kept[entry.0 as usize], entry.1 as usize);
+            let hider = last.filter(|_| !allows_dups).filter(|&(other, at)| {
+                list.keys.compare(position, &kept[other as usize].keys, at as usize) == Ordering::Equal
+            });
+            match (hider, cells.last_mut()) {
+                (Some((other, at)), Some(cell)) => {
+                    let (time, latest) =
+                        (list.times.get(position), kept[other as usize].times.get(at as usize));
+                    if time > latest {
+                        *cell = list.origin(position);
+                        last = Some(entry);
+                    }
+                }
+                _ => {
+                    cells.push(list.origin(position));
+                    last = Some(entry);
+                }
+            }
+        }
+        Ok(cells)
+    }
+
+    /// How many of the next cells a batch holds: as many as asked for, unless they take too much memory.
+    fn batch_len(&self, cells: &[u64], max_cell_count: usize) -> Result<usize> {
+        let share = self.budget.share();
+        let fixed: u64 = self.fields.iter().map(|field| field.shape.cell_byte_len() as u64 + 9).sum();
+        let most = (share / fixed.max(1)).max(1).min(max_cell_count.max(1) as u64) as usize;
+        let cells = &cells[..cells.len().min(most)];
+        if !self.fields.iter().any(|field| field.shape.is_var()) {
+            return Ok(cells.len());
+        }
+        let (mut met, mut byte_len) = (HashSet::new(), 0u64);
+        for (count, &origin) in cells.iter().enumerate() {
+            if met.insert((origin >> 32) as u32) {
+                let tile = &self.tiles[(origin >> 32) as usize];
+                byte_len = byte_len.saturating_add(self.cost(tile)?.fields);
+                if count > 0 && byte_len > share {
+                    return Ok(count);
+                }
+            }
+        }
+        Ok(cells.len())
+    }
+
+    /// The fields of some cells, decoded a few tiles at a time.
+    fn emit(&self, cells: &[u64]) -> Result<Batch> {
+        let (mut tiles, mut places) = (Vec::new(), HashMap::new());
+        let mut runs: Vec<CellRun> = Vec::new();
+        for &origin in cells {
+            let (tile, start) = ((origin >> 32) as u32, origin as u32);
+            let slot = *places.entry(tile).or_insert_with(|| {
+                tiles.push(tile);
+                tiles.len() as u32 - 1
+            });
+            match runs.last_mut() {
+                Some(run) if run.slot == slot && run.start + run.len == start => run.len += 1,
+                _ => runs.push(CellRun { slot, start, len: 1 }),
+            }
+        }
+        // Of each tile the wanted cells in the order of the result, and the runs of the result in these.
+        let mut of_tile: Vec<Vec<CellRun>> = vec![Vec::new(); tiles.len()];
+        let mut lens = vec![0u32; tiles.len()];
+        for run in &mut runs {
+            let slot = run.slot as usize;
+            of_tile[slot].push(CellRun { slot: 0, ..*run });
+            run.start = lens[slot];
+            lens[slot] += run.len;
+        }
+        let columns = (0..self.fields.len())
+            .map(|field| {
+                let pieces = self.pieces(field, &tiles, &of_tile)?;
+                let pieces: Vec<ColumnRef<'_>> = pieces.iter().map(Column::as_ref).collect();
+                gather(&runs, &pieces, self.fields[field].shape)
+            })
+            .collect::<Result<_>>()?;
+        Ok(Batch { cell_count: cells.len(), columns })
+    }
+
+    /// The wanted cells of each tile of a field.
+    fn pieces(&self, field: usize, tiles: &[u32], of_tile: &[Vec<CellRun>]) -> Result<Vec<Column>> {
+        let shape = self.fields[field].shape;
+        let mut pieces = Vec::with_capacity(tiles.len());
+        let mut at = 0;
+        while at < tiles.len() {
+            let (start, mut byte_len) = (at, 0u64);
+            while at < tiles.len() {
+                let tile = &self.tiles[tiles[at] as usize];
+                let source = &self.fragments[tile.fragment_idx].sources[field];
+                let next = source.as_ref().map_or(Ok(0), |source| decoded_byte_len(source, tile))?;
+                if at > start && byte_len.saturating_add(next) > self.budget.share() {
+                    break;
+                }
+                byte_len = byte_len.saturating_add(next);
+                at += 1;
+            }
+            let decoded = tiles[start..at].par_iter().zip(&of_tile[start..at]).map(|(&slot, runs)| {
+                let column = self.field_column(field, &self.tiles[slot as usize])?;
+                gather(runs, &[column.as_ref()], shape)
+            });
+            pieces.extend(decoded.collect::<Result<Vec<_>>>()?);
+        }
+        Ok(pieces)
+    }
+}
+
+/// Every kept cell by its list and position.
+fn entries(kept: &[Kept]) -> Vec<(u32, u32)> {
+    let positions = |(list, kept): (usize, &Kept)| {
+        (0..kept.cells.len() as u32).map(move |position| (list as u32, position))
+    };
+    kept.iter().enumerate().flat_map(positions).collect()
+}
+
+fn compare(kept: &[Kept], a: (u32, u32), b: (u32, u32)) -> Ordering {
+    let (first, second) = (&kept[a.0 as usize], &kept[b.0 as usize]);
+    let (a, b) = (a.1 as usize, b.1 as usize);
+    first.keys.compare(a, &second.keys, b).then_with(|| first.origin(a).cmp(&second.origin(b)))
+}
