@@ -60,7 +60,6 @@ pub mod prelude;
 mod range;
 mod read;
 mod schema;
-pub mod text;
 mod value;
 mod views;
 mod write;
@@ -85,6 +84,7 @@ pub use smalti_query::{
 };
 pub use smalti_store::{SyncLevel, forget_memory_store, system_env};
 pub use smalti_tile::{CellShape, Column, ColumnRef};
+pub use smalti_types::text;
 pub use smalti_types::{
     AlignedBuf, ArrayType, CellValNum, Clock, Datatype, EncryptionKey, Entropy, Env, Error, ErrorKind,
     Extent, ExtentRef, Filter, FilterPipeline, FloatScale, Layout, Location, Physical, PhysicalKind,
