@@ -3,8 +3,8 @@
 use crate::{ArrayPlace, ListedFragment, Plane, field_shape};
 use bytes::Bytes;
 use smalti_format::fragment::{
-    FieldId, Footer, FragmentStatistics, LegacyFragmentMetadata, RTree as StoredTree, Section, TileBounds,
-    TileNumbers, TileOffsets,
+    FieldId, Footer, FragmentStatistics, LegacyFragmentMetadata, ProcessedConditions, RTree as StoredTree,
+    Section, TileBounds, TileNumbers, TileOffsets,
 };
 use smalti_format::names::{self, DataPart, TimestampedName, data_file_name};
 use smalti_format::{ArraySchema, GenericTileHeader, Rule, Shape, Version};
@@ -12,7 +12,7 @@ use smalti_space::{Interval, RTree, stored_mbr_interval};
 use smalti_store::{ByteRange, Store, StoreExt, join};
 use smalti_tile::{MAX_GENERIC_TILE_BYTE_LEN, Scratch, read_generic_tile};
 use smalti_types::{AlignedBuf, Error, ErrorKind, Extent, Filter, RectList, Result, TimeRange};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -398,6 +398,20 @@ impl Fragment {
             .map_err(|error| self.in_metadata(error))?;
         statistics.check(&self.footer, &self.shape)?;
         Ok(statistics)
+    }
+
+    /// The delete commits, by the names of their files, whose effect the fragment's cells say themselves.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission`.
+    pub fn processed_deletes(&self) -> Result<HashSet<String>> {
+        if !self.footer.includes_delete_metadata {
+            return Ok(HashSet::new());
+        }
+        let section = self.section(Section::ProcessedConditions)?;
+        let processed =
+            ProcessedConditions::decode(section.as_slice()).map_err(|error| self.in_metadata(error))?;
+        Ok(processed.conditions.iter().map(|path| names::last_part(path).to_owned()).collect())
     }
 
     /// The shape of a field's cells.

@@ -4,6 +4,7 @@
 
 mod content;
 mod create;
+mod deletes;
 mod enumeration;
 mod evolution;
 mod field;
@@ -20,6 +21,7 @@ mod stamp;
 mod upgrade;
 
 pub use content::{FieldContent, FragmentContent};
+pub use deletes::{DeleteCommit, ListedDelete};
 pub use field::{Plane, TIMESTAMPS, field_filters, field_name, field_shape, find_field};
 pub use fragment::Fragment;
 pub use grid::{dense_grid, intervals};

@@ -5,7 +5,7 @@
 //! hides the fragments it lists from readers whose time range contains its own. Names read from files only select among
 //! entries of the listing.
 
-use crate::ArrayPlace;
+use crate::{ArrayPlace, ListedDelete};
 use smalti_format::names::{
     self, COMMITS_FOLDER, CommitKind, FRAGMENTS_FOLDER, TimestampedName, commit_file_name, parse_commit_file,
 };
@@ -32,7 +32,7 @@ pub struct Listing {
     /// The committed fragments that the time range sees, oldest first.
     pub fragments: Vec<ListedFragment>,
     /// Delete commits that the time range sees.
-    pub deletes: Vec<TimestampedName>,
+    pub deletes: Vec<ListedDelete>,
     /// Things that a reader passes over, but that somebody should look at.
     pub warnings: Vec<String>,
 }
@@ -71,7 +71,11 @@ impl Listing {
                 }
                 match entry.kind {
                     CommitKind::Write => committed.push(fragment(place, entry.name)?),
-                    CommitKind::Delete => listing.deletes.push(entry.name),
+                    CommitKind::Delete => listing.deletes.push(ListedDelete {
+                        name: entry.name,
+                        path: place.join(&path),
+                        range: entry.tile,
+                    }),
                     _ => {}
                 }
             }
@@ -85,14 +89,15 @@ impl Listing {
                     }
                     CommitKind::Vacuum => vacuums.push((name, names_path(folder, &entry.name))),
                     CommitKind::Delete if !in_consolidated.contains(&entry.name) => {
-                        listing.deletes.push(name)
+                        let path = place.join(&names_path(folder, &entry.name));
+                        listing.deletes.push(ListedDelete { name, path, range: None });
                     }
                     _ => {}
                 }
             }
         }
         committed.extend(old_fragments(place, &root)?);
-        listing.deletes.retain(|name| time.contains(name.range()));
+        listing.deletes.retain(|delete| time.contains(delete.name.range()));
 
         let present: HashSet<String> = store
             .list(&place.join(FRAGMENTS_FOLDER))?

@@ -2,7 +2,7 @@
 
 use crate::evolution::check_same_space;
 use crate::listing::{Listing, schema_files};
-use crate::{ArrayPlace, Fragment};
+use crate::{ArrayPlace, DeleteCommit, Fragment, ListedDelete};
 use rayon::prelude::*;
 use smalti_format::fragment::FieldId;
 use smalti_format::names::{OLD_SCHEMA_FILE, TimestampedName};
@@ -11,7 +11,7 @@ use smalti_store::Store;
 use smalti_tile::FieldCodec;
 use smalti_types::{Error, Extent, ExtentRef, Result, TimeRange};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// An array in a time range: the schema of that time, and the fragments that are visible in it.
 #[derive(Debug)]
@@ -21,7 +21,8 @@ pub struct Snapshot {
     schema: Arc<ArraySchema>,
     schema_name: String,
     fragments: Vec<Arc<Fragment>>,
-    delete_count: usize,
+    listed_deletes: Vec<ListedDelete>,
+    deletes: OnceLock<Vec<DeleteCommit>>,
     warnings: Vec<String>,
     codecs: Mutex<HashMap<(usize, Version, FieldId), Arc<FieldCodec>>>,
 }
@@ -74,7 +75,8 @@ impl Snapshot {
             schema,
             schema_name,
             fragments,
-            delete_count: listing.deletes.len(),
+            listed_deletes: listing.deletes,
+            deletes: OnceLock::new(),
             warnings: listing.warnings,
             codecs: Mutex::default(),
         })
@@ -112,7 +114,15 @@ impl Snapshot {
 
     /// The number of delete commits in the time range.
     pub fn delete_count(&self) -> usize {
-        self.delete_count
+        self.listed_deletes.len()
+    }
+
+    pub(crate) fn listed_deletes(&self) -> &[ListedDelete] {
+        &self.listed_deletes
+    }
+
+    pub(crate) fn deletes_cell(&self) -> &OnceLock<Vec<DeleteCommit>> {
+        &self.deletes
     }
 
     /// What was passed over, but should be looked at.

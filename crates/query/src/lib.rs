@@ -5,6 +5,8 @@
 #![forbid(unsafe_code)]
 
 mod budget;
+pub mod condition;
+mod delete;
 mod dense;
 mod fetch;
 mod gather;
@@ -16,6 +18,7 @@ mod workspace;
 mod write;
 
 pub use budget::DEFAULT_MEMORY_BYTE_LEN;
+pub use delete::delete;
 pub use read::{Batches, read};
 pub use request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 pub use write::{Duplicates, GlobalWriter, WriteRequest, write};

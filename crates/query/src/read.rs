@@ -1,11 +1,13 @@
 //! Reads: from a request to a stream of batches.
 
+use crate::condition::BoundCondition;
 use crate::dense::DenseBatches;
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 use crate::sparse::{OrderedCells, SparsePlan, Windows};
 use smalti_array::{FieldId, Snapshot, field_name, field_shape, find_field};
 use smalti_format::ArraySchema;
 use smalti_types::{Error, Layout, Result};
+use std::sync::Arc;
 
 /// The batches of a read, made as they are pulled. An error ends the stream.
 pub struct Batches<'a> {
@@ -35,22 +37,30 @@ impl std::fmt::Debug for Batches<'_> {
 ///
 /// # Errors
 /// `InvalidArgument` for unknown fields, ranges that do not fit the dimensions, or an order that the array does not have;
-/// `Unsupported` when the time range holds deletes; `Corrupt` from the fragments' metadata. No cell is read yet.
+/// `Corrupt` from the fragments' metadata. No cell is read yet.
 pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches<'a>> {
     let schema = snapshot.schema();
     let layout = check_layout(schema, request.layout)?;
     let fields = result_fields(schema, &request.fields)?;
-    if snapshot.delete_count() > 0 {
-        return Err(Error::unsupported(format!(
-            "the array has {} delete commits in this time range, which cannot be applied yet",
-            snapshot.delete_count()
-        )));
-    }
+    let condition = request
+        .condition
+        .as_ref()
+        .map(|condition| {
+            BoundCondition::bind(condition, schema, &|name| snapshot.enumeration(name).map(Arc::new))
+        })
+        .transpose()?;
     let max_cell_count = request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT).max(1);
     let state = if schema.is_dense() {
-        State::Dense(Box::new(DenseBatches::new(snapshot, request, layout, &fields, max_cell_count)?))
+        State::Dense(Box::new(DenseBatches::new(
+            snapshot,
+            request,
+            layout,
+            &fields,
+            max_cell_count,
+            condition,
+        )?))
     } else {
-        let plan = Box::new(SparsePlan::new(snapshot, request, layout, &fields)?);
+        let plan = Box::new(SparsePlan::new(snapshot, request, layout, &fields, condition)?);
         if plan.is_independent() {
             State::Independent(plan, 0)
         } else if plan.is_small {

@@ -1,5 +1,6 @@
 //! What is asked of a read, and the batches that answer.
 
+use crate::condition::Condition;
 use smalti_tile::{CellShape, Column};
 use smalti_types::{Extent, Layout};
 
@@ -21,6 +22,10 @@ pub struct ReadRequest {
     /// The most bytes that the read holds at once, results that were handed out not counted; `None` for
     /// [`DEFAULT_MEMORY_BYTE_LEN`](crate::DEFAULT_MEMORY_BYTE_LEN). With less memory a read takes longer.
     pub memory_byte_len: Option<usize>,
+    /// What cells have to fulfil: sparse reads leave out the others, dense ones give fill values for them.
+    pub condition: Option<Condition>,
+    /// Whether dense reads leave out the cells that do not fulfil the condition, as sparse ones do.
+    pub leaves_out: bool,
 }
 
 /// Cells of a batch where the request names no number.

@@ -4,11 +4,12 @@ use crate::arrow::ArrowForm;
 use crate::options::Pool;
 use crate::views::View;
 use crate::{
-    Fragment, GlobalWriteBuilder, Interval, Metadata, MetadataBuilder, Options, ReadBuilder, Schema,
-    WriteBuilder, WrittenFragment,
+    DeleteBuilder, Fragment, GlobalWriteBuilder, Interval, Metadata, MetadataBuilder, Options, ReadBuilder,
+    Schema, WriteBuilder, WrittenDelete, WrittenFragment,
 };
 use arrow_schema::SchemaRef;
 use smalti_array::{ArrayPlace, Snapshot, Upgrade};
+use smalti_query::condition::Condition;
 use smalti_query::{Batches, ReadRequest, WriteRequest};
 use smalti_types::{Extent, Result, TimeRange};
 
@@ -291,6 +292,36 @@ impl Array {
     /// Starts a write of one fragment; see [`WriteBuilder`].
     pub fn write(&self) -> WriteBuilder<'_> {
         WriteBuilder::new(self)
+    }
+
+    /// Starts a delete of the cells of a sparse array that fulfil a condition.
+    ///
+    /// A delete commit holds which cells stay. So a delete also takes cells for which its condition is not known to be false:
+    /// those with null, or NaN, where it compares.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::sparse()
+    /// #     .dimension(Dimension::new("x", 0..=99))
+    /// #     .attribute(Attribute::of::<i32>("a"))
+    /// #     .build()?;
+    /// # let array = Array::create("mem://delete-docs", &schema)?;
+    /// array.write().column("x", &[1, 2, 3]).column("a", &[10, 20, 30]).at(1000).commit()?;
+    /// array.delete("a >= 20".parse()?).at(2000).commit()?;
+    /// assert_eq!(array.read().collect()?.num_rows(), 1);
+    /// let before = Array::open_with("mem://delete-docs", &Options::new().at(1999))?;
+    /// assert_eq!(before.read().collect()?.num_rows(), 3);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn delete(&self, condition: Condition) -> DeleteBuilder<'_> {
+        DeleteBuilder::new(self, condition)
+    }
+
+    pub(crate) fn commit_delete(&self, condition: &Condition, at: Option<u64>) -> Result<WrittenDelete> {
+        let snapshot = self.snapshot_to_write();
+        let name = smalti_query::delete(snapshot, condition, at).map_err(|error| error.at_uri(self.uri()))?;
+        self.expire();
+        Ok(WrittenDelete::new(name))
     }
 
     /// Starts a write of one fragment in several pieces; see [`GlobalWriteBuilder`].

@@ -94,3 +94,25 @@ impl WrittenFragment {
         TimestampedName::parse(&self.name).map_or(0, |name| name.range().end)
     }
 }
+
+/// A delete that was just committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenDelete {
+    name: TimestampedName,
+}
+
+impl WrittenDelete {
+    pub(crate) fn new(name: TimestampedName) -> WrittenDelete {
+        WrittenDelete { name }
+    }
+
+    /// The name of its commit, without the ending.
+    pub fn name(&self) -> &str {
+        self.name.as_str()
+    }
+
+    /// The time of the delete, in milliseconds since 1970.
+    pub fn timestamp(&self) -> u64 {
+        self.name.range().end
+    }
+}

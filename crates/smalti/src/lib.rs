@@ -51,6 +51,7 @@ mod array;
 pub mod arrow;
 mod batches;
 mod column;
+mod delete;
 mod enumerations;
 mod fragment;
 pub mod json;
@@ -60,7 +61,6 @@ pub mod prelude;
 mod range;
 mod read;
 mod schema;
-pub mod text;
 mod value;
 mod views;
 mod write;
@@ -68,7 +68,8 @@ mod write;
 pub use array::Array;
 pub use batches::RecordBatches;
 pub use column::{Cell, Columns, InputColumn, IntoColumn};
-pub use fragment::{Fragment, WrittenFragment};
+pub use delete::DeleteBuilder;
+pub use fragment::{Fragment, WrittenDelete, WrittenFragment};
 pub use metadata::{Metadata, MetadataBuilder};
 pub use options::Options;
 pub use range::RangeEnd;
@@ -79,12 +80,14 @@ pub use write::{GlobalWriteBuilder, GlobalWriter, WriteBuilder};
 
 pub use smalti_array::{InspectedPart, Inspection, Upgrade, inspect};
 pub use smalti_format as format;
+pub use smalti_query::condition::Condition;
 pub use smalti_query::{
-    Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Duplicates, ReadRequest, ResultField, TIMESTAMPS_FIELD,
-    WriteRequest,
+    Batch, Batches, DEFAULT_BATCH_CELL_COUNT, DEFAULT_MEMORY_BYTE_LEN, Duplicates, ReadRequest, ResultField,
+    TIMESTAMPS_FIELD, WriteRequest,
 };
 pub use smalti_store::{SyncLevel, forget_memory_store, system_env};
 pub use smalti_tile::{CellShape, Column, ColumnRef};
+pub use smalti_types::text;
 pub use smalti_types::{
     AlignedBuf, ArrayType, CellValNum, Clock, Datatype, EncryptionKey, Entropy, Env, Error, ErrorKind,
     Extent, ExtentRef, Filter, FilterPipeline, FloatScale, Layout, Location, Physical, PhysicalKind,

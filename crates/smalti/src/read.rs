@@ -6,6 +6,7 @@ use crate::range::extent_of;
 use crate::{Array, Number, RangeEnd, RecordBatches};
 use arrow_array::RecordBatch;
 use ndarray::{ArrayD, IxDyn, ShapeBuilder};
+use smalti_query::condition::Condition;
 use smalti_query::{Batches, ReadRequest, TIMESTAMPS_FIELD};
 use smalti_types::{Error, Extent, Layout, Result};
 use std::ops::RangeBounds;
@@ -103,6 +104,43 @@ impl<'a> ReadBuilder<'a> {
     /// The most cells of a batch; sparse reads may give whole tiles. By default about a million.
     pub fn batch_cells(mut self, cell_count: usize) -> Self {
         self.request.batch_cell_count = Some(cell_count);
+        self
+    }
+
+    /// Only cells that fulfil a condition; conditions of several calls must all hold. Sparse reads leave the other cells out,
+    /// dense ones give fill values for them; see [`matching_only`](ReadBuilder::matching_only).
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// use smalti::Condition;
+    /// # let schema = Schema::sparse()
+    /// #     .dimension(Dimension::new("x", 0..=99))
+    /// #     .attribute(Attribute::of::<i32>("a"))
+    /// #     .build()?;
+    /// # let array = Array::create("mem://filter-docs", &schema)?;
+    /// array.write().column("x", &[1, 2, 3]).column("a", &[10, 20, 30]).commit()?;
+    /// let condition: Condition = "a > 10 and x < 3".parse()?;
+    /// assert_eq!(array.read().filter(condition).collect()?.num_rows(), 1);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn filter(mut self, condition: Condition) -> Self {
+        self.request.condition = Some(match self.request.condition.take() {
+            Some(earlier) => earlier.and(condition),
+            None => condition,
+        });
+        self
+    }
+
+    /// Leaves out the cells of a dense array that do not fulfil the condition, instead of giving fill values for them.
+    pub fn matching_only(mut self) -> Self {
+        self.request.leaves_out = true;
+        self
+    }
+
+    /// The most bytes that the read holds at once, batches that were handed out not counted. By default half a GiB. A read
+    /// with little memory takes longer; one that cannot work at all is refused with the number that would do.
+    pub fn memory(mut self, byte_len: usize) -> Self {
+        self.request.memory_byte_len = Some(byte_len);
         self
     }
 

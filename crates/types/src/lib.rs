@@ -15,6 +15,7 @@ mod key;
 mod order;
 mod physical;
 mod scalar;
+pub mod text;
 mod time;
 
 pub use buffer::AlignedBuf;

@@ -47,8 +47,7 @@ pub(crate) enum Command {
     /// Print any file of an array field by field
     Inspect(InspectArgs),
     /// Delete the cells that fulfil a condition
-    #[command(hide = true)]
-    Delete(UpkeepArgs),
+    Delete(DeleteArgs),
     /// Merge fragments, their metadata, commits or array metadata
     #[command(hide = true)]
     Consolidate(UpkeepArgs),
@@ -88,6 +87,19 @@ pub(crate) struct CreateArgs {
     /// Format version to write, 12 to 23, for readers older than the default [default: what the file says, or 22]
     #[arg(long, value_name = "N")]
     pub(crate) format_version: Option<u32>,
+}
+
+/// Arguments of `smalti delete`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DeleteArgs {
+    /// Path or URI of the array, a sparse one
+    pub(crate) array: String,
+    /// Which cells to delete, such as "pop < 1000 and country == 'FR'"
+    #[arg(long = "where", value_name = "EXPR")]
+    pub(crate) condition: String,
+    /// Time of the delete in milliseconds since 1970: later cells stay [default: now]
+    #[arg(long, value_name = "MS")]
+    pub(crate) at: Option<u64>,
 }
 
 /// Arguments of `smalti upgrade`.

@@ -29,6 +29,9 @@ pub(crate) struct ReadArgs {
     /// Only the cells that fulfil a condition, such as "pop > 1000000 and country == 'FR'"
     #[arg(long = "where", value_name = "EXPR")]
     pub(crate) condition: Option<String>,
+    /// Leave out the cells of a dense array that do not fulfil the condition, instead of printing fill values
+    #[arg(long, requires = "condition")]
+    pub(crate) matching_only: bool,
     /// Add the field `__timestamps`: when each cell was written (sparse)
     #[arg(long)]
     pub(crate) timestamps: bool,

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod create;
+mod delete;
 mod fragments;
 mod info;
 mod inspect;
@@ -31,7 +32,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Meta(args) => meta::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Upgrade(args) => upgrade::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Inspect(args) => inspect::run(global, args),
-        Command::Delete(_) => Err(missing("delete")),
+        Command::Delete(args) => delete::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Consolidate(_) => Err(missing("consolidate")),
         Command::Vacuum(_) => Err(missing("vacuum")),
         Command::Evolve(_) => Err(missing("evolve")),

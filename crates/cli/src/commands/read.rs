@@ -16,12 +16,7 @@ use std::io::{BufWriter, IsTerminal, Write};
 const TABLE_LIMIT: u64 = 50;
 
 pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
-    if args.condition.is_some() {
-        return Err(smalti::Error::unsupported(
-            "this release has no --where yet; filter what it prints instead",
-        )
-        .into());
-    }
+    let condition = args.condition.as_deref().map(str::parse).transpose()?;
     let array = engine::open(global, &args.array, args.times)?;
     let schema = array.schema();
     let fields = Field::select(fields_of(&array, args.notation)?, &args.select, args.timestamps)?;
@@ -29,9 +24,9 @@ pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
     let format = output_format(global, args)?;
     let is_people = format == OutputFormat::Table && args.limit.is_none();
     let limit = if is_people { Some(TABLE_LIMIT) } else { args.limit };
-    if format == OutputFormat::Npy && (limit.is_some() || !schema.is_dense()) {
+    if format == OutputFormat::Npy && (limit.is_some() || args.matching_only || !schema.is_dense()) {
         return Err(Failure::usage(
-            "npy holds all cells of the ranges of a dense array; leave out --limit, or use another format",
+            "npy holds all cells of the ranges of a dense array; leave out --limit and --matching-only, or use another format",
         ));
     }
     let layout = args.layout.map(Layout::from);
@@ -47,6 +42,9 @@ pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
         ranges,
         layout,
         batch_cell_count: batch_cell_count(global, &fields, limit),
+        memory_byte_len: global.memory.map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
+        condition,
+        leaves_out: args.matching_only,
     };
     let copied = copy(&array, &fields, &request, limit, &progress, sink.as_mut());
     let copied = copied.and_then(|is_cut| sink.finish().map(|()| is_cut));

@@ -16,7 +16,8 @@ impl DensePlan<'_> {
     pub(super) fn settle_budget(&mut self) -> Result<()> {
         let cells = self.tile_cell_count().map_or(u64::MAX, |count| count as u64);
         let (mut largest, mut all_var) = (0u64, 0u64);
-        for field in &self.fields {
+        let looked_at = self.filter.iter().flat_map(|filter| &filter.fields);
+        for field in self.fields.iter().chain(looked_at) {
             let DenseField::Attribute { shape, sources, .. } = field else { continue };
             let mut of_tile =
                 cells.saturating_mul(if shape.is_var() { 8 } else { shape.cell_byte_len() as u64 });
@@ -68,7 +69,8 @@ impl DensePlan<'_> {
     /// The bytes that the tiles of a part's values of any length take, of the field that takes most.
     fn var_byte_len(&self, part: &Part) -> Result<u64> {
         let mut most = 0;
-        for field in &self.fields {
+        let looked_at = self.filter.iter().flat_map(|filter| &filter.fields);
+        for field in self.fields.iter().chain(looked_at) {
             match field {
                 DenseField::Attribute { shape, sources, .. } if shape.is_var() => {
                     most = most.max(self.var_byte_len_of(part, sources)?);

@@ -2,20 +2,24 @@
 
 mod boxes;
 mod cost;
+mod filter;
 mod points;
 mod reader;
 mod target;
 
 use crate::budget::Budget;
+use crate::condition::BoundCondition;
 use crate::fetch::Fetch;
 use crate::request::{Batch, ReadRequest, ResultField};
 use crate::workspace::Workspaces;
 use boxes::{Axis, ContiguousParts, Part};
+use filter::DenseFilter;
 use points::Points;
 use reader::{DenseField, DenseFragment, DensePlan, FragmentTiles, attribute_sources};
 use smalti_array::{FieldId, Snapshot, dense_grid, intervals};
 use smalti_format::ArraySchema;
 use smalti_space::{Interval, TileBlock, TileGrid, intersect_rects};
+use smalti_tile::CellShape;
 use smalti_types::{Error, Extent, Layout, Result};
 use std::iter::Peekable;
 use std::sync::Arc;
@@ -54,6 +58,7 @@ impl<'a> DenseBatches<'a> {
         layout: Layout,
         result_fields: &[(FieldId, ResultField)],
         max_cell_count: usize,
+        condition: Option<BoundCondition>,
     ) -> Result<Self> {
         let schema = snapshot.schema();
         let grid = dense_grid(schema)?;
@@ -80,26 +85,33 @@ impl<'a> DenseBatches<'a> {
                 Ok(DenseFragment { rect, tiles, fragment })
             })
             .collect::<Result<Vec<_>>>()?;
+        let field = |id: FieldId, name: &str, shape: CellShape| match id {
+            FieldId::Attribute(idx) => {
+                let attribute = &schema.attributes[idx];
+                Ok(DenseField::Attribute {
+                    shape,
+                    fill: attribute.fill_value.clone(),
+                    fill_valid: attribute.fill_valid,
+                    sources: attribute_sources(snapshot, &fragments, name, shape)?,
+                })
+            }
+            FieldId::Dimension(dim) => Ok(DenseField::Dimension { dim, datatype: shape.datatype }),
+            _ => Err(Error::invalid(format!("dense arrays have no field {name:?}"))),
+        };
         let fields = result_fields
             .iter()
-            .map(|(id, field)| {
-                Ok(match id {
-                    FieldId::Attribute(idx) => {
-                        let attribute = &schema.attributes[*idx];
-                        DenseField::Attribute {
-                            shape: field.shape,
-                            fill: attribute.fill_value.clone(),
-                            fill_valid: attribute.fill_valid,
-                            sources: attribute_sources(snapshot, &fragments, &field.name, field.shape)?,
-                        }
-                    }
-                    FieldId::Dimension(dim) => {
-                        DenseField::Dimension { dim: *dim, datatype: field.shape.datatype }
-                    }
-                    _ => return Err(Error::invalid(format!("dense arrays have no field {:?}", field.name))),
-                })
-            })
+            .map(|(id, result)| field(*id, &result.name, result.shape))
             .collect::<Result<Vec<_>>>()?;
+        let filter = condition.map(|condition| -> Result<DenseFilter<'_>> {
+            let looked_at = condition.fields();
+            let fields =
+                looked_at.iter().map(|looked_at| field(looked_at.id, &looked_at.name, looked_at.shape));
+            let fields = fields.collect::<Result<Vec<_>>>()?;
+            let result = |id: FieldId| result_fields.iter().position(|(result, _)| *result == id);
+            let results = looked_at.iter().map(|looked_at| result(looked_at.id)).collect();
+            Ok(DenseFilter { condition, fields, results, leaves_out: request.leaves_out })
+        });
+        let filter = filter.transpose()?;
         let mut plan = DensePlan {
             fetch,
             grid,
@@ -111,6 +123,7 @@ impl<'a> DenseBatches<'a> {
             workspaces,
             budget,
             is_small: true,
+            filter,
         };
         plan.settle_budget()?;
         let max_cell_count = plan.max_cell_count(max_cell_count);

@@ -1,6 +1,7 @@
 //! Reads cells of dense arrays: plan, fetch, decode and copy, one batch at a time.
 
 use super::boxes::{Axis, ContiguousParts, Part, contiguous_parts, slow_to_fast};
+use super::filter::DenseFilter;
 use super::points::Points;
 use super::target::{Piece, Target, part_len, pieces, target_of_tile, targets_of_part};
 use crate::budget::Budget;
@@ -54,10 +55,12 @@ pub(crate) struct DensePlan<'a> {
     pub(crate) budget: Budget,
     /// Whether all values of any length fit in a share of the budget at once.
     pub(crate) is_small: bool,
+    /// What cells have to fulfil.
+    pub(crate) filter: Option<DenseFilter<'a>>,
 }
 
 /// A contiguous piece of the output and the rectangles that fill it.
-struct Task {
+pub(super) struct Task {
     targets: Vec<Target>,
     cell_count: usize,
 }
@@ -136,6 +139,9 @@ impl DensePlan<'_> {
 
     fn run(&self, tasks: &[Task]) -> Result<Batch> {
         let cell_count = tasks.iter().map(|task| task.cell_count).sum();
+        if let Some(filter) = &self.filter {
+            return self.run_filtered(filter, tasks, cell_count);
+        }
         let columns = self
             .fields
             .iter()
@@ -144,7 +150,12 @@ impl DensePlan<'_> {
         Ok(Batch { cell_count, columns })
     }
 
-    fn read_field(&self, field: &DenseField<'_>, tasks: &[Task], cell_count: usize) -> Result<Column> {
+    pub(super) fn read_field(
+        &self,
+        field: &DenseField<'_>,
+        tasks: &[Task],
+        cell_count: usize,
+    ) -> Result<Column> {
         match field {
             DenseField::Dimension { dim, datatype } => {
                 let mut data = AlignedBuf::zeroed(cell_count * datatype.byte_len())?;
@@ -373,7 +384,8 @@ impl DensePlan<'_> {
     fn point_column(&self, source: &FieldSource<'_>, share: &Share<'_>) -> Result<Arc<Column>> {
         match &self.fragments[share.fragment_idx].tiles {
             FragmentTiles::Points(points) => {
-                points.column(source, share.tile_idx, &self.fetch, &self.workspaces)
+                // The caller has a workspace already.
+                points.column(source, share.tile_idx, &self.fetch, &Workspaces::default())
             }
             FragmentTiles::Space(_) => Err(Error::corrupt("a fragment of space tiles without them")),
         }

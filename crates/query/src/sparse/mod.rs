@@ -4,6 +4,7 @@ mod cost;
 mod independent;
 mod ordered;
 mod plan;
+mod predicate;
 mod select;
 mod windows;
 

@@ -3,15 +3,15 @@
 //! The coordinates of all wanted cells become sort keys, computed once; the sorted keys give the order, and equal
 //! neighbours the cells that hide each other: the latest write wins.
 
-use super::plan::{SparseField, SparsePlan, TileRef, cell_order};
+use super::plan::{SparseField, SparsePlan, TileRef, cell_order, constant};
 use super::select::{Selection, coord_column};
 use crate::gather::{CellRun, gather};
 use crate::request::Batch;
 use rayon::prelude::*;
 use smalti_array::FieldId;
-use smalti_space::{Interval, KeyLayout, column_bounds, sort_cells};
+use smalti_space::{BitMask, Interval, KeyLayout, column_bounds, sort_cells};
 use smalti_tile::{CellShape, Column, ColumnRef};
-use smalti_types::{AlignedBuf, Result};
+use smalti_types::{Error, Result};
 
 /// The wanted cells in their order, and everything decoded that they are copied from.
 pub(crate) struct OrderedCells {
@@ -82,8 +82,35 @@ impl SparsePlan<'_> {
                 }
             }
         }
+        if self.hides && self.has_predicates() {
+            self.keep_survivors(&mut cells, &mut selected)?;
+        }
         let columns = self.decode_fields(&mut selected)?;
         Ok(OrderedCells { cells, next: 0, columns })
+    }
+
+    /// Takes out the cells that were deleted, or do not fulfil the condition, after those that others hide.
+    fn keep_survivors(&self, cells: &mut Vec<u64>, selected: &mut [Selection]) -> Result<()> {
+        let mut masks: Vec<Option<BitMask>> = vec![None; self.tiles.len()];
+        for &origin in &*cells {
+            let slot = (origin >> 32) as usize;
+            let mask = masks[slot].get_or_insert_with(|| BitMask::zeros(self.tiles[slot].cell_count));
+            mask.set(origin as u32 as usize);
+        }
+        masks.par_iter_mut().zip(&mut *selected).enumerate().try_for_each(|(slot, (mask, selection))| {
+            let Some(mask) = mask else {
+                selection.count = 0;
+                return Ok::<(), Error>(());
+            };
+            let times = selection.timestamps.as_ref();
+            self.apply_predicates(&self.tiles[slot], mask, &selection.coords, times)?;
+            selection.count = mask.count();
+            Ok(())
+        })?;
+        cells.retain(|origin| {
+            masks[(origin >> 32) as usize].as_ref().is_some_and(|mask| mask.is_set(*origin as u32 as usize))
+        });
+        Ok(())
     }
 
     fn time_of(&self, origin: u64, selected: &[Selection]) -> u64 {
@@ -181,26 +208,4 @@ impl SparsePlan<'_> {
         ordered.next += cells.len();
         Ok(Some(Batch { cell_count: cells.len(), columns }))
     }
-}
-
-/// A tile in which every cell has the same value.
-fn constant(shape: CellShape, value: &[u8], is_valid: bool, cell_count: usize) -> Result<Column> {
-    let mut data = AlignedBuf::zeroed(value.len() * cell_count)?;
-    if !value.is_empty() {
-        data.as_mut_slice().chunks_exact_mut(value.len()).for_each(|cell| cell.copy_from_slice(value));
-    }
-    let mut column = Column { data, ..Column::default() };
-    if shape.is_var() {
-        let mut offsets = AlignedBuf::zeroed((cell_count + 1) * 8)?;
-        for (cell, offset) in offsets.values_mut::<u64>().iter_mut().enumerate() {
-            *offset = (cell * value.len()) as u64;
-        }
-        column.offsets = Some(offsets);
-    }
-    if shape.is_nullable {
-        let mut validity = AlignedBuf::zeroed(cell_count)?;
-        validity.as_mut_slice().fill(u8::from(is_valid));
-        column.validity = Some(validity);
-    }
-    Ok(column)
 }

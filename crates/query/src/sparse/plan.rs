@@ -1,14 +1,16 @@
 //! What a sparse read needs to know before it decodes a tile: fields, fragments, and the tiles that ranges may meet.
 
+use super::predicate::{FragmentPredicate, Predicates};
 use crate::budget::Budget;
+use crate::condition::BoundCondition;
 use crate::fetch::{Fetch, FieldSource};
 use crate::request::{ReadRequest, ResultField};
 use crate::workspace::Workspaces;
 use smalti_array::{FieldId, Fragment, Snapshot};
 use smalti_format::ArraySchema;
 use smalti_space::{CellOrder, Interval, OrderDim, RangeSet};
-use smalti_tile::CellShape;
-use smalti_types::{Error, Extent, Layout, Result};
+use smalti_tile::{CellShape, Column};
+use smalti_types::{AlignedBuf, Error, Extent, Layout, Result};
 
 /// A field of a sparse read.
 #[derive(Debug)]
@@ -29,6 +31,10 @@ pub(crate) struct SparseFragment<'a> {
     pub(crate) sources: Vec<Option<FieldSource<'a>>>,
     /// Where the times of cells are, if each has one.
     pub(crate) timestamps: Option<FieldSource<'a>>,
+    /// Where the times are at which cells were deleted, if some were.
+    pub(crate) delete_times: Option<FieldSource<'a>>,
+    /// What else cells of it have to fulfil.
+    pub(crate) predicates: Vec<FragmentPredicate<'a>>,
     /// Whether some of its cells may lie outside the time range.
     pub(crate) splits_in_time: bool,
 }
@@ -58,6 +64,8 @@ pub(crate) struct SparsePlan<'a> {
     pub(crate) budget: Budget,
     /// Whether all tiles, decoded and in order, fit in the budget at once.
     pub(crate) is_small: bool,
+    /// Whether cells may hide others, so that conditions and deletes are asked of those that are left.
+    pub(crate) hides: bool,
 }
 
 impl<'a> SparsePlan<'a> {
@@ -70,21 +78,17 @@ impl<'a> SparsePlan<'a> {
         request: &ReadRequest,
         layout: Layout,
         result_fields: &[(FieldId, ResultField)],
+        condition: Option<BoundCondition>,
     ) -> Result<Self> {
         let schema = snapshot.schema();
         let layout = simplest(layout, schema);
         let ranges = ranges(schema, &request.ranges)?;
         let fields =
             result_fields.iter().map(|(id, field)| sparse_field(schema, *id, field)).collect::<Vec<_>>();
+        let predicates = Predicates::new(snapshot, condition)?;
         let mut fragments = Vec::new();
         let mut tiles = Vec::new();
         for fragment in snapshot.fragments().iter().rev() {
-            if fragment.footer().includes_delete_metadata {
-                return Err(Error::unsupported(format!(
-                    "fragment {} holds deleted cells, which cannot be read yet",
-                    fragment.name()
-                )));
-            }
             let meets = ranges
                 .iter()
                 .zip(fragment.non_empty_domain())
@@ -104,7 +108,7 @@ impl<'a> SparsePlan<'a> {
                     is_covered: hit.is_covered,
                 });
             }
-            fragments.push(sparse_fragment(snapshot, fragment, &fields)?);
+            fragments.push(sparse_fragment(snapshot, fragment, &fields, &predicates)?);
         }
         let fetch = Fetch::new(snapshot);
         let mut plan = SparsePlan {
@@ -118,14 +122,16 @@ impl<'a> SparsePlan<'a> {
             workspaces: Workspaces::default(),
             budget: Budget::new(request.memory_byte_len),
             is_small: false,
+            hides: false,
         };
+        plan.hides = !snapshot.schema().allows_dups && plan.may_hide();
         plan.settle_budget()?;
         Ok(plan)
     }
 
     /// Whether the tiles can be read one after the other: no cell may hide another, and the order is that of the tiles.
     pub(crate) fn is_independent(&self) -> bool {
-        let hides = !self.snapshot.schema().allows_dups && self.may_hide();
+        let hides = self.hides;
         match self.layout {
             Layout::Unordered => !hides,
             Layout::GlobalOrder => self.fragments.len() <= 1 && !hides,
@@ -223,6 +229,7 @@ fn sparse_fragment<'a>(
     snapshot: &'a Snapshot,
     fragment: &'a Fragment,
     fields: &[SparseField],
+    predicates: &Predicates,
 ) -> Result<SparseFragment<'a>> {
     let source = |field: FieldId| FieldSource::new(snapshot, fragment, field);
     let dims = (0..fragment.schema().dimensions.len())
@@ -241,5 +248,30 @@ fn sparse_fragment<'a>(
         })
         .collect::<Result<Vec<_>>>()?;
     let splits_in_time = fragment.includes_timestamps() && !snapshot.time().contains(fragment.time());
-    Ok(SparseFragment { fragment, dims, sources, timestamps, splits_in_time })
+    let has_deletes = fragment.footer().includes_delete_metadata;
+    let delete_times = has_deletes.then(|| source(FieldId::DeleteTimestamps)).transpose()?;
+    let predicates = predicates.of_fragment(snapshot, fragment)?;
+    Ok(SparseFragment { fragment, dims, sources, timestamps, delete_times, predicates, splits_in_time })
+}
+
+/// A tile in which every cell has the same value.
+pub(crate) fn constant(shape: CellShape, value: &[u8], is_valid: bool, cell_count: usize) -> Result<Column> {
+    let mut data = AlignedBuf::zeroed(value.len() * cell_count)?;
+    if !value.is_empty() {
+        data.as_mut_slice().chunks_exact_mut(value.len()).for_each(|cell| cell.copy_from_slice(value));
+    }
+    let mut column = Column { data, ..Column::default() };
+    if shape.is_var() {
+        let mut offsets = AlignedBuf::zeroed((cell_count + 1) * 8)?;
+        for (cell, offset) in offsets.values_mut::<u64>().iter_mut().enumerate() {
+            *offset = (cell * value.len()) as u64;
+        }
+        column.offsets = Some(offsets);
+    }
+    if shape.is_nullable {
+        let mut validity = AlignedBuf::zeroed(cell_count)?;
+        validity.as_mut_slice().fill(u8::from(is_valid));
+        column.validity = Some(validity);
+    }
+    Ok(column)
 }

@@ -49,6 +49,10 @@ impl SparsePlan<'_> {
                 }
             }
         }
+        if !self.hides && (fragment.delete_times.is_some() || !fragment.predicates.is_empty()) {
+            let mask = mask.get_or_insert_with(|| BitMask::ones(tile.cell_count));
+            self.apply_predicates(tile, mask, &coords, timestamps.as_ref())?;
+        }
         let count = mask.as_ref().map_or(tile.cell_count, BitMask::count);
         if count == tile.cell_count {
             mask = None;

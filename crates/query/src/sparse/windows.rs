@@ -13,7 +13,8 @@ use crate::request::Batch;
 use rayon::prelude::*;
 use smalti_format::Rule;
 use smalti_space::{
-    Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, sort_cells, stored_mbr_interval,
+    BitMask, Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, sort_cells,
+    stored_mbr_interval,
 };
 use smalti_tile::{Column, ColumnRef};
 use smalti_types::{Error, ExtentRef, Layout, Result};
@@ -203,6 +204,9 @@ impl SparsePlan<'_> {
         windows.is_done = until.is_none();
         windows.from = until;
         windows.cells = self.order_window(kept)?;
+        if self.hides && self.has_predicates() {
+            self.keep_survivors_of_window(&mut windows.cells)?;
+        }
         windows.next = 0;
         Ok(())
     }
@@ -340,6 +344,22 @@ impl SparsePlan<'_> {
             }
         }
         Ok(cells)
+    }
+
+    /// Takes out the cells that were deleted, or do not fulfil the condition, after those that others hide.
+    fn keep_survivors_of_window(&self, cells: &mut Vec<u64>) -> Result<()> {
+        let mut masks: HashMap<u32, BitMask> = HashMap::new();
+        for &origin in &*cells {
+            let slot = (origin >> 32) as u32;
+            let mask =
+                masks.entry(slot).or_insert_with(|| BitMask::zeros(self.tiles[slot as usize].cell_count));
+            mask.set(origin as u32 as usize);
+        }
+        masks.par_iter_mut().try_for_each(|(slot, mask)| {
+            self.apply_predicates(&self.tiles[*slot as usize], mask, &[], None)
+        })?;
+        cells.retain(|origin| masks[&((origin >> 32) as u32)].is_set(*origin as u32 as usize));
+        Ok(())
     }
 
     /// How many of the next cells a batch holds: as many as asked for, unless they take too much memory.

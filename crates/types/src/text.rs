@@ -24,7 +24,7 @@
 //! its first; `2020-01-01` is a year), a trailing `Z`, a space for the `T`, and `NaT` for the least value, which is the
 //! default fill.
 
-use smalti_types::{Datatype, Error, Result};
+use crate::{Datatype, Error, Result};
 
 const DAY_SECONDS: i128 = 86_400;
 

@@ -1,0 +1,100 @@
+//! Delete commits: conditions on cells, each from its time on.
+
+use crate::stamp::next_timestamp;
+use crate::{ArrayPlace, Snapshot};
+use smalti_format::names::{CommitKind, TimestampedName, commit_path};
+use smalti_format::{ConditionTree, Rule};
+use smalti_store::StoreExt;
+use smalti_tile::{MAX_GENERIC_TILE_BYTE_LEN, Scratch, read_generic_tile, write_generic_tile};
+use smalti_types::{Error, Result, TimeRange};
+use std::ops::Range;
+
+/// A delete commit that a listing found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedDelete {
+    /// Its name.
+    pub name: TimestampedName,
+    /// The path of the file that holds it.
+    pub path: String,
+    /// Its bytes in that file, a consolidated commits file; `None` for all of a file of its own.
+    pub range: Option<Range<u64>>,
+}
+
+/// A delete commit.
+#[derive(Debug, Clone)]
+pub struct DeleteCommit {
+    /// Its name.
+    pub name: TimestampedName,
+    /// The condition as it is stored: which cells stay.
+    pub stays: ConditionTree,
+}
+
+impl DeleteCommit {
+    /// The time of the delete: it takes cells that were written at that time or before.
+    pub fn at(&self) -> u64 {
+        self.name.range().end
+    }
+}
+
+impl Snapshot {
+    /// The delete commits in the time range, oldest first; read when they are first asked for.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission`, with the file named.
+    pub fn deletes(&self) -> Result<&[DeleteCommit]> {
+        if let Some(deletes) = self.deletes_cell().get() {
+            return Ok(deletes);
+        }
+        let mut deletes = self
+            .listed_deletes()
+            .iter()
+            .map(|listed| self.place().read_delete(listed))
+            .collect::<Result<Vec<_>>>()?;
+        deletes.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(self.deletes_cell().get_or_init(|| deletes))
+    }
+}
+
+impl ArrayPlace {
+    fn read_delete(&self, listed: &ListedDelete) -> Result<DeleteCommit> {
+        let mut bytes = self.store().read_all(&listed.path, MAX_GENERIC_TILE_BYTE_LEN)?;
+        if let Some(range) = &listed.range {
+            bytes = bytes.slice(range.start as usize..range.end as usize);
+        }
+        let decode = || {
+            let (tile, _) = read_generic_tile(&bytes, self.cipher(), &mut Scratch::new())?;
+            ConditionTree::decode(tile.as_slice())
+        };
+        let stays = decode().map_err(|error| error.at_uri(self.store().address(&listed.path)))?;
+        Ok(DeleteCommit { name: listed.name.clone(), stays })
+    }
+
+    /// Puts a delete commit, durable on return. `stays` is the negated condition: which cells stay.
+    ///
+    /// # Errors
+    /// `Unsupported` when the array is dense or its version has no deletes; what the store reports.
+    pub fn put_delete(
+        &self,
+        snapshot: &Snapshot,
+        stays: &ConditionTree,
+        at: Option<u64>,
+    ) -> Result<TimestampedName> {
+        let version = snapshot.schema().write_version();
+        if snapshot.schema().is_dense() {
+            return Err(Error::unsupported(
+                "cells of dense arrays cannot be deleted; write fill values over them",
+            ));
+        }
+        if !version.has(Rule::DeleteCommits) {
+            return Err(Error::unsupported(format!(
+                "format version {version} has no deletes; `smalti upgrade` brings the array to one that has"
+            )));
+        }
+        let time = next_timestamp(self.env(), at);
+        let name = TimestampedName::new(TimeRange { start: time, end: time }, self.new_id()?, Some(version));
+        let mut tile = Vec::new();
+        write_generic_tile(&stays.encode()?, version, self.cipher(), &mut tile, &mut Scratch::new())?;
+        self.store().put(&self.join(&commit_path(&name, CommitKind::Delete, version)), &[&tile])?;
+        Ok(name)
+    }
+}

@@ -1,0 +1,21 @@
+//! `smalti delete`: cells that fulfil a condition, from now on.
+
+use crate::args::{DeleteArgs, Global, OpenTimes};
+use crate::engine;
+use crate::failure::Outcome;
+
+pub(super) fn run(global: &Global, args: &DeleteArgs) -> Outcome {
+    let condition = args.condition.parse()?;
+    let array = engine::open(global, &args.array, OpenTimes::default())?;
+    let mut delete = array.delete(condition);
+    if let Some(at) = args.at {
+        delete = delete.at(at);
+    }
+    let written = delete.commit()?;
+    if global.json {
+        println!("{}", serde_json::json!({"delete": written.name(), "at": written.timestamp()}));
+    } else {
+        println!("deleted from {} on the cells where {}", written.timestamp(), args.condition);
+    }
+    Ok(())
+}

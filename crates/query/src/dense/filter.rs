@@ -1,0 +1,135 @@
+//! Conditions of dense reads: cells that do not fulfil them become fill values, or are left out.
+//!
+//! The fields of the condition are read first; where no cell of a batch fulfils it, nothing else is.
+
+use super::reader::{DenseField, DensePlan, Task};
+use crate::condition::BoundCondition;
+use crate::gather::{CellRun, gather};
+use crate::request::Batch;
+use smalti_space::BitMask;
+use smalti_tile::{CellShape, Column, ColumnRef};
+use smalti_types::{AlignedBuf, CellValNum, Result};
+
+/// The condition of a dense read.
+pub(crate) struct DenseFilter<'a> {
+    pub(crate) condition: BoundCondition,
+    /// The fields that it looks at, in its order.
+    pub(crate) fields: Vec<DenseField<'a>>,
+    /// For each of these, the field of the result that is the same.
+    pub(crate) results: Vec<Option<usize>>,
+    /// Whether cells that do not fulfil it are left out.
+    pub(crate) leaves_out: bool,
+}
+
+impl DensePlan<'_> {
+    /// Reads the cells of some tasks that fulfil the condition, and fill values for the others.
+    ///
+    /// # Errors
+    /// What store and codecs report.
+    pub(super) fn run_filtered(
+        &self,
+        filter: &DenseFilter<'_>,
+        tasks: &[Task],
+        cell_count: usize,
+    ) -> Result<Batch> {
+        let looked_at = filter
+            .fields
+            .iter()
+            .map(|field| self.read_field(field, tasks, cell_count))
+            .collect::<Result<Vec<_>>>()?;
+        let refs: Vec<Option<ColumnRef<'_>>> = looked_at.iter().map(|column| Some(column.as_ref())).collect();
+        let mask = filter.condition.evaluate(&refs, cell_count)?;
+        drop(refs);
+        let mut known: Vec<Option<Column>> = (0..self.fields.len()).map(|_| None).collect();
+        for (column, result) in looked_at.into_iter().zip(&filter.results) {
+            if let Some(result) = result {
+                known[*result] = Some(column);
+            }
+        }
+        let kept = if filter.leaves_out { mask.count() } else { cell_count };
+        let columns = self
+            .fields
+            .iter()
+            .zip(known)
+            .map(|(field, known)| {
+                let is_wanted = mask.any() || (matches!(field, DenseField::Dimension { .. }) && kept > 0);
+                let column = match known {
+                    Some(column) => column,
+                    None if is_wanted => self.read_field(field, tasks, cell_count)?,
+                    None => return filled(field, kept),
+                };
+                keep(field, column, &mask, filter.leaves_out)
+            })
+            .collect::<Result<_>>()?;
+        Ok(Batch { cell_count: kept, columns })
+    }
+}
+
+/// The cells of a mask, and nothing or fill values for the others.
+fn keep(field: &DenseField<'_>, mut column: Column, mask: &BitMask, leaves_out: bool) -> Result<Column> {
+    if mask.all() {
+        return Ok(column);
+    }
+    let run =
+        |run: std::ops::Range<usize>| CellRun { slot: 0, start: run.start as u32, len: run.len() as u32 };
+    if leaves_out {
+        let runs: Vec<CellRun> = mask.iter_runs().map(run).collect();
+        return gather(&runs, &[column.as_ref()], shape_of(field));
+    }
+    let DenseField::Attribute { shape, fill, fill_valid, .. } = field else { return Ok(column) };
+    if !shape.is_var() {
+        let cells = column.data.as_mut_slice().chunks_exact_mut(shape.cell_byte_len()).enumerate();
+        cells.filter(|(cell, _)| !mask.is_set(*cell)).for_each(|(_, bytes)| bytes.copy_from_slice(fill));
+        if let Some(validity) = &mut column.validity {
+            let cells = validity.as_mut_slice().iter_mut().enumerate();
+            cells
+                .filter(|(cell, _)| !mask.is_set(*cell))
+                .for_each(|(_, valid)| *valid = u8::from(*fill_valid));
+        }
+        return Ok(column);
+    }
+    let (fill_offsets, fill_validity) = ([0, fill.len() as u64], [u8::from(*fill_valid)]);
+    let filler = ColumnRef::var(fill, &fill_offsets).with_validity(&fill_validity);
+    let mut runs: Vec<CellRun> = Vec::new();
+    let mut at = 0;
+    let unkept = |runs: &mut Vec<CellRun>, count: usize| {
+        runs.extend(std::iter::repeat_n(CellRun { slot: 1, start: 0, len: 1 }, count));
+    };
+    for kept in mask.iter_runs() {
+        unkept(&mut runs, kept.start - at);
+        at = kept.end;
+        runs.push(run(kept));
+    }
+    unkept(&mut runs, mask.len() - at);
+    gather(&runs, &[column.as_ref(), filler], *shape)
+}
+
+fn shape_of(field: &DenseField<'_>) -> CellShape {
+    match field {
+        DenseField::Attribute { shape, .. } => *shape,
+        DenseField::Dimension { datatype, .. } => {
+            CellShape { datatype: *datatype, cell_val_num: CellValNum::ONE, is_nullable: false }
+        }
+    }
+}
+
+/// A column of fill values.
+fn filled(field: &DenseField<'_>, cell_count: usize) -> Result<Column> {
+    let DenseField::Attribute { shape, fill, fill_valid, .. } = field else { return Ok(Column::default()) };
+    let mut column = Column { data: AlignedBuf::zeroed(fill.len() * cell_count)?, ..Column::default() };
+    if !fill.is_empty() {
+        column.data.as_mut_slice().chunks_exact_mut(fill.len()).for_each(|cell| cell.copy_from_slice(fill));
+    }
+    if shape.is_var() {
+        let mut offsets = AlignedBuf::zeroed((cell_count + 1) * 8)?;
+        let ends = offsets.values_mut::<u64>().iter_mut().enumerate();
+        ends.for_each(|(cell, end)| *end = (cell * fill.len()) as u64);
+        column.offsets = Some(offsets);
+    }
+    if shape.is_nullable {
+        let mut validity = AlignedBuf::zeroed(cell_count)?;
+        validity.as_mut_slice().fill(u8::from(*fill_valid));
+        column.validity = Some(validity);
+    }
+    Ok(column)
+}

@@ -1,0 +1,203 @@
+//! What takes cells out of a sparse read by their values: the condition of the read, and deletes.
+//!
+//! Of cells at the same coordinates the latest is found first; only then it is asked whether it fulfils the condition, or was
+//! deleted. So an older cell never comes back because the latest one is gone (as in libtiledb).
+
+use super::plan::{SparsePlan, TileRef, constant};
+use crate::condition::{BoundCondition, BoundField};
+use crate::fetch::FieldSource;
+use smalti_array::{FieldId, Fragment, Snapshot};
+use smalti_format::ArraySchema;
+use smalti_format::names::{CommitKind, commit_file_name};
+use smalti_space::BitMask;
+use smalti_tile::{Column, ColumnRef};
+use smalti_types::Result;
+use std::sync::Arc;
+
+/// The time in place of a delete's of cells that were not deleted.
+const NOT_DELETED: u64 = u64::MAX;
+
+/// A condition, and where a fragment keeps the fields that it looks at.
+pub(crate) struct FragmentPredicate<'a> {
+    condition: Arc<BoundCondition>,
+    sources: Vec<Option<FieldSource<'a>>>,
+    /// For a delete that some of the fragment's cells may be later than: its time.
+    spares_after: Option<u64>,
+}
+
+/// The predicates of a read, before they are looked up in fragments.
+pub(crate) struct Predicates {
+    condition: Option<Arc<BoundCondition>>,
+    deletes: Vec<(u64, String, Arc<BoundCondition>)>,
+}
+
+impl Predicates {
+    /// Takes the condition of a read, and reads those of the snapshot's deletes.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission` from delete commits.
+    pub(crate) fn new(snapshot: &Snapshot, condition: Option<BoundCondition>) -> Result<Self> {
+        let mut schemas: Vec<&ArraySchema> = vec![snapshot.schema()];
+        for fragment in snapshot.fragments() {
+            if !schemas.iter().any(|known| std::ptr::eq(*known, &**fragment.schema())) {
+                schemas.push(fragment.schema());
+            }
+        }
+        let deletes = snapshot
+            .deletes()?
+            .iter()
+            .map(|delete| {
+                let version = delete.name.fragment_version()?;
+                let file = commit_file_name(&delete.name, CommitKind::Delete, version);
+                let stays = BoundCondition::of_stored(&delete.stays, &schemas)
+                    .map_err(|error| error.context(format_args!("delete commit {}", delete.name)))?;
+                Ok((delete.at(), file, Arc::new(stays)))
+            })
+            .collect::<Result<_>>()?;
+        Ok(Predicates { condition: condition.map(Arc::new), deletes })
+    }
+
+    /// Those that cells of a fragment are asked for.
+    ///
+    /// # Errors
+    /// `Unsupported` when a field was of another type in the fragment; `Corrupt` and `Permission` from its metadata.
+    pub(crate) fn of_fragment<'a>(
+        &self,
+        snapshot: &'a Snapshot,
+        fragment: &'a Fragment,
+    ) -> Result<Vec<FragmentPredicate<'a>>> {
+        let sources = |condition: &BoundCondition| {
+            condition
+                .fields()
+                .iter()
+                .map(|field| source(snapshot, fragment, field))
+                .collect::<Result<Vec<_>>>()
+        };
+        let mut predicates = Vec::new();
+        if !self.deletes.is_empty() {
+            let (time, processed) = (fragment.time(), fragment.processed_deletes()?);
+            for (at, file, stays) in &self.deletes {
+                if *at < time.start || processed.contains(file) {
+                    continue;
+                }
+                let spares_after = (fragment.includes_timestamps() && *at <= time.end).then_some(*at);
+                predicates.push(FragmentPredicate {
+                    condition: Arc::clone(stays),
+                    sources: sources(stays)?,
+                    spares_after,
+                });
+            }
+        }
+        if let Some(condition) = &self.condition {
+            predicates.push(FragmentPredicate {
+                condition: Arc::clone(condition),
+                sources: sources(condition)?,
+                spares_after: None,
+            });
+        }
+        Ok(predicates)
+    }
+}
+
+fn source<'a>(
+    snapshot: &'a Snapshot,
+    fragment: &'a Fragment,
+    field: &BoundField,
+) -> Result<Option<FieldSource<'a>>> {
+    match field.id {
+        FieldId::Attribute(_) => FieldSource::of_attribute(snapshot, fragment, &field.name, field.shape),
+        FieldId::Timestamps if !fragment.includes_timestamps() => Ok(None),
+        id => FieldSource::new(snapshot, fragment, id).map(Some),
+    }
+}
+
+impl SparsePlan<'_> {
+    /// Whether anything but the ranges and the time takes cells out.
+    pub(crate) fn has_predicates(&self) -> bool {
+        self.fragments
+            .iter()
+            .any(|fragment| !fragment.predicates.is_empty() || fragment.delete_times.is_some())
+    }
+
+    /// Takes the cells out of a mask that were deleted, or do not fulfil the read's condition. `coords` may hold the
+    /// coordinates that are decoded already, all dimensions or none.
+    ///
+    /// # Errors
+    /// What store and codecs report.
+    pub(crate) fn apply_predicates(
+        &self,
+        tile: &TileRef,
+        mask: &mut BitMask,
+        coords: &[Column],
+        timestamps: Option<&Column>,
+    ) -> Result<()> {
+        let fragment = &self.fragments[tile.fragment_idx];
+        if let Some(source) = fragment.delete_times.as_ref().filter(|_| mask.any()) {
+            let deleted = self.tile_column(source, tile)?;
+            let end = self.snapshot.time().end;
+            for (cell, &at) in deleted.data.values::<u64>().iter().enumerate() {
+                if at <= end && at != NOT_DELETED {
+                    mask.unset(cell);
+                }
+            }
+        }
+        for predicate in &fragment.predicates {
+            if !mask.any() {
+                return Ok(());
+            }
+            let mut holds = self.evaluate(tile, predicate, coords, timestamps)?;
+            if let Some(at) = predicate.spares_after {
+                let read;
+                let times = match (timestamps, &fragment.timestamps) {
+                    (Some(times), _) => times,
+                    (None, Some(source)) => {
+                        read = self.tile_column(source, tile)?;
+                        &read
+                    }
+                    (None, None) => continue,
+                };
+                for (cell, &time) in times.data.values::<u64>().iter().enumerate() {
+                    if time > at {
+                        holds.set(cell);
+                    }
+                }
+            }
+            mask.and(&holds);
+        }
+        Ok(())
+    }
+
+    fn evaluate(
+        &self,
+        tile: &TileRef,
+        predicate: &FragmentPredicate<'_>,
+        coords: &[Column],
+        timestamps: Option<&Column>,
+    ) -> Result<BitMask> {
+        let fields = predicate.condition.fields();
+        let known = |id: FieldId| match id {
+            FieldId::Dimension(dim) => coords.get(dim),
+            FieldId::Timestamps => timestamps,
+            _ => None,
+        };
+        let read = fields
+            .iter()
+            .zip(&predicate.sources)
+            .map(|(field, source)| match source {
+                _ if known(field.id).is_some() => Ok(None),
+                Some(source) => self.tile_column(source, tile).map(Some),
+                None if field.id == FieldId::Timestamps => {
+                    let time = self.fragments[tile.fragment_idx].fragment.time().start.to_le_bytes();
+                    constant(field.shape, &time, true, tile.cell_count).map(Some)
+                }
+                None => Ok(None),
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let columns: Vec<Option<ColumnRef<'_>>> = fields
+            .iter()
+            .zip(&read)
+            .map(|(field, read)| read.as_ref().or_else(|| known(field.id)).map(Column::as_ref))
+            .collect();
+        predicate.condition.evaluate(&columns, tile.cell_count)
+    }
+}
