@@ -2,8 +2,9 @@
 
 use super::arrays::{Columns, Row, dimension, fill, open, place, rows, schema};
 use proptest::prelude::*;
+use smalti_query::condition::{Condition, Relation};
 use smalti_query::{Batch, Duplicates, GlobalWriter, ReadRequest, WriteRequest, read, write};
-use smalti_types::{ArrayType, Extent, Layout, Physical, Scalar, TimeRange};
+use smalti_types::{ArrayType, ErrorKind, Extent, Layout, Physical, Scalar, TimeRange};
 use std::collections::BTreeMap;
 
 #[derive(Debug, Clone)]
@@ -23,6 +24,10 @@ struct Case {
     layout: Layout,
     batch: usize,
     until: u64,
+    /// The memory of the read in bytes.
+    memory: Option<usize>,
+    /// Only cells whose number is less, and whether the others are left out.
+    below: Option<(u32, bool)>,
 }
 
 fn cases() -> impl Strategy<Value = Case> {
@@ -42,8 +47,10 @@ fn cases() -> impl Strategy<Value = Case> {
             any.clone(),
             1usize..40,
             0u64..6,
+            prop_oneof![Just(None), (500usize..20_000).prop_map(Some)],
+            prop::option::of(((1u32..4, 0u32..60).prop_map(|(w, c)| w * 1000 + c), any::<bool>())),
         )
-            .prop_map(|(axes, orders, writes, read, layout, batch, until)| Case {
+            .prop_map(|(axes, orders, writes, read, layout, batch, until, memory, below)| Case {
                 axes,
                 orders,
                 writes,
@@ -51,6 +58,8 @@ fn cases() -> impl Strategy<Value = Case> {
                 layout,
                 batch,
                 until,
+                memory,
+                below,
             })
     })
 }
@@ -167,13 +176,24 @@ fn run(case: &Case) {
     if case.layout == Layout::GlobalOrder {
         wanted.iter_mut().for_each(|ranges| ranges.truncate(1));
     }
-    let request = ReadRequest {
+    let mut request = ReadRequest {
+        memory_byte_len: case.memory,
+        condition: case.below.map(|(below, _)| Condition::compare("n", Relation::Lt, below)),
+        leaves_out: case.below.is_some_and(|(_, leaves_out)| leaves_out),
         ranges: wanted.iter().map(|ranges| ranges.iter().map(|&side| extent(side)).collect()).collect(),
         layout: Some(case.layout),
         batch_cell_count: Some(case.batch),
         ..ReadRequest::default()
     };
-    let batches = read(&snapshot, &request).unwrap();
+    let batches = match read(&snapshot, &request) {
+        Err(error) if error.kind() == ErrorKind::OutOfMemory => {
+            // The number that would do does.
+            let words = error.message().split(' ').filter_map(|word| word.parse().ok());
+            request.memory_byte_len = words.last();
+            read(&snapshot, &request).unwrap()
+        }
+        other => other.unwrap(),
+    };
     let fields = batches.fields().to_vec();
     let batches: Vec<Batch> = batches.map(|batch| batch.unwrap()).collect();
     let found = rows(&fields, &batches);
@@ -195,9 +215,14 @@ fn run(case: &Case) {
     };
     let expected: Vec<(Vec<Vec<u8>>, Row)> = cells
         .iter()
-        .map(|cell| {
+        .filter_map(|cell| {
             let coords = cell.iter().map(|value| value.to_le_bytes().to_vec()).collect();
-            (coords, model.get(cell).cloned().unwrap_or_else(fill))
+            let row = model.get(cell).cloned().unwrap_or_else(fill);
+            match case.below {
+                Some((below, true)) if row.0 >= below => None,
+                Some((below, false)) if row.0 >= below => Some((coords, fill())),
+                _ => Some((coords, row)),
+            }
         })
         .collect();
     // A read that only the dimensions' order distinguishes is compared cell by cell.

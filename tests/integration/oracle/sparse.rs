@@ -2,9 +2,10 @@
 
 use super::arrays::{Columns, Row, dimension, open, place, rows, schema};
 use proptest::prelude::*;
-use smalti_query::{Batch, Duplicates, GlobalWriter, ReadRequest, WriteRequest, read, write};
+use smalti_query::condition::{Condition, Relation};
+use smalti_query::{Batch, Duplicates, GlobalWriter, ReadRequest, WriteRequest, delete, read, write};
 use smalti_tile::ColumnRef;
-use smalti_types::{ArrayType, Extent, Layout, Scalar, TimeRange};
+use smalti_types::{ArrayType, ErrorKind, Extent, Layout, Scalar, TimeRange};
 use std::cmp::Ordering;
 
 /// A coordinate.
@@ -34,6 +35,12 @@ struct Case {
     layout: Layout,
     batch: usize,
     time: (u64, u64),
+    /// The memory of the read in bytes.
+    memory: Option<usize>,
+    /// Only cells whose number is less.
+    below: Option<u32>,
+    /// Deletes of cells whose number, less the thousands of their write, is at least that, each with its time.
+    deletes: Vec<(u64, u32)>,
 }
 
 fn coord(kind: Kind, value: u8) -> Coord {
@@ -109,9 +116,12 @@ fn cases() -> impl Strategy<Value = Case> {
             layout.clone(),
             1usize..30,
             (0u64..3, 0u64..6),
+            prop_oneof![Just(None), (500usize..20_000).prop_map(Some)],
+            prop::option::of((1u32..4, 0u32..25).prop_map(|(write, cell)| write * 1000 + cell)),
+            prop::collection::vec((1u64..5, (1u32..4, 0u32..25).prop_map(|(w, c)| w * 1000 + c)), 0..3),
         )
-            .prop_map(|(kinds, tiled, orders, allows_dups, writes, ranges, layout, batch, time)| {
-                Case { kinds, tiled, orders, allows_dups, writes, ranges, layout, batch, time }
+            .prop_map(|(kinds, tiled, orders, allows_dups, writes, ranges, layout, batch, time, memory, below, deletes)| {
+                Case { kinds, tiled, orders, allows_dups, writes, ranges, layout, batch, time, memory, below, deletes }
             })
     })
 }
@@ -212,14 +222,34 @@ fn run(case: &Case) {
         .zip(&case.ranges)
         .map(|(&kind, ranges)| ranges.iter().filter_map(|&range| extent(kind, range)).collect())
         .collect();
+    for &(at, number) in &case.deletes {
+        let condition = Condition::compare("n", Relation::Ge, number);
+        delete(&open(&place, TimeRange::ALL), &condition, Some(at)).unwrap();
+        if time.start <= at && at <= time.end {
+            model.retain(|(_, (n, _))| *n < number || u64::from(*n / 1000) > at);
+        }
+    }
     let snapshot = open(&place, time);
-    let request = ReadRequest {
+    let mut request = ReadRequest {
         ranges: extents.clone(),
         layout: Some(case.layout),
         batch_cell_count: Some(case.batch),
+        memory_byte_len: case.memory,
+        condition: case.below.map(|below| Condition::compare("n", Relation::Lt, below)),
         ..ReadRequest::default()
     };
-    let batches = read(&snapshot, &request).unwrap();
+    if let Some(below) = case.below {
+        model.retain(|(_, (n, _))| *n < below);
+    }
+    let batches = match read(&snapshot, &request) {
+        Err(error) if error.kind() == ErrorKind::OutOfMemory => {
+            // The number that would do does.
+            let words = error.message().split(' ').filter_map(|word| word.parse().ok());
+            request.memory_byte_len = words.last();
+            read(&snapshot, &request).unwrap()
+        }
+        other => other.unwrap(),
+    };
     let fields = batches.fields().to_vec();
     let batches: Vec<Batch> = batches.map(|batch| batch.unwrap()).collect();
     let mut found = rows(&fields, &batches);

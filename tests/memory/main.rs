@@ -1,0 +1,197 @@
+//! Reads keep to their memory budget, whatever the array: measured by a counting allocator.
+#![forbid(unsafe_code)]
+
+use smalti_array::{ArrayPlace, Snapshot};
+use smalti_format::{
+    ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, Version, default_fill_value,
+};
+use smalti_query::condition::{Condition, Relation};
+use smalti_query::{Duplicates, ReadRequest, WriteRequest, read, write};
+use smalti_store::{SyncLevel, system_env};
+use smalti_tests::counting::{Counting, forget_peak, live_byte_len, peak_byte_len};
+use smalti_tile::ColumnRef;
+use smalti_types::{
+    ArrayType, CellValNum, Datatype, ErrorKind, Filter, FilterPipeline, Layout, Scalar, TimeRange,
+};
+use std::sync::Mutex;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// One at a time: the allocator counts for the whole process.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// What a read may hold beside its budget.
+const SLACK: usize = 64 << 20;
+
+const ZSTD: Filter = Filter::Zstd { level: 1 };
+
+fn schema(array_type: ArrayType, allows_dups: bool, orders: (Layout, Layout)) -> ArraySchema {
+    let dimension = |name: &str, hi: i64, extent: i64| Dimension {
+        name: name.into(),
+        datatype: Datatype::Int64,
+        cell_val_num: CellValNum::ONE,
+        filters: FilterPipeline::default(),
+        domain: Some((Scalar::I64(0), Scalar::I64(hi))),
+        tile_extent: Some(Scalar::I64(extent)),
+    };
+    let attribute = |name: &str, datatype, cell_val_num| Attribute {
+        name: name.into(),
+        datatype,
+        cell_val_num,
+        filters: FilterPipeline::new([ZSTD]),
+        fill_value: default_fill_value(datatype, cell_val_num),
+        nullable: false,
+        fill_valid: true,
+        order: DataOrder::Unordered,
+        enumeration: None,
+    };
+    let dimensions = match array_type {
+        ArrayType::Sparse => vec![dimension("x", 1 << 30, 1 << 24), dimension("y", 1 << 30, 1 << 24)],
+        ArrayType::Dense => vec![dimension("x", 1999, 100), dimension("y", 1999, 100)],
+    };
+    ArraySchema {
+        version: Version::DEFAULT,
+        allows_dups,
+        array_type,
+        tile_order: orders.0,
+        cell_order: orders.1,
+        capacity: 10_000,
+        coords_filters: FilterPipeline::new([ZSTD]),
+        offsets_filters: FilterPipeline::new([ZSTD]),
+        validity_filters: FilterPipeline::default(),
+        dimensions,
+        attributes: vec![
+            attribute("n", Datatype::Int64, CellValNum::ONE),
+            attribute("s", Datatype::StringAscii, CellValNum::Var),
+        ],
+        dimension_labels: Vec::new(),
+        enumerations: Vec::new(),
+        current_domain: CurrentDomain::Empty,
+    }
+}
+
+/// Texts of 0 to 30 letters for numbers.
+fn texts(numbers: &[i64]) -> (Vec<u8>, Vec<u64>) {
+    let (mut bytes, mut offsets) = (Vec::new(), vec![0]);
+    for &number in numbers {
+        bytes.extend(std::iter::repeat_n(b'a' + (number % 26) as u8, (number % 31) as usize));
+        offsets.push(bytes.len() as u64);
+    }
+    (bytes, offsets)
+}
+
+/// Half a million cells, scattered, in each of `fragment_count` fragments that overlap everywhere.
+fn sparse_array(folder: &std::path::Path, allows_dups: bool, orders: (Layout, Layout)) -> Snapshot {
+    const CELLS: i64 = 400_000;
+    let uri = folder.join("sparse");
+    let place = ArrayPlace::open(uri.to_str().unwrap(), SyncLevel::None, None, system_env()).unwrap();
+    place.create(&schema(ArrayType::Sparse, allows_dups, orders)).unwrap();
+    for fragment in 0..6 {
+        let numbers: Vec<i64> = (0..CELLS).map(|cell| cell + fragment * CELLS / 2).collect();
+        let scattered = |factor: i64| -> Vec<i64> {
+            numbers.iter().map(|number| (number + 1).wrapping_mul(factor) & ((1 << 30) - 1)).collect()
+        };
+        let (x, y) = (scattered(0x9E37_79B1), scattered(0x85EB_CA6B));
+        let (bytes, offsets) = texts(&numbers);
+        let columns = vec![
+            ("x".to_owned(), ColumnRef::fixed(bytemuck::cast_slice(&x))),
+            ("y".to_owned(), ColumnRef::fixed(bytemuck::cast_slice(&y))),
+            ("n".to_owned(), ColumnRef::fixed(bytemuck::cast_slice(&numbers))),
+            ("s".to_owned(), ColumnRef::var(&bytes, &offsets)),
+        ];
+        let (layout, duplicates) = (Layout::Unordered, Duplicates::Refuse);
+        let at = Some(fragment as u64 + 1);
+        let request = WriteRequest { columns, subarray: None, layout, at, duplicates };
+        write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
+    }
+    Snapshot::open(place, TimeRange::ALL).unwrap()
+}
+
+fn dense_array(folder: &std::path::Path) -> Snapshot {
+    let uri = folder.join("dense");
+    let place = ArrayPlace::open(uri.to_str().unwrap(), SyncLevel::None, None, system_env()).unwrap();
+    place.create(&schema(ArrayType::Dense, false, (Layout::RowMajor, Layout::RowMajor))).unwrap();
+    for fragment in 0..2 {
+        let numbers: Vec<i64> = (0..4_000_000).map(|cell| cell * 7 + fragment).collect();
+        let (bytes, offsets) = texts(&numbers);
+        let columns = vec![
+            ("n".to_owned(), ColumnRef::fixed(bytemuck::cast_slice(&numbers))),
+            ("s".to_owned(), ColumnRef::var(&bytes, &offsets)),
+        ];
+        let (layout, duplicates) = (Layout::RowMajor, Duplicates::Refuse);
+        let request = WriteRequest { columns, subarray: None, layout, at: None, duplicates };
+        write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
+    }
+    Snapshot::open(place, TimeRange::ALL).unwrap()
+}
+
+/// Reads everything with a budget, and checks what was held at once; a checksum of the cells, in order.
+fn frugal_read(snapshot: &Snapshot, request: &ReadRequest, budget: usize, what: &str) -> (usize, u64) {
+    let request = ReadRequest { memory_byte_len: Some(budget), ..request.clone() };
+    let before = live_byte_len();
+    forget_peak();
+    let (mut cell_count, mut sum) = (0, 0u64);
+    for batch in read(snapshot, &request).unwrap() {
+        let batch = batch.unwrap();
+        cell_count += batch.cell_count;
+        for column in &batch.columns {
+            for bytes in column.data.as_slice().chunks(8) {
+                let mut word = [0; 8];
+                word[..bytes.len()].copy_from_slice(bytes);
+                sum = sum.rotate_left(5) ^ u64::from_le_bytes(word);
+            }
+        }
+    }
+    let held = peak_byte_len().saturating_sub(before);
+    assert!(held <= budget + SLACK, "{what}: {held} bytes were held with a budget of {budget}");
+    (cell_count, sum)
+}
+
+fn check(snapshot: &Snapshot, request: &ReadRequest, what: &str) {
+    let counts: Vec<usize> = [8 << 20, 64 << 20, 1 << 30]
+        .into_iter()
+        .map(|budget| frugal_read(snapshot, request, budget, &format!("{what}, budget {budget}")).0)
+        .collect();
+    assert!(counts.iter().all(|count| *count == counts[0] && *count > 0), "{what}: {counts:?}");
+}
+
+#[test]
+fn sparse_reads_keep_to_their_budget() {
+    let _turn = TURN.lock().unwrap();
+    for (allows_dups, orders) in
+        [(false, (Layout::RowMajor, Layout::RowMajor)), (true, (Layout::RowMajor, Layout::Hilbert))]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let snapshot = sparse_array(folder.path(), allows_dups, orders);
+        for layout in [Layout::RowMajor, Layout::GlobalOrder, Layout::Unordered] {
+            let request = ReadRequest { layout: Some(layout), ..ReadRequest::default() };
+            check(&snapshot, &request, &format!("{layout}, duplicates {allows_dups}"));
+        }
+        let condition = Some(Condition::compare("n", Relation::Lt, 100_000));
+        let request = ReadRequest { layout: Some(Layout::RowMajor), condition, ..ReadRequest::default() };
+        check(&snapshot, &request, "with a condition");
+    }
+}
+
+#[test]
+fn dense_reads_keep_to_their_budget() {
+    let _turn = TURN.lock().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let snapshot = dense_array(folder.path());
+    for layout in [Layout::RowMajor, Layout::ColMajor, Layout::GlobalOrder] {
+        let request = ReadRequest { layout: Some(layout), ..ReadRequest::default() };
+        check(&snapshot, &request, &format!("dense, {layout}"));
+    }
+}
+
+#[test]
+fn a_budget_that_cannot_work_is_refused_at_once() {
+    let _turn = TURN.lock().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let snapshot = dense_array(folder.path());
+    let request = ReadRequest { memory_byte_len: Some(1000), ..ReadRequest::default() };
+    let error = read(&snapshot, &request).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfMemory);
+    assert!(error.message().contains("would do"), "{error}");
+}
