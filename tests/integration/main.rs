@@ -4,6 +4,7 @@
 mod cells;
 mod corpus;
 mod evolution;
+mod groups;
 mod images;
 mod inspect;
 mod mutation;

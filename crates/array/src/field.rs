@@ -1,7 +1,7 @@
 //! Fields as schema, data files and fragment metadata know them together.
 
-use smalti_format::{ArraySchema, Version};
 use smalti_format::fragment::FieldId;
+use smalti_format::{ArraySchema, Version};
 use smalti_tile::{CellShape, FieldFilters};
 use smalti_types::{CellValNum, Datatype, Error, Result};
 use std::num::NonZeroU32;

@@ -2,11 +2,11 @@
 
 use crate::stamp::next_timestamp;
 use crate::{ArrayPlace, FragmentContent, Plane, Snapshot};
-use smalti_format::{ArraySchema, Version};
 use smalti_format::fragment::FieldId;
 use smalti_format::names::{
     self, CommitKind, DataPart, TimestampedName, commit_path, data_file_name, fragment_path,
 };
+use smalti_format::{ArraySchema, Version};
 use smalti_store::{FileWriter, join};
 use smalti_types::{Result, TimeRange};
 use std::sync::Arc;
@@ -32,10 +32,16 @@ impl NewFragment {
         let schema = Arc::clone(snapshot.schema());
         let version = schema.write_version();
         let time = next_timestamp(place.env(), at);
-        let name =
-            TimestampedName::new(TimeRange { start: time, end: time }, place.new_id()?, Some(version));
+        let name = TimestampedName::new(TimeRange { start: time, end: time }, place.new_id()?, Some(version));
         let folder = place.join(&fragment_path(&name, version));
-        Ok(NewFragment { place, schema, schema_name: snapshot.schema_name().to_owned(), name, version, folder })
+        Ok(NewFragment {
+            place,
+            schema,
+            schema_name: snapshot.schema_name().to_owned(),
+            name,
+            version,
+            folder,
+        })
     }
 
     /// The name.

@@ -3,6 +3,7 @@
 
 pub mod archive;
 mod case;
+mod groups;
 mod metadata;
 mod reads;
 mod refused;

@@ -6,7 +6,7 @@ use serde_json::Value;
 const CASES_WITH_REFUSED_READS: &[(&str, &str)] = &[("deletes", "delete conditions")];
 
 /// These cases are not opened, by the start of their name.
-const CASES: &[(&str, &str)] = &[("group", "groups")];
+const CASES: &[(&str, &str)] = &[];
 
 /// Reads that ask for this are not performed, by the key of the read.
 const READS: &[(&str, &str)] = &[("cond", "query conditions"), ("labels", "dimension labels")];

@@ -2,10 +2,14 @@
 
 mod commands;
 mod global;
+mod group;
+mod object;
 mod read;
 mod write;
 
 pub(crate) use commands::{ArrayArgs, Cli, Command, CreateArgs, DemoArgs, InspectArgs, MetaAction, MetaArgs};
 pub(crate) use global::{Global, OpenTimes, Sync};
+pub(crate) use group::{GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind};
+pub(crate) use object::{LsArgs, MvArgs, Order, RmArgs};
 pub(crate) use read::{Dates, Enums, Notation, OutputFormat, ReadArgs};
 pub(crate) use write::{InputFormat, WriteArgs};

@@ -7,6 +7,7 @@ mod dimension;
 mod enumeration;
 mod extents;
 mod images;
+mod vocabulary;
 
 pub use attribute::default_fill_value;
 pub use current_domain::CurrentDomain;
@@ -285,10 +286,18 @@ impl ArraySchema {
     }
 
     /// The filters that a dimension's coordinates pass in fragments of a version: its own, or else the schema's.
-    pub fn coordinate_filters<'a>(&'a self, dimension: &'a Dimension, fragment: Version) -> &'a FilterPipeline {
+    pub fn coordinate_filters<'a>(
+        &'a self,
+        dimension: &'a Dimension,
+        fragment: Version,
+    ) -> &'a FilterPipeline {
         let is_bare =
             !self.version.has(Rule::DimensionFiles) && fragment.has(Rule::OldSchemasLeaveCoordinatesBare);
-        if is_bare || !dimension.filters.filters.is_empty() { &dimension.filters } else { &self.coords_filters }
+        if is_bare || !dimension.filters.filters.is_empty() {
+            &dimension.filters
+        } else {
+            &self.coords_filters
+        }
     }
 
     /// What layouts inside fragments take from the schema.
