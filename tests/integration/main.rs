@@ -5,6 +5,7 @@ mod bytes;
 mod cells;
 mod corpus;
 mod evolution;
+mod groups;
 mod images;
 mod inspect;
 mod mutation;

@@ -8,6 +8,7 @@ mod bench;
 mod docs;
 mod fuzz;
 mod interop;
+mod oldreaders;
 mod process;
 mod python;
 mod sources;
@@ -26,6 +27,9 @@ cargo xtask COMMAND
   check                      the first steps of `test` alone: format, arrows between crates, source rules
   interop [OPTION VALUE]...  arrays exchanged with libtiledb; options of tests/interop/differential.py,
                              by default --count 200 --seed 1 --direction both
+  oldreaders [OPTION VALUE]... [--docs]
+                             old releases of libtiledb read what is written for their format versions; options of
+                             tests/oldreaders/oldreaders.py: --version N, --count K, --seed S; --docs writes the page
   fuzz [OPTION VALUE]...     damaged inputs for every parser, codec and small arrays; --seconds N (60), --seed S,
                              --target NAME, --input FILE; see fuzz/README.md
   docs                       writes docs/format anew from the tables in crates/format
@@ -46,6 +50,9 @@ fn main() -> ExitCode {
         ["check"] => Workspace::load().and_then(|workspace| test::check(&workspace)),
         ["interop", options @ ..] => {
             Workspace::load().and_then(|workspace| interop::long_run(&workspace, options))
+        }
+        ["oldreaders", options @ ..] => {
+            Workspace::load().and_then(|workspace| oldreaders::long_run(&workspace, options))
         }
         ["bench", options @ ..] => Workspace::load().and_then(|workspace| bench::run(&workspace, options)),
         ["fuzz", options @ ..] => Workspace::load().and_then(|workspace| fuzz::campaign(&workspace, options)),

@@ -3,7 +3,7 @@
 use crate::process::{run, run_counted};
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
-use crate::{Outcome, arrows, interop, sources, unsafety};
+use crate::{Outcome, arrows, interop, oldreaders, sources, unsafety};
 use std::process::Command;
 use std::time::Instant;
 
@@ -28,7 +28,10 @@ const BUILDS: &[(&str, Step)] =
 pub(crate) fn run_all(workspace: &Workspace, with: Interop) -> Outcome {
     let mut steps = [RULES, BUILDS].concat();
     match with {
-        Interop::Run => steps.push(("interop with libtiledb", interop_cases)),
+        Interop::Run => {
+            steps.push(("interop with libtiledb", interop_cases));
+            steps.push(("old releases of libtiledb read old versions", oldreaders::short_run));
+        }
         Interop::Skip => {}
     }
     let start = Instant::now();
@@ -38,7 +41,7 @@ pub(crate) fn run_all(workspace: &Workspace, with: Interop) -> Outcome {
         tally.failed = 1;
     }
     if with == Interop::Skip {
-        println!("\ninterop with libtiledb was left out (--no-interop)");
+        println!("\nthe steps that need libtiledb were left out (--no-interop)");
     }
     println!("\ntotal: {:.0} s", start.elapsed().as_secs_f64());
     if let Err(what) = &outcome {

@@ -8,7 +8,7 @@ use smalti_format::names::{
 };
 use smalti_format::{ArraySchema, Rule};
 use smalti_store::{NewFile, NewTree};
-use smalti_types::{Error, ErrorKind, Result};
+use smalti_types::{Error, Result};
 
 impl ArrayPlace {
     /// Creates an array with a schema, durable on return.
@@ -45,20 +45,9 @@ impl ArrayPlace {
         }
         let parts: [&[u8]; 1] = [&tile];
         let files = [NewFile { path: &schema_path, parts: &parts }];
-        self.store().create_tree(self.path(), &NewTree { folders: &folders, files: &files }).map_err(
-            |error| {
-                let is_array = error.kind() == ErrorKind::AlreadyExists && self.has_array().unwrap_or(false);
-                let reason = if is_array {
-                    Error::new(
-                        ErrorKind::AlreadyExists,
-                        "an array is here already; open it, or take another path",
-                    )
-                } else {
-                    error
-                };
-                reason.context("creating the array").at_uri(self.uri())
-            },
-        )
+        self.store()
+            .create_tree(self.path(), &NewTree { folders: &folders, files: &files })
+            .map_err(|error| self.taken(error, "array"))
     }
 
     /// A random id for a name.

@@ -224,7 +224,12 @@ pub(crate) fn schema_files(place: &ArrayPlace) -> Result<Vec<(Option<Timestamped
         (Some(name), path)
     }));
     if files.is_empty() {
-        return Err(Error::not_found("no array is here; create one, or check the path").at_uri(place.uri()));
+        let message = if place.has_group()? {
+            "a group is here, no array"
+        } else {
+            "no array is here; create one, or check the path"
+        };
+        return Err(Error::not_found(message).at_uri(place.uri()));
     }
     Ok(files)
 }

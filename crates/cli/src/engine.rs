@@ -1,11 +1,12 @@
 //! The engine as the commands use it: arrays opened with the options of the command line.
 
 use crate::args::{Global, OpenTimes, Sync};
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use smalti::json::SchemaFile;
-use smalti::{Array, Options, Schema, SyncLevel};
+use smalti::{Array, ErrorKind, Group, Options, Schema, SyncLevel};
 
-fn options(global: &Global, times: OpenTimes) -> Outcome<Options> {
+/// The options of the command line.
+pub(crate) fn options(global: &Global, times: OpenTimes) -> Outcome<Options> {
     let mut options = Options::new().sync(match global.sync {
         Sync::Full => SyncLevel::Full,
         Sync::File => SyncLevel::File,
@@ -33,6 +34,28 @@ pub(crate) fn open(global: &Global, uri: &str, times: OpenTimes) -> Outcome<Arra
         eprintln!("smalti: warning: {uri}: {warning}");
     }
     Ok(array)
+}
+
+/// Opens a group.
+pub(crate) fn open_group(global: &Global, uri: &str, times: OpenTimes) -> Outcome<Group> {
+    Ok(Group::open_with(uri, &options(global, times)?).map_err(|error| error.at_uri(uri))?)
+}
+
+/// What a command that takes arrays and groups alike was given.
+pub(crate) enum Opened {
+    Array(Array),
+    Group(Group),
+}
+
+/// Opens whichever of both is there.
+pub(crate) fn open_any(global: &Global, uri: &str, times: OpenTimes) -> Outcome<Opened> {
+    match open(global, uri, times) {
+        Err(Failure::Error(error)) if error.kind() == ErrorKind::NotFound => {
+            let group = open_group(global, uri, times).map_err(|_| Failure::Error(error));
+            Ok(Opened::Group(group?))
+        }
+        array => Ok(Opened::Array(array?)),
+    }
 }
 
 /// Creates an array.

@@ -25,7 +25,7 @@ pub const FOLDED_OFFSETS_TILE: [u8; 8] = [0; 8];
 /// [`encode_var`](Codec::encode_var), read it with [`decode_strings`](Codec::decode_strings). The offsets tile still takes its place
 /// in the offsets file, as [`FOLDED_OFFSETS_TILE`]: 8 bytes, a chunk count of 0, without any filter and without encryption.
 pub struct Codec {
-    steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
     max_chunk_size: usize,
     written_chunk_size: usize,
     cell_byte_len: usize,

@@ -46,6 +46,7 @@ pub mod fuzz;
 mod golden;
 mod gzip;
 mod lz4;
+mod metadata_spans;
 mod parts;
 mod plain;
 mod positive_delta;

@@ -208,7 +208,10 @@ impl ConditionTree {
         let cx = Cx::unversioned();
         let mut nodes = Vec::new();
         let mut open = OpenNodes::new();
-        while !open.is_closed() {
+        reader.items(|reader| {
+            if open.is_closed() {
+                return Ok(false);
+            }
             let node = match NodeHead::read(reader, &cx)?.kind {
                 NodeKind::Combination => {
                     let CombinationNode { op, child_count } = CombinationNode::read(reader, &cx)?;
@@ -227,7 +230,8 @@ impl ConditionTree {
                     .at_offset(reader.byte_offset())
             })?;
             nodes.push(node);
-        }
+            Ok(true)
+        })?;
         reader.expect_end().map_err(|error| error.in_field("condition node", "end"))?;
         Ok(ConditionTree { nodes })
     }

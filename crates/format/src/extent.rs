@@ -1,8 +1,8 @@
 //! Intervals and rectangles: MBRs, non-empty domains, current domains.
 
-use crate::record::DimensionShape;
+use crate::record::{DimensionShape, shortened};
 use crate::{Reader, Writer};
-use smalti_types::{Datatype, Error, Extent, ExtentRef, RectList, Result};
+use smalti_types::{Datatype, Error, Extent, ExtentRef, RectList, Result, Scalar};
 
 /// Reads the interval of one dimension.
 ///
@@ -57,7 +57,36 @@ fn put_ordinal(writer: &mut Writer, datatype: Datatype, ordinal: u64) {
 
 /// Reads one interval for each dimension.
 pub(crate) fn read_rect(reader: &mut Reader<'_>, dimensions: &[DimensionShape]) -> Result<Vec<Extent>> {
-    dimensions.iter().map(|shape| read_extent(reader, *shape).map(ExtentRef::to_owned)).collect()
+    let read = |reader: &mut Reader<'_>, shape: &DimensionShape| {
+        read_extent(reader, *shape).map(ExtentRef::to_owned)
+    };
+    dimensions
+        .iter()
+        .map(|shape| {
+            reader.part(
+                "interval",
+                "low and high value",
+                "The interval on a dimension, in the order of the dimensions.",
+                |extent: &Extent| shown(*shape, extent.as_ref()),
+                |reader| read(reader, shape),
+            )
+        })
+        .collect()
+}
+
+/// An interval as text.
+fn shown(shape: DimensionShape, extent: ExtentRef<'_>) -> String {
+    let number = |ordinal| match Scalar::read(shape.datatype, &shape.datatype.bytes_of_ordinal(ordinal)) {
+        Ok(value) => value.to_string(),
+        Err(_) => format!("{ordinal}"),
+    };
+    match extent {
+        ExtentRef::Num { lo, hi } => format!("{} to {}", number(lo), number(hi)),
+        ExtentRef::Str { lo, hi } => {
+            let text = |bytes: &[u8]| shortened(&String::from_utf8_lossy(bytes));
+            format!("{} to {}", text(lo), hi.map_or("the end".into(), text))
+        }
+    }
 }
 
 /// Writes one interval for each dimension.
@@ -82,11 +111,28 @@ pub(crate) fn read_rects(
     if dimensions.is_empty() {
         return Err(Error::corrupt("rectangles of no dimensions"));
     }
-    for _ in 0..count {
-        for shape in dimensions {
-            rects.push_extent(read_extent(reader, *shape)?)?;
+    let mut left = count;
+    reader.items(|reader| {
+        if left == 0 {
+            return Ok(false);
         }
-    }
+        left -= 1;
+        let first = rects.len();
+        reader.part(
+            "MBR",
+            "an interval for each dimension",
+            "The least rectangle around the cells of a tile, or of several.",
+            |()| String::new(),
+            |reader| dimensions.iter().try_for_each(|shape| rects.push_extent(read_extent(reader, *shape)?)),
+        )?;
+        if reader.is_traced() {
+            let intervals = dimensions.iter().enumerate();
+            let text: Vec<String> =
+                intervals.map(|(dim, shape)| shown(*shape, rects.extent(first, dim))).collect();
+            reader.set_last_value(text.join(", "));
+        }
+        Ok(true)
+    })?;
     Ok(rects)
 }
 

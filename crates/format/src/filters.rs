@@ -93,7 +93,7 @@ record! {
         /// The filter's type.
         1..  tag: u8 as U8,
         /// The options; their layout depends on the type.
-        1..  options: Vec<u8> as Bytes32,
+        1..  options: Vec<u8> as Options(*tag),
     }
 }
 
@@ -119,6 +119,45 @@ pub(crate) const STRUCTURES: &[Structure] = &[
     WebpOptions::STRUCTURE,
 ];
 
+/// The options of the filter type in the argument, behind their number of bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Options(pub u8);
+
+impl Leaf<Vec<u8>> for Options {
+    fn on_disk() -> String {
+        <Bytes32 as Leaf<Vec<u8>>>::on_disk()
+    }
+    fn show(value: &Vec<u8>) -> String {
+        if value.is_empty() { "none".into() } else { format!("{} bytes", value.len()) }
+    }
+    fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Vec<u8>> {
+        if !reader.is_traced() {
+            return Bytes32.read(reader, cx);
+        }
+        let byte_len = reader.framing("byte_len", "u32", Reader::u32)?;
+        let content = reader.rest();
+        reader.within(byte_len.into(), |reader| match self.0 {
+            1..=5 | 14 => CompressorOptions::read(reader, cx).map(drop),
+            6 => DoubleDeltaOptions::read(reader, cx).map(drop),
+            7 | 10 => WindowOptions::read(reader, cx).map(drop),
+            15 => ScaleOptions::read(reader, cx).map(drop),
+            18 => WebpOptions::read(reader, cx).map(drop),
+            19 => DeltaOptions::read(reader, cx).map(drop),
+            _ => reader.part(
+                "bytes",
+                "bytes",
+                "Options that no filter reads.",
+                |_| String::new(),
+                |reader| reader.take(reader.remaining()).map(drop),
+            ),
+        })?;
+        Ok(content.get(..byte_len as usize).unwrap_or_default().to_vec())
+    }
+    fn write(&self, value: &Vec<u8>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
+        Bytes32.write(value, writer, cx)
+    }
+}
+
 /// A filter pipeline as configuration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pipeline;
@@ -126,6 +165,9 @@ pub(crate) struct Pipeline;
 impl Leaf<FilterPipeline> for Pipeline {
     fn on_disk() -> String {
         "[filter pipeline]".into()
+    }
+    fn show(value: &FilterPipeline) -> String {
+        shown(value)
     }
     fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<FilterPipeline> {
         let stored = StoredPipeline::read(reader, cx)?;
@@ -138,6 +180,12 @@ impl Leaf<FilterPipeline> for Pipeline {
     }
 }
 
+/// The filters of a pipeline as text.
+fn shown(pipeline: &FilterPipeline) -> String {
+    let filters: Vec<String> = pipeline.filters.iter().map(|filter| format!("{filter:?}")).collect();
+    if filters.is_empty() { "no filters".into() } else { filters.join(", ") }
+}
+
 /// A filter pipeline behind its length in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SizedPipeline;
@@ -146,8 +194,11 @@ impl Leaf<FilterPipeline> for SizedPipeline {
     fn on_disk() -> String {
         "u32 length, [filter pipeline]".into()
     }
+    fn show(value: &FilterPipeline) -> String {
+        shown(value)
+    }
     fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<FilterPipeline> {
-        let byte_len = reader.u32()?;
+        let byte_len = reader.framing("byte_len", "u32", Reader::u32)?;
         reader.within(byte_len.into(), |reader| Pipeline.read(reader, cx))
     }
     fn write(&self, value: &FilterPipeline, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {

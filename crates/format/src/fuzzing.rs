@@ -35,7 +35,7 @@ pub const TARGETS: &[(&str, fn(&[u8]))] = &[
 
 /// Reads a schema; what was read is checked and written back.
 pub fn fuzz_schema(bytes: &[u8]) {
-    let mut reader = Reader::traced(bytes);
+    let mut reader = Reader::traced(bytes, crate::TraceDetail::Folded);
     let Ok(schema) = ArraySchema::decode_from(&mut reader) else { return };
     assert!(!reader.into_trace().is_empty());
     let again = ArraySchema::decode(&schema.encode().expect("what was read can be written"))
@@ -71,7 +71,7 @@ pub fn fuzz_footer(bytes: &[u8]) {
         let _ = Footer::range(version, &shape, bytes.len() as u64, bytes);
     }
     let _ = Footer::schema_name_of(bytes);
-    let mut reader = Reader::traced(bytes);
+    let mut reader = Reader::traced(bytes, crate::TraceDetail::Folded);
     let Ok(footer) = Footer::decode_from(&mut reader, &shape) else { return };
     footer.sections(&shape).expect("a footer that was read knows its sections");
     if footer.non_empty_domain.is_some() {

@@ -8,7 +8,8 @@ use smalti_types::Result;
 record! {
     /// A file of group members in `__group`: one generic tile.
     ///
-    /// A file of version 1 lists all members; the newest file counts. Files of version 2 list changes.
+    /// A file of version 1 lists all members; the newest file counts. Of version 2 all files count, later ones win: they list
+    /// what came and went, and from libtiledb 2.19 on also what stayed.
     pub struct GroupFile in "group file", spec "group.md#group-file" {
         /// The version of this structure.
         1..  version: u32 as OwnVersion(1, 2),

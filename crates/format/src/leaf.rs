@@ -266,7 +266,9 @@ macro_rules! lengths {
                 format!("{} of {}", value.len(), T::STRUCTURE.name)
             }
             fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Vec<T>> {
-                let count = <$Count>::from_le_bytes(reader.array()?);
+                let count = reader.framing("count", $name, |reader| {
+                    reader.array().map(<$Count>::from_le_bytes)
+                })?;
                 records(u64::from(count), reader, cx)
             }
             fn write(&self, value: &Vec<T>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
@@ -361,13 +363,19 @@ impl Leaf<Vec<u64>> for U64List {
 /// Reads `count` structures; every one uses up bytes, so a false count ends at the end of the bytes.
 pub(crate) fn records<T: Record>(count: u64, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Vec<T>> {
     let mut items = Vec::new();
-    for _ in 0..count {
+    let mut left = count;
+    reader.items(|reader| {
+        if left == 0 {
+            return Ok(false);
+        }
+        left -= 1;
         let before = reader.remaining();
         items.push(T::read(reader, cx)?);
         if reader.remaining() == before {
             return Err(Error::corrupt(format!("{count} empty {}s are listed", T::STRUCTURE.name)));
         }
-    }
+        Ok(true)
+    })?;
     Ok(items)
 }
 

@@ -29,7 +29,7 @@ pub use generic_tile::{Encryption, GenericTileHeader};
 pub use group::{GroupFile, GroupMember, MemberKind};
 pub use metadata::{MetadataEntry, MetadataFile, MetadataValue};
 pub use pages::pages;
-pub use reader::{Reader, TraceEntry};
+pub use reader::{Reader, TraceDetail, TraceEntry};
 pub use record::Shape;
 pub use schema::{
     ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, DimensionLabel, Enumeration, Field,

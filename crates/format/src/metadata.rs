@@ -101,6 +101,16 @@ impl Leaf<Vec<u8>> for Values {
     fn on_disk() -> String {
         "that many values of the datatype".into()
     }
+    fn show_value(&self, value: &Vec<u8>) -> String {
+        if self.0.is_string() || self.0 == Datatype::Char {
+            return crate::record::shortened(&String::from_utf8_lossy(value));
+        }
+        let numbers: Option<Vec<String>> = value
+            .chunks_exact(self.0.byte_len())
+            .map(|bytes| smalti_types::Scalar::read(self.0, bytes).ok().map(|number| number.to_string()))
+            .collect();
+        numbers.map_or_else(|| crate::record::shortened(value), |numbers| numbers.join(", "))
+    }
     fn read(&self, reader: &mut Reader<'_>, _: &Cx<'_>) -> Result<Vec<u8>> {
         reader.take_items(self.1.into(), self.0.byte_len() as u64).map(<[u8]>::to_vec)
     }

@@ -1,8 +1,13 @@
 //! A cursor over untrusted bytes that can say what it read, and where.
 
+use crate::record::{Row, limited};
 use smalti_types::{Error, ErrorKind, Result};
+use std::fmt::Debug;
 
 /// One field as it was read: what `inspect` prints.
+///
+/// A field whose successor is nested deeper is a whole of its parts; every other one is a leaf. The leaves of a
+/// structure follow each other without a gap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceEntry {
     /// Nesting of structures, from 0.
@@ -11,12 +16,51 @@ pub struct TraceEntry {
     pub structure: &'static str,
     /// The field.
     pub field: &'static str,
+    /// The type on disk.
+    pub on_disk: String,
+    /// What the field means.
+    pub doc: &'static str,
     /// Offset of the field's first byte from the start of the bytes that are read.
     pub byte_offset: u64,
     /// Bytes of the field, nested structures included.
     pub byte_len: u64,
-    /// The value, shortened where it is long.
+    /// The value, shortened where it is long unless the trace is full.
     pub value: String,
+    /// Whether the field only says how long or how many: what stands above it shows the same.
+    pub is_framing: bool,
+}
+
+/// How much a trace keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TraceDetail {
+    /// Long values are shortened; of long lists the first items are kept, the rest is one entry.
+    Folded,
+    /// Everything.
+    Full,
+}
+
+/// Items of a list that a folded trace keeps.
+const MAX_LISTED_ITEMS: u64 = 20;
+
+/// Characters of a value in a full trace.
+const MAX_VALUE_CHARS: usize = 64 << 20;
+
+#[derive(Debug)]
+struct Trace {
+    entries: Vec<TraceEntry>,
+    detail: TraceDetail,
+    /// Whether the items being read are only counted.
+    is_folding: bool,
+}
+
+/// What a field is, for errors and traces.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FieldName {
+    pub(crate) structure: &'static str,
+    pub(crate) field: &'static str,
+    pub(crate) on_disk: fn() -> String,
+    /// The table that says what the field means.
+    pub(crate) rows: &'static [Row],
 }
 
 /// A cursor over bytes that nobody vouches for.
@@ -28,23 +72,30 @@ pub struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: usize,
-    trace: Option<Vec<TraceEntry>>,
+    structure: &'static str,
+    trace: Option<Trace>,
 }
 
 impl<'a> Reader<'a> {
     /// A cursor at the start of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Reader { bytes, at: 0, depth: 0, trace: None }
+        Reader { bytes, at: 0, depth: 0, structure: "", trace: None }
     }
 
-    /// A cursor that records every field.
-    pub fn traced(bytes: &'a [u8]) -> Self {
-        Reader { trace: Some(Vec::new()), ..Reader::new(bytes) }
+    /// A cursor that records the fields.
+    pub fn traced(bytes: &'a [u8], detail: TraceDetail) -> Self {
+        let trace = Trace { entries: Vec::new(), detail, is_folding: false };
+        Reader { trace: Some(trace), ..Reader::new(bytes) }
     }
 
-    /// The recorded fields, in the order of their bytes; empty without a trace.
+    /// The recorded fields, in the order of their bytes; empty without a trace. After an error: those before the damage.
     pub fn into_trace(self) -> Vec<TraceEntry> {
-        self.trace.unwrap_or_default()
+        self.trace.map(|trace| trace.entries).unwrap_or_default()
+    }
+
+    /// Whether fields are recorded: what is read for that alone can be left out otherwise.
+    pub(crate) fn is_traced(&self) -> bool {
+        self.trace.as_ref().is_some_and(|trace| !trace.is_folding)
     }
 
     /// Offset of the next byte.
@@ -153,40 +204,191 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads one field: names it in errors and in the trace.
-    pub(crate) fn field<T>(
+    pub(crate) fn field<T: Debug>(
         &mut self,
-        structure: &'static str,
-        field: &'static str,
-        show: fn(&T) -> String,
+        name: FieldName,
+        show: impl FnOnce(&T) -> String,
         read: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
+        let FieldName { structure, field, .. } = name;
         let byte_offset = self.byte_offset();
-        let depth = self.depth;
-        let slot = self.trace.as_mut().map(|trace| {
-            trace.push(TraceEntry {
-                depth,
-                structure,
-                field,
-                byte_offset,
-                byte_len: 0,
-                value: String::new(),
-            });
-            trace.len() - 1
-        });
+        let slot = if self.is_traced() {
+            let doc = name.rows.iter().find(|row| row.field == field).map_or("", |row| row.doc.trim_ascii());
+            self.open(structure, field, (name.on_disk)(), doc, false)
+        } else {
+            None
+        };
+        let outer = std::mem::replace(&mut self.structure, structure);
         self.depth += 1;
         let outcome = read(self);
-        self.depth = depth;
-        let byte_len = self.byte_offset() - byte_offset;
-        if let (Some(trace), Some(slot), Ok(value)) = (self.trace.as_mut(), slot, &outcome) {
-            trace[slot].byte_len = byte_len;
-            trace[slot].value = show(value);
-        }
+        self.depth -= 1;
+        self.structure = outer;
+        self.close(slot, byte_offset, outcome.as_ref().ok(), show);
         outcome.map_err(|error| match error.kind() {
             ErrorKind::Corrupt | ErrorKind::Unsupported => {
                 error.in_field(structure, field).at_offset(byte_offset)
             }
             _ => error,
         })
+    }
+
+    /// Reads a part of a field that has parts of its own in the trace.
+    pub(crate) fn part<T: Debug>(
+        &mut self,
+        field: &'static str,
+        on_disk: &'static str,
+        doc: &'static str,
+        show: impl FnOnce(&T) -> String,
+        read: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.inner(field, on_disk, doc, false, show, read)
+    }
+
+    /// Reads the length or count at the start of a field whose content has parts of its own in the trace.
+    pub(crate) fn framing<T: Debug>(
+        &mut self,
+        field: &'static str,
+        on_disk: &'static str,
+        read: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.inner(field, on_disk, "", true, |value| format!("{value:?}"), read)
+    }
+
+    fn inner<T: Debug>(
+        &mut self,
+        field: &'static str,
+        on_disk: &'static str,
+        doc: &'static str,
+        is_framing: bool,
+        show: impl FnOnce(&T) -> String,
+        read: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let byte_offset = self.byte_offset();
+        let slot = match self.is_traced() {
+            true => self.open(self.structure, field, on_disk.to_owned(), doc, is_framing),
+            false => None,
+        };
+        self.depth += 1;
+        let outcome = read(self);
+        self.depth -= 1;
+        self.close(slot, byte_offset, outcome.as_ref().ok(), show);
+        outcome
+    }
+
+    /// Reads the items of a list until one says that there was none. A folded trace keeps the first and one entry for
+    /// the rest.
+    pub(crate) fn items(&mut self, mut item: impl FnMut(&mut Self) -> Result<bool>) -> Result<()> {
+        let mut listed = 0;
+        let folds = |reader: &Self| {
+            reader
+                .trace
+                .as_ref()
+                .is_some_and(|trace| trace.detail == TraceDetail::Folded && !trace.is_folding)
+        };
+        while item(self)? {
+            listed += 1;
+            if listed == MAX_LISTED_ITEMS && folds(self) {
+                return self.folded_items(item);
+            }
+        }
+        Ok(())
+    }
+
+    fn folded_items(&mut self, mut item: impl FnMut(&mut Self) -> Result<bool>) -> Result<()> {
+        let byte_offset = self.byte_offset();
+        let (mut count, mut end) = (0_u64, byte_offset);
+        self.set_folding(true);
+        let outcome = loop {
+            match item(self) {
+                Ok(true) => (count, end) = (count + 1, self.byte_offset()),
+                Ok(false) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        self.set_folding(false);
+        if count > 0
+            && let Some(slot) = self.open(self.structure, "more", "as above".into(), "", false)
+            && let Some(entry) = self.entry(slot)
+        {
+            entry.byte_offset = byte_offset;
+            entry.byte_len = end - byte_offset;
+            entry.value = format!("{count} more");
+        }
+        outcome
+    }
+
+    /// Sets the value of the field that was read last.
+    pub(crate) fn set_last_value(&mut self, value: String) {
+        if let Some(entry) = self.trace.as_mut().and_then(|trace| trace.entries.last_mut()) {
+            entry.value = value;
+        }
+    }
+
+    fn set_folding(&mut self, is_folding: bool) {
+        if let Some(trace) = &mut self.trace {
+            trace.is_folding = is_folding;
+        }
+    }
+
+    fn entry(&mut self, slot: usize) -> Option<&mut TraceEntry> {
+        self.trace.as_mut()?.entries.get_mut(slot)
+    }
+
+    fn open(
+        &mut self,
+        structure: &'static str,
+        field: &'static str,
+        on_disk: String,
+        doc: &'static str,
+        is_framing: bool,
+    ) -> Option<usize> {
+        let (depth, byte_offset) = (self.depth, self.byte_offset());
+        let entries = &mut self.trace.as_mut()?.entries;
+        let (byte_len, value) = (0, String::new());
+        entries.push(TraceEntry {
+            depth,
+            structure,
+            field,
+            on_disk,
+            doc,
+            byte_offset,
+            byte_len,
+            value,
+            is_framing,
+        });
+        Some(entries.len() - 1)
+    }
+
+    /// Completes an entry. Where the field could not be read, what was read of it stays, or nothing.
+    fn close<T: Debug>(
+        &mut self,
+        slot: Option<usize>,
+        byte_offset: u64,
+        value: Option<&T>,
+        show: impl FnOnce(&T) -> String,
+    ) {
+        let end = self.byte_offset();
+        let (Some(slot), Some(trace)) = (slot, &mut self.trace) else { return };
+        let is_leaf = slot + 1 == trace.entries.len();
+        if is_leaf && value.is_none() {
+            trace.entries.truncate(slot);
+            return;
+        }
+        let last_end = trace.entries.last().map_or(end, |last| last.byte_offset + last.byte_len);
+        let Some(entry) = trace.entries.get_mut(slot) else { return };
+        match value {
+            Some(value) => {
+                entry.byte_len = end - byte_offset;
+                entry.value = show(value);
+                if is_leaf && trace.detail == TraceDetail::Full && entry.value.ends_with('…') {
+                    entry.value = limited(value, MAX_VALUE_CHARS);
+                }
+            }
+            None => {
+                entry.byte_len = last_end.saturating_sub(byte_offset);
+                entry.value = "damaged".into();
+            }
+        }
     }
 }
 

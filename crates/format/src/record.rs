@@ -99,6 +99,11 @@ pub trait Leaf<T: Debug> {
         shortened(value)
     }
 
+    /// As [`show`](Leaf::show), for types whose arguments say what the value means.
+    fn show_value(&self, value: &T) -> String {
+        Self::show(value)
+    }
+
     /// Reads a value.
     ///
     /// # Errors
@@ -191,15 +196,26 @@ pub trait Record: Sized + Debug + Clone + PartialEq {
 
 /// A value as text of at most about a hundred characters.
 pub(crate) fn shortened(value: &impl Debug) -> String {
-    struct Short(String);
-    impl std::fmt::Write for Short {
+    limited(value, 100)
+}
+
+/// A value as text of at most so many characters, and `…` where there are more.
+pub(crate) fn limited(value: &impl Debug, max_chars: usize) -> String {
+    struct Limited(String, usize);
+    impl std::fmt::Write for Limited {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
-            let room = 100usize.saturating_sub(self.0.chars().count());
-            self.0.extend(text.chars().take(room));
-            if text.chars().count() > room { Err(std::fmt::Error) } else { Ok(()) }
+            let Limited(out, room) = self;
+            for character in text.chars() {
+                if *room == 0 {
+                    return Err(std::fmt::Error);
+                }
+                out.push(character);
+                *room -= 1;
+            }
+            Ok(())
         }
     }
-    let mut short = Short(String::new());
+    let mut short = Limited(String::new(), max_chars);
     if std::fmt::Write::write_fmt(&mut short, format_args!("{value:?}")).is_err() {
         short.0.push('…');
     }
@@ -307,9 +323,13 @@ macro_rules! record {
             if (record! { @span $($span)* }).contains($cx.version) {
                 let leaf = record! { @leaf $leaf $args };
                 let value = $reader.field(
-                    $structure,
-                    stringify!($name),
-                    <$leaf as $crate::record::Leaf<$ty>>::show,
+                    $crate::reader::FieldName {
+                        structure: $structure,
+                        field: stringify!($name),
+                        on_disk: <$leaf as $crate::record::Leaf<$ty>>::on_disk,
+                        rows: <Self as $crate::record::Record>::STRUCTURE.rows,
+                    },
+                    |value| $crate::record::Leaf::<$ty>::show_value(&leaf, value),
                     |reader| $crate::record::Leaf::<$ty>::read(&leaf, reader, &$cx),
                 )?;
                 let next = $crate::record::Leaf::<$ty>::surroundings(&leaf, &value, $cx);

@@ -164,15 +164,25 @@ rules! {
     12..   RleHoldsOffsets,
     /// ASCII strings under the dictionary filter keep their offsets in the data tile.
     13..   DictionaryHoldsOffsets,
+    /// The dictionary filter is known.
+    13..   DictionaryFilter,
     /// Footers say whether a consolidated sparse fragment keeps the time of each cell in `t.tdb`.
     14..   TimestampsFlag,
+    /// The datatype BOOL is known.
+    14..   BoolDatatype,
     /// Sparse fragments are read if their times overlap the wanted ones, as cells tell their own times; before, only as a
     /// whole, even if they keep times.
     15..   CellTimestamps,
     /// Consolidated sparse fragments can keep deleted cells with `dt.tdb` and `dci.tdb`.
     15..   DeleteMetadata,
+    /// The filter that scales floats is known.
+    15..   ScaleFloatFilter,
     /// Delete commits exist.
     16..   DeleteCommits,
+    /// The xor filter is known.
+    16..   XorFilter,
+    /// The WebP filter is known (to releases from 2.13 on, not to 2.12).
+    16..   WebpFilter,
     /// What holds of ASCII strings under the run-length and dictionary filters holds of UTF-8 strings too.
     17..   Utf8HoldsOffsets,
     /// Arrays can have dimension labels.
@@ -181,6 +191,8 @@ rules! {
     19..   RelativeVacuumPaths,
     /// The delta filter states the type that it reads bytes as.
     19..   DeltaReinterprets,
+    /// The delta filter is known.
+    19..   DeltaFilter,
     /// Bit width reduction and positive delta work on dates and times.
     20..   IntegerFiltersTakeDates,
     /// Integer filters behind float scaling work on the scaled integers; before, they pass bytes on.
@@ -194,6 +206,8 @@ rules! {
     20..   Enumerations,
     /// Tile statistics of nullable fixed strings in dense arrays are right.
     21..   NullableStringStatistics,
+    /// The datatypes GEOM_WKB and GEOM_WKT are known (to releases from 2.21 on, not to 2.19 and 2.20).
+    21..   GeometryDatatypes,
     /// Schemas have a current domain.
     22..   CurrentDomain,
     /// Footers end in optional sections.

@@ -12,7 +12,7 @@ use smalti_format::fragment::{
 use smalti_format::names::{self, DataPart, TimestampedName};
 use smalti_format::{
     ArraySchema, ConditionTree, ConsolidatedCommits, Enumeration, GenericTileHeader, GroupFile, MetadataFile,
-    NameList, Reader, Rule, Version,
+    NameList, Reader, Rule, TraceDetail, Version,
 };
 use smalti_types::{CellValNum, Datatype, Extent, ExtentRef, Filter, FilterPipeline, RectList, Scalar};
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ fn a_trace_accounts_for_every_byte() {
             else {
                 continue;
             };
-            let mut reader = Reader::traced(&tile);
+            let mut reader = Reader::traced(&tile, TraceDetail::Full);
             if kind == "schema" {
                 ArraySchema::decode_from(&mut reader).unwrap();
             } else {

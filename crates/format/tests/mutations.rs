@@ -6,7 +6,7 @@ mod common;
 use common::{cases, file_name, folder, structure_files, unfilter};
 use smalti_format::fragment::{Footer, LegacyFragmentMetadata, RTree, Section};
 use smalti_format::names::{OLD_SCHEMA_FILE, TimestampedName};
-use smalti_format::{ArraySchema, Reader, Shape, Version, fuzzing};
+use smalti_format::{ArraySchema, Reader, Shape, TraceDetail, Version, fuzzing};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
@@ -107,7 +107,7 @@ fn fragment_seeds(
 }
 
 fn read_footer(bytes: &[u8], shape: &Shape) {
-    if let Ok(footer) = Footer::decode_from(&mut Reader::traced(bytes), shape) {
+    if let Ok(footer) = Footer::decode_from(&mut Reader::traced(bytes, TraceDetail::Folded), shape) {
         footer.sections(shape).unwrap();
         for version in Version::all() {
             let _ = Footer::range(version, shape, bytes.len() as u64, bytes);

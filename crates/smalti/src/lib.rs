@@ -33,6 +33,7 @@
 //! |---|---|
 //! | [`Schema`], [`Dimension`], [`Attribute`], [`Filter`] | what an array looks like |
 //! | [`Array`] | create, open, reopen; fragments, domain, metadata |
+//! | [`Group`], [`NewMember`], [`Object`] | groups and their members; finding, moving and removing arrays and groups |
 //! | [`Options`] | time travel, encryption, durability, threads |
 //! | [`ReadBuilder`], [`RecordBatches`] | cells out: record batches, `ndarray`, raw columns |
 //! | [`WriteBuilder`], [`GlobalWriteBuilder`], [`Columns`], [`Cell`] | cells in: slices, vectors, `ndarray`, Arrow |
@@ -54,8 +55,10 @@ mod column;
 mod delete;
 mod enumerations;
 mod fragment;
+mod group;
 pub mod json;
 mod metadata;
+mod object;
 mod options;
 pub mod prelude;
 mod range;
@@ -70,7 +73,9 @@ pub use batches::RecordBatches;
 pub use column::{Cell, Columns, InputColumn, IntoColumn};
 pub use delete::DeleteBuilder;
 pub use fragment::{Fragment, WrittenDelete, WrittenFragment};
+pub use group::{Group, Member, MembersBuilder, Visit};
 pub use metadata::{Metadata, MetadataBuilder};
+pub use object::Object;
 pub use options::Options;
 pub use range::RangeEnd;
 pub use read::ReadBuilder;
@@ -78,7 +83,10 @@ pub use schema::{Attribute, Dimension, IntoPipeline, Schema, SchemaBuilder};
 pub use value::{Interval, Number, Value};
 pub use write::{GlobalWriteBuilder, GlobalWriter, WriteBuilder};
 
-pub use smalti_array::{InspectedPart, Inspection, Upgrade, inspect};
+pub use smalti_array::{
+    Branch, DeletedGroup, InspectedPart, Inspection, Inspector, NewMember, ObjectKind, UNEXPLAINED, Upgrade,
+    WalkOrder,
+};
 pub use smalti_format as format;
 pub use smalti_query::condition::Condition;
 pub use smalti_query::{

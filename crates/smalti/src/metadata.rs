@@ -1,4 +1,4 @@
-//! Metadata of arrays: keys with typed values.
+//! Metadata of arrays and groups: keys with typed values.
 
 use crate::Value;
 use smalti_array::ArrayPlace;
@@ -7,9 +7,9 @@ use smalti_types::Result;
 use std::collections::BTreeMap;
 use std::collections::btree_map;
 
-/// The metadata of an array in a time range, ordered by key.
+/// The metadata of an array or group in a time range, ordered by key.
 ///
-/// Made by [`Array::metadata`](crate::Array::metadata).
+/// Made by [`Array::metadata`](crate::Array::metadata) and [`Group::metadata`](crate::Group::metadata).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metadata {
     entries: BTreeMap<String, Value>,

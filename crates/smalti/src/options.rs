@@ -1,11 +1,11 @@
-//! How arrays are opened.
+//! How arrays and groups are opened.
 
 use smalti_array::ArrayPlace;
 use smalti_store::{SyncLevel, system_env};
 use smalti_types::{EncryptionKey, Env, Error, Result, TimeRange};
 use std::sync::Arc;
 
-/// How an array is created or opened: time, key, durability, and injected surroundings.
+/// How an array or group is created or opened: time, key, durability, and injected surroundings.
 ///
 /// ```
 /// use smalti::{EncryptionKey, Options, SyncLevel};
@@ -71,6 +71,10 @@ impl Options {
     pub fn threads(mut self, count: usize) -> Options {
         self.threads = Some(count).filter(|&count| count > 0);
         self
+    }
+
+    pub(crate) fn sync_level(&self) -> SyncLevel {
+        self.sync
     }
 
     pub(crate) fn place(&self, uri: &str) -> Result<ArrayPlace> {

@@ -22,6 +22,7 @@ pub fn run(make: impl Fn() -> Arc<dyn Store>) {
         a_written_file_appears_when_it_is_finished,
         a_dropped_writer_leaves_nothing,
         a_tree_is_created_once,
+        a_folder_is_moved_whole_and_replaces_nothing,
         deleting_is_idempotent_and_stays_inside,
         a_deleted_name_can_be_used_again,
         merged_reads_equal_single_reads,
@@ -246,6 +247,28 @@ fn a_tree_is_created_once(store: &dyn Store) {
     ok(store.create_tree("empty", &tree));
     assert_eq!(content(store, "empty/__schema/s"), b"schema");
     assert!(ok(store.leftovers("")).is_empty() && ok(store.leftovers("deep/er")).is_empty());
+}
+
+fn a_folder_is_moved_whole_and_replaces_nothing(store: &dyn Store) {
+    for path in ["a/x/1", "a/x/2/3", "a/x0", "b/y"] {
+        ok(store.put(path, &[path.as_bytes()]));
+    }
+    ok(store.create_folder("a/x/empty"));
+    ok(store.move_folder("a/x", "new/deep/z"));
+    assert_eq!(names(&ok(store.list_recursive(""))), ["a/x0", "b/y", "new/deep/z/1", "new/deep/z/2/3"]);
+    assert_eq!(names(&ok(store.list("a"))), ["x0"]);
+    assert_eq!(content(store, "new/deep/z/2/3"), b"a/x/2/3");
+    assert_eq!(kind(store.move_folder("a", "b")), ErrorKind::AlreadyExists);
+    assert_eq!(kind(store.move_folder("a", "b/y")), ErrorKind::AlreadyExists);
+    assert_eq!(kind(store.move_folder("b/y", "c")), ErrorKind::NotFound);
+    assert_eq!(kind(store.move_folder("none", "c")), ErrorKind::NotFound);
+    assert_eq!(kind(store.move_folder("a", "a")), ErrorKind::InvalidArgument);
+    assert_eq!(kind(store.move_folder("a", "a/b")), ErrorKind::InvalidArgument);
+    assert_eq!(kind(store.move_folder("a", "../c")), ErrorKind::InvalidArgument);
+    ok(store.create_folder("void"));
+    ok(store.move_folder("new/deep", "void"));
+    assert_eq!(content(store, "void/z/1"), b"a/x/1");
+    assert!(ok(store.leftovers("")).is_empty());
 }
 
 fn deleting_is_idempotent_and_stays_inside(store: &dyn Store) {

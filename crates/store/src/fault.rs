@@ -232,6 +232,10 @@ impl<S: Store> Store for FaultStore<S> {
         self.mutating(torn, || self.store.delete_folders(folders))
     }
 
+    fn move_folder(&self, from: &str, to: &str) -> Result<()> {
+        self.mutating(|| (), || self.store.move_folder(from, to))
+    }
+
     fn address(&self, path: &str) -> String {
         self.store.address(path)
     }

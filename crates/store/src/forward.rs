@@ -53,6 +53,10 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         (**self).delete_folders(folders)
     }
 
+    fn move_folder(&self, from: &str, to: &str) -> Result<()> {
+        (**self).move_folder(from, to)
+    }
+
     fn address(&self, path: &str) -> String {
         (**self).address(path)
     }

@@ -1,7 +1,7 @@
 //! A store in memory, shaped like an object store: puts are atomic, nothing is ever renamed.
 
 use crate::ext::ends_early;
-use crate::path::{check_folder, check_path, join, split};
+use crate::path::{check_folder, check_move, check_path, join, split};
 use crate::{ByteRange, Coalescing, Entry, EntryKind, FileWriter, NewFile, NewTree, ReadInto, Store, Tail};
 use bytes::Bytes;
 use smalti_types::{Error, ErrorKind, Result};
@@ -81,6 +81,17 @@ impl Content {
             return Err(exists_already("something of that name exists"));
         }
         self.check_folder_free(split(path).0)
+    }
+
+    /// Fails where a folder is not empty, or it, or one above it, is a file.
+    fn check_tree_free(&self, root: &str) -> Result<()> {
+        let (start, end) = below(root);
+        let is_taken = self.files.range(start.clone()..end.clone()).next().is_some()
+            || self.folders.range(start..end).next().is_some();
+        if is_taken {
+            return Err(exists_already("the folder exists and is not empty"));
+        }
+        self.check_folder_free(root)
     }
 
     /// Fails where a folder, or one above it, is a file.
@@ -215,13 +226,7 @@ impl Store for MemoryStore {
         tree.folders.iter().try_for_each(|folder| check_path(folder))?;
         tree.files.iter().try_for_each(|file| check_path(file.path))?;
         self.change(|content| {
-            let (start, end) = below(root);
-            let is_taken = content.files.range(start.clone()..end.clone()).next().is_some()
-                || content.folders.range(start..end).next().is_some();
-            if is_taken {
-                return Err(exists_already("the folder exists and is not empty"));
-            }
-            content.check_folder_free(root)?;
+            content.check_tree_free(root)?;
             content.add_folder(root);
             for folder in tree.folders {
                 content.add_folder(&join(root, folder));
@@ -267,6 +272,33 @@ impl Store for MemoryStore {
             }
         });
         Ok(())
+    }
+
+    fn move_folder(&self, from: &str, to: &str) -> Result<()> {
+        check_move(from, to)?;
+        self.change(|content| {
+            if !content.folders.contains(from) {
+                return Err(Error::not_found("no such folder").at_uri(self.address(from)));
+            }
+            content.check_tree_free(to).map_err(|error| error.at_uri(self.address(to)))?;
+            let renamed = |path: &str| path.strip_prefix(from).map(|below| format!("{to}{below}"));
+            let (start, end) = below(from);
+            let files: Vec<_> =
+                content.files.range(start.clone()..end.clone()).map(|(path, _)| path.clone()).collect();
+            for path in files {
+                if let (Some(name), Some(bytes)) = (renamed(&path), content.files.remove(&path)) {
+                    content.files.insert(name, bytes);
+                }
+            }
+            let folders: Vec<_> = content.folders.range(start..end).cloned().collect();
+            for path in folders {
+                content.folders.remove(&path);
+                content.folders.extend(renamed(&path));
+            }
+            content.folders.remove(from);
+            content.add_folder(to);
+            Ok(())
+        })
     }
 
     fn address(&self, path: &str) -> String {

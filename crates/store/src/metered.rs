@@ -155,6 +155,10 @@ impl<S: Store> Store for MeteredStore<S> {
         self.store.delete_folders(folders)
     }
 
+    fn move_folder(&self, from: &str, to: &str) -> Result<()> {
+        self.store.move_folder(from, to)
+    }
+
     fn address(&self, path: &str) -> String {
         self.store.address(path)
     }

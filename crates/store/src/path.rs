@@ -29,6 +29,18 @@ pub(crate) fn check_folder(path: &str) -> Result<()> {
     if path.is_empty() { Ok(()) } else { check_path(path) }
 }
 
+/// Checks the two paths of a move: a folder cannot go into itself, nor to where it is.
+pub(crate) fn check_move(from: &str, to: &str) -> Result<()> {
+    check_path(from)?;
+    check_path(to)?;
+    match to.strip_prefix(from) {
+        Some(below) if below.is_empty() || below.starts_with('/') => {
+            Err(Error::invalid(format!("{from:?} cannot be moved to {to:?}, which is itself or inside it")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The folder and the name of a path: `a/b/c` is `c` in `a/b`, and `c` is in the root, the empty path.
 pub fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))

@@ -214,6 +214,17 @@ pub trait Store: Send + Sync + Debug {
     /// After an error any subset is deleted.
     fn delete_folders(&self, folders: &[&str]) -> Result<()>;
 
+    /// Gives a folder another name with all it holds, at once, durable on return. Folders above the new name come into
+    /// being; an existing empty folder counts as absent.
+    ///
+    /// Legal: `move_folder("a/x", "b/y")`. Illegal: `move_folder("a", "a/b")`, a folder into itself.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such folder, or it is a file; `AlreadyExists` when the new name is a file's or that of
+    /// a folder that is not empty; `InvalidArgument` for a folder into itself; `Unsupported` where the two
+    /// are on different file systems.
+    fn move_folder(&self, from: &str, to: &str) -> Result<()>;
+
     /// The address of a path for people and for messages, in a form that [`open_uri`](crate::open_uri) understands.
     fn address(&self, path: &str) -> String;
 

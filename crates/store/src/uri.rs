@@ -1,6 +1,6 @@
 //! From what a user types to a store and a path in it.
 
-use crate::{LocalStore, MemoryStore, Store, SyncLevel, check_path};
+use crate::{LocalStore, MemoryStore, NewFile, NewTree, Store, StoreExt, SyncLevel, check_path};
 use smalti_types::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -133,6 +133,65 @@ fn memory(rest: &str) -> Result<Place> {
     Ok(Place { store: Arc::new(store), path: path.to_owned() })
 }
 
+/// Moves a folder from one place to another: a rename on the local file system and inside one memory store, elsewhere a
+/// copy that appears at once, then a deletion.
+///
+/// # Errors
+/// As [`Store::move_folder`]; what reading, creating and deleting report.
+pub fn move_place(from: &Place, to: &Place, sync: SyncLevel) -> Result<()> {
+    if Arc::ptr_eq(&from.store, &to.store) {
+        return from.store.move_folder(&from.path, &to.path);
+    }
+    let (source, target) = (from.store.address(&from.path), to.store.address(&to.path));
+    if [&source, &target].iter().all(|address| is_local(address)) {
+        let shared = source.split('/').zip(target.split('/')).take_while(|(a, b)| a == b).count();
+        // One component less than both have, so that each has a path left below the shared folder.
+        let shared = shared.min(source.split('/').count() - 1).min(target.split('/').count() - 1);
+        let below = |address: &str| address.split('/').skip(shared).collect::<Vec<_>>().join("/");
+        let root = source.split('/').take(shared).collect::<Vec<_>>().join("/");
+        let root = if root.is_empty() { "/".to_owned() } else { root };
+        return LocalStore::new(root, sync)?.move_folder(&below(&source), &below(&target));
+    }
+    let is_inside = |below: &str| below.is_empty() || below.starts_with('/');
+    if target.strip_prefix(&source).is_some_and(is_inside) {
+        return Err(Error::invalid("a folder cannot be moved into itself").at_uri(source));
+    }
+    copy(from, to)?;
+    from.store.delete_folders(&[&from.path])
+}
+
+/// Whether an address of a store is a path: all others have a scheme.
+fn is_local(address: &str) -> bool {
+    !address.contains("://")
+}
+
+/// Copies a folder with all it holds; the copy appears at once where the store can do that.
+fn copy(from: &Place, to: &Place) -> Result<()> {
+    let (mut folders, mut files) = (Vec::new(), Vec::new());
+    let mut pending = vec![String::new()];
+    while let Some(below) = pending.pop() {
+        let path = if below.is_empty() { from.path.clone() } else { crate::join(&from.path, &below) };
+        for entry in from.store.list(&path)? {
+            let name = crate::join(&below, &entry.name);
+            if entry.is_folder() {
+                pending.push(name.clone());
+                folders.push(name);
+            } else {
+                let bytes = from.store.read_all(&crate::join(&from.path, &name), u64::MAX)?;
+                files.push((name, bytes));
+            }
+        }
+    }
+    if folders.is_empty() && files.is_empty() {
+        return Err(Error::not_found("no such folder").at_uri(from.store.address(&from.path)));
+    }
+    let parts: Vec<[&[u8]; 1]> = files.iter().map(|(_, bytes)| [&bytes[..]]).collect();
+    let files: Vec<NewFile<'_>> =
+        files.iter().zip(&parts).map(|((path, _), parts)| NewFile { path, parts }).collect();
+    let folders: Vec<&str> = folders.iter().map(String::as_str).collect();
+    to.store.create_tree(&to.path, &NewTree { folders: &folders, files: &files })
+}
+
 /// Drops the memory store of a name from the registry: `mem://name` is empty for whoever opens it next. Returns
 /// whether there was one.
 pub fn forget_memory_store(name: &str) -> bool {
@@ -188,6 +247,35 @@ mod tests {
         assert!(forget_memory_store("shared-by-name"));
         let c = open_uri("mem://shared-by-name", SyncLevel::Full).unwrap();
         assert!(c.store.list("").unwrap().is_empty());
+    }
+
+    #[test]
+    fn folders_move_between_places() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let base = base.to_str().unwrap();
+        let uris = [
+            format!("{base}/a"),
+            format!("{base}/b/c"),
+            "mem://moves-one/x".to_owned(),
+            "mem://moves-two".to_owned(),
+            "mem://moves-two-more".to_owned(),
+            format!("{base}/d"),
+        ];
+        let places: Vec<Place> = uris.iter().map(|uri| open_uri(uri, SyncLevel::None).unwrap()).collect();
+        places[0].store.put(&crate::join(&places[0].path, "f"), &[b"x"]).unwrap();
+        places[0].store.create_folder(&crate::join(&places[0].path, "empty/deep")).unwrap();
+        for pair in places.windows(2) {
+            move_place(&pair[0], &pair[1], SyncLevel::None).unwrap();
+            assert!(pair[0].store.list(&pair[0].path).unwrap().is_empty());
+            assert_eq!(pair[1].store.byte_len(&crate::join(&pair[1].path, "f")).unwrap(), 1);
+            assert_eq!(pair[1].store.list(&crate::join(&pair[1].path, "empty")).unwrap().len(), 1);
+        }
+        let inside = open_uri(&format!("{base}/d/e"), SyncLevel::None).unwrap();
+        let error = move_place(&places[5], &inside, SyncLevel::None).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        let error = move_place(&places[5], &places[5].clone(), SyncLevel::None).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One case: its folder, what is expected of it, and how it went.
 
-use super::{metadata, reads, waiting};
+use super::{groups, metadata, reads, waiting};
 use serde_json::Value;
 use smalti_types::{Error, ErrorKind};
 use std::collections::BTreeSet;
@@ -59,6 +59,9 @@ impl Case {
     pub fn check(&self) -> Result<BTreeSet<&'static str>, Failure> {
         if let Some(reason) = waiting::of_case(&self.name) {
             return Ok(BTreeSet::from([reason]));
+        }
+        if self.expected.get("group").is_some() {
+            return groups::check(self).map(|()| BTreeSet::new());
         }
         metadata::check(self)?;
         reads::check(self)

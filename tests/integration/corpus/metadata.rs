@@ -5,9 +5,10 @@ use super::reads::{place, time};
 use crate::cells::{cell, hex, same};
 use serde_json::{Value, json};
 use smalti_array::{Fragment, Snapshot};
-use smalti_format::{ArraySchema, Dimension};
+use smalti_format::{ArraySchema, Dimension, MetadataValue};
 use smalti_tile::{CellShape, ColumnRef};
 use smalti_types::{Extent, TimeRange};
+use std::collections::BTreeMap;
 
 /// Cases, by version, whose non-empty domain is what the writer took it for, `"" to ""`, and not what libtiledb 2.30.0
 /// and the fragments say.
@@ -31,9 +32,17 @@ pub fn check(case: &Case) -> Result<(), Failure> {
 fn check_metadata(case: &Case, state: &Value) -> Result<(), Failure> {
     let found = place(case)?.metadata(time(state))?;
     let items = state["items"].as_array().map_or(&[][..], Vec::as_slice);
+    check_items(&found, items, &state["name"].to_string())
+}
+
+/// Compares metadata with the expected items, for arrays and groups.
+pub fn check_items(
+    found: &BTreeMap<String, MetadataValue>,
+    items: &[Value],
+    name: &str,
+) -> Result<(), Failure> {
     if found.len() != items.len() {
         let keys: Vec<&String> = found.keys().collect();
-        let name = &state["name"];
         return Err(
             format!("metadata {name}: {} keys, {} expected: {keys:?}", found.len(), items.len()).into()
         );

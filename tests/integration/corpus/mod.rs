@@ -3,6 +3,7 @@
 
 pub mod archive;
 pub mod case;
+mod groups;
 mod metadata;
 pub mod reads;
 mod refused;

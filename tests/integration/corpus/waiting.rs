@@ -10,7 +10,7 @@ const CASES_WITH_REFUSED_READS: &[(&str, &str)] = &[];
 const READ_BY_SMALTI: &[(&str, &str)] = &[("deletes_null_fixed", "full")];
 
 /// These cases are not opened, by the start of their name.
-const CASES: &[(&str, &str)] = &[("group", "groups")];
+const CASES: &[(&str, &str)] = &[];
 
 /// Reads that ask for this are not performed, by the key of the read.
 const READS: &[(&str, &str)] = &[("labels", "dimension labels")];

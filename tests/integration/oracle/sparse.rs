@@ -120,9 +120,37 @@ fn cases() -> impl Strategy<Value = Case> {
             prop::option::of((1u32..4, 0u32..25).prop_map(|(write, cell)| write * 1000 + cell)),
             prop::collection::vec((1u64..5, (1u32..4, 0u32..25).prop_map(|(w, c)| w * 1000 + c)), 0..3),
         )
-            .prop_map(|(kinds, tiled, orders, allows_dups, writes, ranges, layout, batch, time, memory, below, deletes)| {
-                Case { kinds, tiled, orders, allows_dups, writes, ranges, layout, batch, time, memory, below, deletes }
-            })
+            .prop_map(
+                |(
+                    kinds,
+                    tiled,
+                    orders,
+                    allows_dups,
+                    writes,
+                    ranges,
+                    layout,
+                    batch,
+                    time,
+                    memory,
+                    below,
+                    deletes,
+                )| {
+                    Case {
+                        kinds,
+                        tiled,
+                        orders,
+                        allows_dups,
+                        writes,
+                        ranges,
+                        layout,
+                        batch,
+                        time,
+                        memory,
+                        below,
+                        deletes,
+                    }
+                },
+            )
     })
 }
 
@@ -244,8 +272,8 @@ fn run(case: &Case) {
     let batches = match read(&snapshot, &request) {
         Err(error) if error.kind() == ErrorKind::OutOfMemory => {
             // The number that would do does.
-            let words = error.message().split(' ').filter_map(|word| word.parse().ok());
-            request.memory_byte_len = words.last();
+            let mut words = error.message().split(' ').filter_map(|word| word.parse().ok());
+            request.memory_byte_len = words.next_back();
             read(&snapshot, &request).unwrap()
         }
         other => other.unwrap(),

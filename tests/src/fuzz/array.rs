@@ -3,7 +3,8 @@
 //! Layout, for each file: u8 length of the path, the path below the array's folder, u32 length of the content, the
 //! content. The last file may be cut.
 
-use smalti_array::{ArrayPlace, Snapshot, inspect_in_store};
+use smalti_array::{ArrayPlace, Inspector, Snapshot};
+use smalti_format::TraceDetail;
 use smalti_query::{ReadRequest, read};
 use smalti_store::{ManualClock, MemoryStore, SeededEntropy};
 use smalti_types::{Env, Layout, TimeRange};
@@ -52,7 +53,9 @@ pub fn fuzz_array(input: &[u8]) {
     let env = Env::new(ManualClock::new(1), SeededEntropy::new(1));
     let place = |path: &str| ArrayPlace::in_store(store.clone(), path.into(), None, env.clone());
     for path in paths {
-        let _ = inspect_in_store(&place(&path));
+        if let Ok(inspector) = Inspector::in_store(place(&path)) {
+            inspector.inspection(TraceDetail::Folded);
+        }
     }
     read_all(place(FOLDER));
 }

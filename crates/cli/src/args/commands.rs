@@ -1,6 +1,6 @@
 //! The commands.
 
-use super::{Global, OpenTimes, ReadArgs, WriteArgs};
+use super::{Global, GroupArgs, LsArgs, MvArgs, OpenTimes, ReadArgs, RmArgs, WriteArgs};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ pub(crate) enum Command {
     Create(CreateArgs),
     /// Print the schema of an array
     Schema(ArrayArgs),
-    /// Print what an array is: kind, domain, fragments, cells, bytes
+    /// Print what an array or group is: kind, domain, fragments, cells, bytes; members
     Info(ArrayArgs),
     /// List the fragments of an array
     Fragments(ArrayArgs),
@@ -40,7 +40,7 @@ pub(crate) enum Command {
     Write(WriteArgs),
     /// Read cells
     Read(ReadArgs),
-    /// Read and change the metadata of an array
+    /// Read and change the metadata of an array or group
     Meta(MetaArgs),
     /// Rewrite the schema in a newer format version
     Upgrade(UpgradeArgs),
@@ -57,9 +57,14 @@ pub(crate) enum Command {
     /// Change the schema
     #[command(hide = true)]
     Evolve(UpkeepArgs),
-    /// Make and change groups
-    #[command(hide = true)]
-    Group(UpkeepArgs),
+    /// Make, list, change and delete groups of arrays
+    Group(GroupArgs),
+    /// List the arrays and groups in a folder
+    Ls(LsArgs),
+    /// Move or rename an array or group
+    Mv(MvArgs),
+    /// Remove an array or group
+    Rm(RmArgs),
     /// Say how a read would be carried out
     #[command(hide = true)]
     Explain(UpkeepArgs),
@@ -130,9 +135,9 @@ pub(crate) struct ArrayArgs {
 /// Arguments of `smalti meta`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MetaArgs {
-    /// Path or URI of the array
+    /// Path or URI of the array or group
     pub(crate) array: String,
-    /// Time to open the array at, or to write at, in milliseconds since 1970
+    /// Time to open it at, or to write at, in milliseconds since 1970
     #[arg(long, value_name = "MS", global = true)]
     pub(crate) at: Option<u64>,
     /// Without an action all metadata is printed
@@ -170,6 +175,9 @@ pub(crate) enum MetaAction {
 pub(crate) struct InspectArgs {
     /// The file
     pub(crate) file: PathBuf,
+    /// Every item of long lists, all of long values, and the frames of filtered tiles; with --json that is always so
+    #[arg(long)]
+    pub(crate) all: bool,
 }
 
 /// Whatever stands after a command that this release does not have yet.

@@ -2,6 +2,8 @@
 
 mod commands;
 mod global;
+mod group;
+mod object;
 mod read;
 mod write;
 
@@ -9,5 +11,7 @@ pub(crate) use commands::{
     ArrayArgs, Cli, Command, CreateArgs, DeleteArgs, DemoArgs, InspectArgs, MetaAction, MetaArgs, UpgradeArgs,
 };
 pub(crate) use global::{Global, OpenTimes, Sync};
+pub(crate) use group::{GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind};
+pub(crate) use object::{LsArgs, MvArgs, Order, RmArgs};
 pub(crate) use read::{Dates, Enums, Notation, OutputFormat, ReadArgs};
 pub(crate) use write::{InputFormat, WriteArgs};

@@ -2,13 +2,17 @@
 
 use super::{domain_json, domain_text};
 use crate::args::{ArrayArgs, Global};
+use crate::engine::Opened;
 use crate::failure::Outcome;
 use crate::{engine, human, ranges};
-use smalti::Extent;
+use smalti::{Extent, Group};
 use std::io::Write;
 
 pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
-    let array = engine::open(global, &args.array, args.times)?;
+    let array = match engine::open_any(global, &args.array, args.times)? {
+        Opened::Array(array) => array,
+        Opened::Group(group) => return of_group(global, args, &group),
+    };
     let schema = array.schema();
     let fragments = array.fragments()?;
     let domain: Vec<Extent> = (0..schema.dimensions.len()).map(|idx| ranges::whole(schema, idx)).collect();
@@ -44,4 +48,29 @@ pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
         writeln!(out, "{name:<20}{value}")?;
     }
     Ok(())
+}
+
+fn of_group(global: &Global, args: &ArrayArgs, group: &Group) -> Outcome {
+    let (members, metadata) = (group.members()?, group.metadata()?);
+    let mut out = std::io::stdout().lock();
+    if global.json {
+        let json = serde_json::json!({
+            "group": args.array,
+            "members": members.iter().map(super::group::to_json).collect::<Vec<_>>(),
+            "metadata_keys": metadata.len(),
+        });
+        return Ok(writeln!(out, "{json}")?);
+    }
+    for (name, value) in [
+        ("group", args.array.clone()),
+        ("members", human::count(members.len() as u64)),
+        ("metadata keys", human::count(metadata.len() as u64)),
+    ] {
+        writeln!(out, "{name:<20}{value}")?;
+    }
+    if members.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    super::group::print_members(&mut out, &members)
 }

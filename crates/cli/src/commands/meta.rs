@@ -1,9 +1,9 @@
-//! `smalti meta`: the metadata of an array.
+//! `smalti meta`: the metadata of an array or group.
 //!
 //! For programs, values are in the notation of cells of any number of values: numbers as lists, dates as stored integers.
 
 use crate::args::{Global, MetaAction, MetaArgs, OpenTimes};
-use crate::engine;
+use crate::engine::{self, Opened};
 use crate::failure::{Failure, Outcome};
 use crate::formats::Table;
 use serde::de::DeserializeSeed;
@@ -34,8 +34,11 @@ fn change(
     args: &MetaArgs,
     edit: impl for<'a> FnOnce(MetadataBuilder<'a>) -> MetadataBuilder<'a>,
 ) -> Outcome {
-    let array = engine::open(global, &args.array, OpenTimes::default())?;
-    let mut change = edit(array.write_metadata());
+    let opened = engine::open_any(global, &args.array, OpenTimes::default())?;
+    let mut change = edit(match &opened {
+        Opened::Array(array) => array.write_metadata(),
+        Opened::Group(group) => group.write_metadata(),
+    });
     if let Some(at) = args.at {
         change = change.at(at);
     }
@@ -43,7 +46,10 @@ fn change(
 }
 
 fn metadata(global: &Global, args: &MetaArgs) -> Outcome<Metadata> {
-    Ok(engine::open(global, &args.array, OpenTimes { at: args.at, since: None })?.metadata()?)
+    Ok(match engine::open_any(global, &args.array, OpenTimes { at: args.at, since: None })? {
+        Opened::Array(array) => array.metadata()?,
+        Opened::Group(group) => group.metadata()?,
+    })
 }
 
 fn list(global: &Global, args: &MetaArgs) -> Outcome {

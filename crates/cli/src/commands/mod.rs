@@ -3,9 +3,11 @@
 mod create;
 mod delete;
 mod fragments;
+mod group;
 mod info;
 mod inspect;
 mod meta;
+mod object;
 mod read;
 mod schema;
 mod upgrade;
@@ -36,7 +38,10 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Consolidate(_) => Err(missing("consolidate")),
         Command::Vacuum(_) => Err(missing("vacuum")),
         Command::Evolve(_) => Err(missing("evolve")),
-        Command::Group(_) => Err(missing("group")),
+        Command::Group(args) => group::run(global, args),
+        Command::Ls(args) => object::list(global, args),
+        Command::Mv(args) => object::rename(global, args),
+        Command::Rm(args) => object::remove(global, args),
         Command::Explain(_) => Err(missing("explain")),
         Command::Fsck(_) => Err(missing("fsck")),
     }

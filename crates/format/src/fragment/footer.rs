@@ -70,7 +70,7 @@ record! {
         /// What the section is: 0 for [global order offsets].
         23..  id: u64 as U64,
         /// Its content.
-        23..  data: Vec<u8> as Bytes32,
+        23..  data: Vec<u8> as SectionData(*id),
     }
 }
 
@@ -94,6 +94,28 @@ record! {
     }
 }
 
+/// The bytes of the optional section in the argument, behind their number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SectionData(pub u64);
+
+impl Leaf<Vec<u8>> for SectionData {
+    fn on_disk() -> String {
+        <Bytes32 as Leaf<Vec<u8>>>::on_disk()
+    }
+    fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Vec<u8>> {
+        if self.0 != GLOBAL_ORDER_SECTION || !reader.is_traced() {
+            return Bytes32.read(reader, cx);
+        }
+        let byte_len = reader.framing("byte_len", "u32", Reader::u32)?;
+        let content = reader.rest();
+        reader.within(byte_len.into(), |reader| GlobalOrderOffsets::read(reader, cx).map(drop))?;
+        Ok(content.get(..byte_len as usize).unwrap_or_default().to_vec())
+    }
+    fn write(&self, value: &Vec<u8>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
+        Bytes32.write(value, writer, cx)
+    }
+}
+
 /// A flag that says that there is none, then an MBR.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NonEmptyDomain;
@@ -102,6 +124,9 @@ impl Leaf<Option<Vec<Extent>>> for NonEmptyDomain {
     fn on_disk() -> String {
         "u8 flag (1: none), then an MBR, of zeros if none".into()
     }
+    fn show(value: &Option<Vec<Extent>>) -> String {
+        value.as_ref().map_or("none".into(), |rect| format!("{} intervals", rect.len()))
+    }
     fn fixed_len(cx: &Cx<'_>) -> Option<u64> {
         let rect_len = |shape: &Shape| {
             shape.dimensions.iter().map(|dimension| 2 * dimension.datatype.byte_len() as u64).sum::<u64>()
@@ -109,7 +134,7 @@ impl Leaf<Option<Vec<Extent>>> for NonEmptyDomain {
         cx.shape.all_dimensions_fixed().then(|| 1 + rect_len(cx.shape))
     }
     fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Option<Vec<Extent>>> {
-        let is_none = Bool8.read(reader, cx)?;
+        let is_none = reader.framing("is_none", "u8, 0 or 1", |reader| Bool8.read(reader, cx))?;
         if is_none && !cx.shape.all_dimensions_fixed() {
             return Ok(None);
         }

@@ -4,7 +4,7 @@ use super::{Footer, PerField, PerVarField, surroundings};
 use crate::extent::{put_rect, put_rects, read_rect, read_rects};
 use crate::leaf::{FormatVersion, U64, put_u64s, u64s};
 use crate::names::OLD_SCHEMA_FILE;
-use crate::record::{Cx, Leaf, Record, Shape, record};
+use crate::record::{Cx, Leaf, Record, Shape, record, shortened};
 use crate::{Reader, Version, Writer};
 use smalti_types::{Error, Extent, RectList, Result};
 
@@ -101,8 +101,11 @@ impl Leaf<Option<Vec<Extent>>> for SizedRect {
     fn on_disk() -> String {
         "u64 length (0: none), then an MBR".into()
     }
+    fn show(value: &Option<Vec<Extent>>) -> String {
+        value.as_ref().map_or("none".into(), |rect| format!("{} intervals", rect.len()))
+    }
     fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Option<Vec<Extent>>> {
-        match reader.u64()? {
+        match reader.framing("byte_len", "u64", Reader::u64)? {
             0 => Ok(None),
             byte_len => reader.within(byte_len, |reader| read_rect(reader, &cx.shape.dimensions)).map(Some),
         }
@@ -130,7 +133,7 @@ impl Leaf<RectList> for CountedRects {
         format!("{} MBRs", value.len())
     }
     fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<RectList> {
-        let count = reader.u64()?;
+        let count = reader.framing("count", "u64", Reader::u64)?;
         read_rects(reader, &cx.shape.dimensions, count)
     }
     fn write(&self, value: &RectList, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
@@ -149,11 +152,19 @@ macro_rules! numbers_per {
             fn on_disk() -> String {
                 concat!("for ", $text, ": u64 count, that many u64").into()
             }
+            fn show(value: &Vec<Vec<u64>>) -> String {
+                format!("{} lists", value.len())
+            }
             fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Vec<Vec<u64>>> {
-                (0..cx.shape.attribute_count + $extra).map(|_| {
-                    let count = reader.u64()?;
-                    u64s(reader, count)
-                }).collect()
+                (0..cx.shape.attribute_count + $extra)
+                    .map(|_| {
+                        let read = |reader: &mut Reader<'_>| {
+                            let count = reader.u64()?;
+                            u64s(reader, count)
+                        };
+                        reader.part("numbers", "u64 count, that many u64", "A number for each tile.", shortened, read)
+                    })
+                    .collect()
             }
             fn write(&self, value: &Vec<Vec<u64>>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
                 if value.len() != cx.shape.attribute_count + $extra {

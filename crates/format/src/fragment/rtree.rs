@@ -38,11 +38,20 @@ impl Leaf<Vec<RectList>> for Levels {
         format!("levels of {counts:?} MBRs")
     }
     fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Vec<RectList>> {
-        let count = reader.u32()?;
+        let count = reader.framing("count", "u32", Reader::u32)?;
         let mut levels = Vec::new();
         for _ in 0..count {
-            let rect_count = reader.u64()?;
-            levels.push(read_rects(reader, &cx.shape.dimensions, rect_count)?);
+            let level = reader.part(
+                "level",
+                "u64 count, that many MBRs",
+                "A level of the tree.",
+                |level: &RectList| format!("{} MBRs", level.len()),
+                |reader| {
+                    let rect_count = reader.framing("count", "u64", Reader::u64)?;
+                    read_rects(reader, &cx.shape.dimensions, rect_count)
+                },
+            )?;
+            levels.push(level);
         }
         Ok(levels)
     }

@@ -70,13 +70,17 @@ impl<T: Record> Leaf<Vec<T>> for ToEnd {
     }
     fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Vec<T>> {
         let mut items = Vec::new();
-        while reader.remaining() > 0 {
+        reader.items(|reader| {
             let before = reader.remaining();
+            if before == 0 {
+                return Ok(false);
+            }
             items.push(T::read(reader, cx)?);
             if reader.remaining() == before {
                 return Err(Error::corrupt("an entry of no bytes"));
             }
-        }
+            Ok(true)
+        })?;
         Ok(items)
     }
     fn write(&self, value: &Vec<T>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {

@@ -44,16 +44,21 @@ impl Leaf<Vec<Attribute>> for AttributeList {
         List32::show(value)
     }
     fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Vec<Attribute>> {
-        let count = reader.u32()?;
+        let mut left = reader.framing("count", "u32", Reader::u32)?;
         let is_stored = Rule::FillValues.span().contains(cx.version);
         let mut unstored_len = 0;
         let mut attributes = Vec::new();
-        for _ in 0..count {
+        reader.items(|reader| {
+            if left == 0 {
+                return Ok(false);
+            }
+            left -= 1;
             let attribute = Attribute::read(reader, cx)?;
             unstored_len += if is_stored { 0 } else { attribute.fill_value.len() };
             check_unstored(unstored_len)?;
             attributes.push(attribute);
-        }
+            Ok(true)
+        })?;
         Ok(attributes)
     }
     fn write(&self, value: &Vec<Attribute>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {

@@ -18,6 +18,7 @@ impl ArraySchema {
     /// `InvalidArgument`, quoting the values and saying what to change.
     pub fn check(&self) -> Result<()> {
         self.check_loaded().map_err(|error| Error::invalid(error.message()))?;
+        self.check_vocabulary()?;
         self.check_names()?;
         if self.is_dense() && self.allows_dups {
             return Err(Error::invalid("dense arrays cannot allow duplicates; make the array sparse"));

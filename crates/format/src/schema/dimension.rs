@@ -18,7 +18,7 @@ impl Leaf<Vec<Dimension>> for DimensionList {
         format!("{} of dimension", value.len())
     }
     fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Vec<Dimension>> {
-        let count = reader.u32()?;
+        let count = reader.framing("count", "u32", Reader::u32)?;
         records(count.into(), reader, &Cx { domain_datatype: self.0, ..*cx })
     }
     fn write(&self, value: &Vec<Dimension>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
@@ -58,6 +58,9 @@ pub(crate) struct DomainBounds(pub Datatype);
 impl Leaf<Option<(Scalar, Scalar)>> for DomainBounds {
     fn on_disk() -> String {
         "from 5: u64 length (0: none), then low and high value; before: low and high value".into()
+    }
+    fn show(value: &Option<(Scalar, Scalar)>) -> String {
+        value.map_or("none".into(), |(lo, hi)| format!("{lo} to {hi}"))
     }
     fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Option<(Scalar, Scalar)>> {
         let expected = 2 * self.0.byte_len() as u64;
@@ -102,6 +105,9 @@ pub(crate) struct TileExtent(pub Datatype);
 impl Leaf<Option<Scalar>> for TileExtent {
     fn on_disk() -> String {
         "u8 flag (1: none); if 0: a value".into()
+    }
+    fn show(value: &Option<Scalar>) -> String {
+        value.map_or("none".into(), |extent| extent.to_string())
     }
     fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Option<Scalar>> {
         if Bool8.read(reader, cx)? {

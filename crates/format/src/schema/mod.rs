@@ -7,6 +7,7 @@ mod dimension;
 mod enumeration;
 mod extents;
 mod images;
+mod vocabulary;
 
 pub use attribute::default_fill_value;
 pub use current_domain::CurrentDomain;

@@ -11,7 +11,7 @@ pub use disk::{Disk, DiskEntry};
 pub use os::OsDisk;
 
 use crate::ext::{ends_early, zeroed};
-use crate::path::{check_folder, check_path};
+use crate::path::{check_folder, check_move, check_path};
 use crate::{
     ByteRange, Coalescing, Entry, EntryKind, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store,
     SyncLevel, Tail,
@@ -207,6 +207,11 @@ impl<D: Disk> Store for LocalStore<D> {
     fn delete_folders(&self, folders: &[&str]) -> Result<()> {
         folders.iter().try_for_each(|folder| check_path(folder))?;
         tree::delete(&*self.disk, self.sync, folders)
+    }
+
+    fn move_folder(&self, from: &str, to: &str) -> Result<()> {
+        check_move(from, to)?;
+        tree::rename(&*self.disk, self.sync, Path::new(from), Path::new(to))
     }
 
     fn address(&self, path: &str) -> String {

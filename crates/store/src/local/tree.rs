@@ -11,17 +11,7 @@ use std::sync::Arc;
 
 /// Creates a folder with everything in it by one rename.
 pub(super) fn create<D: Disk>(disk: &Arc<D>, sync: SyncLevel, root: &Path, tree: &NewTree<'_>) -> Result<()> {
-    let exists = match disk.raw_entries(root) {
-        Ok(entries) if !entries.is_empty() => {
-            return Err(exists_already(&**disk, root, "the folder exists and is not empty"));
-        }
-        Ok(_) => true,
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            return Err(exists_already(&**disk, root, "a file of that name exists"));
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-        Err(error) => return Err(failed(&**disk, error, root)),
-    };
+    let exists = is_empty_folder(&**disk, root)?;
     create_folders(&**disk, sync, folder_of(root))?;
     let staged = staged_path(&**disk, root)?;
     match disk.create_folder(&staged) {
@@ -49,6 +39,45 @@ pub(super) fn create<D: Disk>(disk: &Arc<D>, sync: SyncLevel, root: &Path, tree:
     }
     sync_folder(&**disk, sync, folder_of(root))
         .map_err(|error| error.context("the operation's effect is unknown"))
+}
+
+/// Whether an empty folder is at a place where a new one is to be: `false` if nothing is, an error if anything else.
+fn is_empty_folder<D: Disk>(disk: &D, root: &Path) -> Result<bool> {
+    match disk.raw_entries(root) {
+        Ok(entries) if !entries.is_empty() => {
+            Err(exists_already(disk, root, "the folder exists and is not empty"))
+        }
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            Err(exists_already(disk, root, "a file of that name exists"))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(failed(disk, error, root)),
+    }
+}
+
+/// Gives a folder another name by one rename.
+pub(super) fn rename<D: Disk>(disk: &D, sync: SyncLevel, from: &Path, to: &Path) -> Result<()> {
+    if !disk.is_folder(from).map_err(|error| failed(disk, error, from))? {
+        return Err(Error::not_found("no such folder").at_uri(disk.address(from)));
+    }
+    is_empty_folder(disk, to)?;
+    create_folders(disk, sync, folder_of(to))?;
+    disk.rename_folder(from, to).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => exists_already(disk, to, "the folder exists and is not empty"),
+        io::ErrorKind::CrossesDevices => Error::unsupported(format!(
+            "{} is on another file system, where a rename cannot reach; copy the folder, then delete it",
+            disk.address(to)
+        ))
+        .at_uri(disk.address(from)),
+        _ => failed(disk, error, from),
+    })?;
+    // The new name first: a power cut between the two may leave both names, never none.
+    for folder in [folder_of(to), folder_of(from)] {
+        sync_folder(disk, sync, folder)
+            .map_err(|error| error.context("the operation's effect is unknown"))?;
+    }
+    Ok(())
 }
 
 /// Creates the content of an existing empty folder, in order.

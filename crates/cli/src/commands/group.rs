@@ -1,0 +1,197 @@
+//! `smalti group`: groups and their members.
+
+use crate::args::{Global, GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind, OpenTimes};
+use crate::engine;
+use crate::failure::{Failure, Outcome};
+use crate::formats::Table;
+use serde_json::{Value as Json, json};
+use smalti::{Branch, DeletedGroup, Group, Member, NewMember, ObjectKind, Visit};
+use std::io::Write;
+
+pub(super) fn run(global: &Global, args: &GroupArgs) -> Outcome {
+    match &args.action {
+        GroupAction::Create { group } => create(global, group),
+        GroupAction::Add(args) => add(global, args).map_err(|failure| failure.at(&args.group)),
+        GroupAction::Remove { group, members, at } => {
+            remove(global, group, members, *at).map_err(|failure| failure.at(group))
+        }
+        GroupAction::List(args) => list(global, args).map_err(|failure| failure.at(&args.group)),
+        GroupAction::Meta(args) => super::meta::run(global, args).map_err(|failure| failure.at(&args.array)),
+        GroupAction::Delete { group, recursive } => delete(global, group, *recursive),
+    }
+}
+
+fn create(global: &Global, uri: &str) -> Outcome {
+    let options = engine::options(global, OpenTimes::default())?;
+    Group::create_with(uri, &options).map_err(|error| error.at_uri(uri))?;
+    if global.json {
+        println!("{}", json!({"created": uri}));
+    } else {
+        println!("created {uri}");
+    }
+    Ok(())
+}
+
+fn add(global: &Global, args: &GroupAddArgs) -> Outcome {
+    if args.name.is_some() && args.members.len() > 1 {
+        return Err(Failure::usage("--name goes with one member; add the others by commands of their own"));
+    }
+    let group = engine::open_group(global, &args.group, OpenTimes::default())?;
+    let mut change = group.write_members();
+    for uri in &args.members {
+        let mut member =
+            if args.relative { NewMember::relative(uri.as_str()) } else { typed_member(&group, uri, args)? };
+        member.name = args.name.clone();
+        member.replaces = args.replace;
+        member.kind = args.kind.map(|kind| match kind {
+            Kind::Array => ObjectKind::Array,
+            Kind::Group => ObjectKind::Group,
+        });
+        change = change.add(member);
+    }
+    if let Some(at) = args.at {
+        change = change.at(at);
+    }
+    Ok(change.commit()?)
+}
+
+/// A member by a URI from the command line: storage that cannot be reached is taken as it is, if the kind is stated.
+fn typed_member(group: &Group, uri: &str, args: &GroupAddArgs) -> Outcome<NewMember> {
+    match group.member_at(uri) {
+        Err(error) if error.kind() == smalti::ErrorKind::Unsupported && args.kind.is_some() => {
+            Ok(NewMember::absolute(uri))
+        }
+        member => Ok(member?),
+    }
+}
+
+fn remove(global: &Global, uri: &str, members: &[String], at: Option<u64>) -> Outcome {
+    let group = engine::open_group(global, uri, OpenTimes::default())?;
+    let mut change = group.write_members();
+    for member in members {
+        change = change.remove(member);
+    }
+    if let Some(at) = at {
+        change = change.at(at);
+    }
+    Ok(change.commit()?)
+}
+
+fn delete(global: &Global, uri: &str, recursive: bool) -> Outcome {
+    let group = engine::open_group(global, uri, OpenTimes::default())?;
+    let DeletedGroup { deleted, kept } =
+        if recursive { group.delete_with_members()? } else { group.delete()? };
+    if global.json {
+        let kept: Vec<Json> = kept.iter().map(|(uri, why)| json!({"uri": uri, "why": why})).collect();
+        println!("{}", json!({"deleted": deleted, "kept": kept}));
+        return Ok(());
+    }
+    for address in deleted {
+        println!("deleted {address}");
+    }
+    for (member, why) in kept {
+        println!("kept {member}: {why}");
+    }
+    Ok(())
+}
+
+fn list(global: &Global, args: &GroupListArgs) -> Outcome {
+    let group = engine::open_group(global, &args.group, args.times)?;
+    let mut out = std::io::stdout().lock();
+    if !args.recursive {
+        let members = group.members()?;
+        if global.json {
+            let members: Vec<Json> = members.iter().map(to_json).collect();
+            return Ok(writeln!(out, "{}", json!({"group": args.group, "members": members}))?);
+        }
+        return print_members(&mut out, &members);
+    }
+    let visits: Vec<Visit> =
+        if args.follow { group.walk_everywhere()?.collect() } else { group.walk()?.collect() };
+    if global.json {
+        let mut visits = visits.iter().peekable();
+        let members = nested(&mut visits, 0);
+        return Ok(writeln!(out, "{}", json!({"group": args.group, "members": members}))?);
+    }
+    writeln!(out, "{}", args.group)?;
+    for (line, visit) in branches(&visits).into_iter().zip(&visits) {
+        let Visit { member, branch, .. } = visit;
+        let uri = if member.name().is_some() { format!("  {}", member.uri()) } else { String::new() };
+        writeln!(out, "{line}{}  {}{uri}{}", member.key(), kind(member), remark(branch))?;
+    }
+    Ok(())
+}
+
+/// The members as a table.
+pub(super) fn print_members(out: &mut dyn Write, members: &[Member]) -> Outcome {
+    let mut table = Table::new(["name", "kind", "uri"].map(|title| (title.to_string(), false)));
+    for member in members {
+        table.push(vec![
+            member.name().unwrap_or_default().to_string(),
+            kind(member).to_string(),
+            member.uri().to_string(),
+        ]);
+    }
+    Ok(table.print(out)?)
+}
+
+/// A member for programs.
+pub(super) fn to_json(member: &Member) -> Json {
+    json!({
+        "name": member.name(),
+        "kind": member.kind().map(ObjectKind::name),
+        "uri": member.uri(),
+        "relative": member.is_relative(),
+        "address": member.address().ok(),
+        "inside": member.is_inside(),
+    })
+}
+
+fn kind(member: &Member) -> &'static str {
+    member.kind().map_or("unknown", ObjectKind::name)
+}
+
+fn remark(branch: &Branch) -> String {
+    match branch {
+        Branch::Leaf | Branch::Entered => String::new(),
+        Branch::Known => "  (listed elsewhere)".into(),
+        Branch::Outside => "  (outside the group; --follow lists its members)".into(),
+        Branch::TooDeep => "  (too deep)".into(),
+        Branch::Unreadable(error) => format!("  ({error})"),
+    }
+}
+
+/// The lines of a tree in front of its members.
+fn branches(visits: &[Visit]) -> Vec<String> {
+    // From the end: whether another member of each depth follows in the same group.
+    let mut follows: Vec<bool> = Vec::new();
+    let mut lines: Vec<String> = visits
+        .iter()
+        .rev()
+        .map(|visit| {
+            follows.resize(visit.depth + 1, false);
+            let above = follows.iter().take(visit.depth);
+            let line: String = above.map(|&follows| if follows { "│   " } else { "    " }).collect();
+            let is_last = !std::mem::replace(&mut follows[visit.depth], true);
+            line + if is_last { "└── " } else { "├── " }
+        })
+        .collect();
+    lines.reverse();
+    lines
+}
+
+/// The members of a depth with those below them.
+fn nested<'a>(visits: &mut std::iter::Peekable<std::slice::Iter<'a, Visit>>, depth: usize) -> Vec<Json> {
+    let mut members = Vec::new();
+    while let Some(visit) = visits.next_if(|visit| visit.depth == depth) {
+        let mut json = to_json(&visit.member);
+        match &visit.branch {
+            Branch::Leaf => {}
+            Branch::Entered => json["members"] = nested(visits, depth + 1).into(),
+            Branch::Unreadable(error) => json["error"] = error.to_string().into(),
+            other => json["remark"] = remark(other).trim().trim_matches(['(', ')']).into(),
+        }
+        members.push(json);
+    }
+    members
+}

@@ -1,0 +1,69 @@
+//! `smalti ls`, `smalti mv` and `smalti rm`: arrays and groups as things in folders.
+
+use crate::args::{Global, LsArgs, MvArgs, Order, RmArgs};
+use crate::engine;
+use crate::failure::{Failure, Outcome};
+use crate::formats::Table;
+use serde_json::json;
+use smalti::{Object, ObjectKind, WalkOrder};
+use std::io::Write;
+
+pub(super) fn list(global: &Global, args: &LsArgs) -> Outcome {
+    let order = if args.order == Order::Pre { WalkOrder::Pre } else { WalkOrder::Post };
+    let found =
+        if args.recursive { Object::walk(&args.folder, order) } else { Object::children(&args.folder) };
+    let found = found.map_err(|error| error.at_uri(&args.folder))?;
+    let mut out = std::io::stdout().lock();
+    if global.json {
+        let rows: Vec<_> = found
+            .iter()
+            .map(|object| json!({"name": object.name(), "kind": object.kind().name(), "uri": object.uri()}))
+            .collect();
+        return Ok(writeln!(out, "{}", serde_json::Value::from(rows))?);
+    }
+    let mut table = Table::new(["kind", "name"].map(|title| (title.to_string(), false)));
+    // What is directly in the folder has the fewest parts in its address, and all but one are the folder's.
+    let uris: Vec<String> = found.iter().map(Object::uri).collect();
+    let folder_len = uris.iter().map(|uri| uri.split('/').count()).min().unwrap_or(1) - 1;
+    for (object, uri) in found.iter().zip(&uris) {
+        let below: Vec<&str> = uri.split('/').skip(folder_len).collect();
+        table.push(vec![object.kind().to_string(), below.join("/")]);
+    }
+    Ok(table.print(&mut out)?)
+}
+
+pub(super) fn rename(global: &Global, args: &MvArgs) -> Outcome {
+    let moved = object(global, &args.from)?.move_to(&args.to)?;
+    if global.json {
+        println!("{}", json!({"moved": args.from, "kind": moved.kind().name(), "uri": moved.uri()}));
+    } else {
+        println!("moved the {} {} to {}", moved.kind(), args.from, args.to);
+    }
+    Ok(())
+}
+
+pub(super) fn remove(global: &Global, args: &RmArgs) -> Outcome {
+    let objects = args.objects.iter().map(|uri| object(global, uri)).collect::<Outcome<Vec<_>>>()?;
+    for (object, uri) in objects.iter().zip(&args.objects) {
+        if object.kind() == ObjectKind::Group && !args.recursive {
+            let message = "it is a group; --recursive removes its folder with all that is in it, \
+                           `smalti group delete` the group alone";
+            return Err(Failure::invalid(message).at(uri));
+        }
+    }
+    for (object, uri) in objects.into_iter().zip(&args.objects) {
+        let kind = object.kind();
+        object.remove()?;
+        if global.json {
+            println!("{}", json!({"removed": uri, "kind": kind.name()}));
+        } else {
+            println!("removed the {kind} {uri}");
+        }
+    }
+    Ok(())
+}
+
+fn object(global: &Global, uri: &str) -> Outcome<Object> {
+    let found = Object::at_with(uri, &engine::options(global, Default::default())?)?;
+    found.ok_or_else(|| smalti::Error::not_found("neither an array nor a group is here").at_uri(uri).into())
+}
