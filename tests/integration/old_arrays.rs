@@ -145,3 +145,23 @@ fn an_upgrade_that_hides_fragments_from_libtiledb_must_be_forced() {
     let back = place.upgrade(&upgrade).unwrap_err();
     assert!(back.to_string().contains("cannot go back to 19"), "{back}");
 }
+
+/// An array of libtiledb 2.2.2: dimension `d`, nullable integers `a`, integers `b`, nullable texts `v`, ten cells.
+#[test]
+fn cells_that_a_release_mixed_up_are_refused_with_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/nullable_2_2_2.tar.gz");
+    let file = std::fs::File::open(archive).unwrap();
+    tar::Archive::new(flate2::read::GzDecoder::new(file)).unpack(folder.path()).unwrap();
+    let uri = folder.path().join("nul_plain");
+    let place = ArrayPlace::open(uri.to_str().unwrap(), SyncLevel::None, None, smalti_store::system_env());
+    let snapshot = Snapshot::open(place.unwrap(), TimeRange::ALL).unwrap();
+    let count = |fields: &[&str]| -> Result<usize, Error> {
+        let fields = fields.iter().map(|field| (*field).to_owned()).collect();
+        let request = ReadRequest { fields, ..ReadRequest::default() };
+        read(&snapshot, &request)?.map(|batch| batch.map(|batch| batch.cell_count)).sum()
+    };
+    assert_eq!(count(&["d", "b", "v"]).unwrap(), 10);
+    let error = count(&["d", "a"]).unwrap_err().to_string();
+    assert!(error.contains("libtiledb 2.2.1 and 2.2.2"), "{error}");
+}

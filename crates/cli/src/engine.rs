@@ -43,7 +43,7 @@ pub(crate) fn open_group(global: &Global, uri: &str, times: OpenTimes) -> Outcom
 
 /// What a command that takes arrays and groups alike was given.
 pub(crate) enum Opened {
-    Array(Array),
+    Array(Box<Array>),
     Group(Group),
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn open_any(global: &Global, uri: &str, times: OpenTimes) -> Outcome<
             let group = open_group(global, uri, times).map_err(|_| Failure::Error(error));
             Ok(Opened::Group(group?))
         }
-        array => Ok(Opened::Array(array?)),
+        array => Ok(Opened::Array(Box::new(array?))),
     }
 }
 

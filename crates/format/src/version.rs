@@ -140,6 +140,9 @@ rules! {
     6..    FillValues,
     /// New fragments take the version of the array's schema; arrays older than that get the writer's own version.
     7..    WritesKeepVersion,
+    /// Releases 2.2.1 and 2.2.2 mixed values and validity of fixed-size nullable attributes in sparse fragments, so that nobody
+    /// can tell them apart; newer releases write them right.
+    7..8   MixedNullableCells,
     /// Certain characters of field names are percent-encoded in names of data files.
     8..9   PercentEncodedFiles,
     /// Data files are named by the index of their field, as in `a0.tdb`.

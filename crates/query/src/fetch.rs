@@ -3,17 +3,20 @@
 //! A whole tile is one read; of a tile that no filter touched only the bytes that are wanted are read, merged as the
 //! store likes it; of a filtered tile only the chunks that are wanted are decoded.
 
+use crate::progress::ReadProgress;
 use crate::workspace::{Workspace, room};
 use smalti_array::{FieldId, Fragment, Plane, Snapshot};
 use smalti_store::{ReadInto, Store};
 use smalti_tile::{CellShape, Codec, Column, FieldCodec, FilteredTileRef, PlainLayout};
-use smalti_types::{AlignedBuf, CellValNum, Error, Result};
+use smalti_format::Rule;
+use smalti_types::{AlignedBuf, CellValNum, Error, ErrorKind, Result};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Reads and decodes tiles of one snapshot.
-#[derive(Clone, Copy)]
 pub(crate) struct Fetch<'a> {
     store: &'a dyn Store,
+    progress: Arc<ReadProgress>,
 }
 
 /// A field of a fragment, ready to read.
@@ -22,7 +25,7 @@ pub(crate) struct FieldSource<'a> {
     pub(crate) fragment: &'a Fragment,
     /// The field, by the fragment's own schema.
     pub(crate) field: FieldId,
-    pub(crate) codec: std::sync::Arc<FieldCodec>,
+    pub(crate) codec: Arc<FieldCodec>,
     /// The dimension that is wanted of tiles with the coordinates of all dimensions.
     pub(crate) coordinate: Option<usize>,
 }
@@ -66,6 +69,23 @@ fn describe(shape: CellShape) -> String {
 }
 
 impl<'a> FieldSource<'a> {
+    /// Adds why a damaged tile is damaged, where that is known.
+    fn explain(&self, error: Error) -> Error {
+        let shape = self.codec.shape();
+        let is_mixed = error.kind() == ErrorKind::Corrupt
+            && !self.fragment.is_dense()
+            && self.fragment.version().has(Rule::MixedNullableCells)
+            && shape.is_nullable
+            && !shape.is_var();
+        if !is_mixed {
+            return error;
+        }
+        error.context(
+            "libtiledb 2.2.1 and 2.2.2, whose format version 7 this fragment has, mixed values and validity of \
+             fixed-size nullable attributes in sparse arrays, and nobody can read them; select other fields",
+        )
+    }
+
     /// What the decoded column holds.
     pub(crate) fn column_shape(&self) -> CellShape {
         let shape = self.codec.shape();
@@ -98,8 +118,20 @@ const MAX_GAP: u64 = 4096;
 const MAX_UNCHECKED_BYTE_LEN: u64 = 1 << 20;
 
 impl<'a> Fetch<'a> {
-    pub(crate) fn new(snapshot: &'a Snapshot) -> Self {
-        Fetch { store: &**snapshot.store() }
+    pub(crate) fn new(snapshot: &'a Snapshot, progress: Arc<ReadProgress>) -> Self {
+        Fetch { store: &**snapshot.store(), progress }
+    }
+
+    /// What the read has done so far.
+    pub(crate) fn progress(&self) -> &ReadProgress {
+        &self.progress
+    }
+
+    fn read(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
+        self.progress.check()?;
+        let byte_len = reads.iter().map(|read| read.dest.len() as u64).sum();
+        self.progress.count_requests(reads.len() as u64, byte_len);
+        self.store.read_into(reads)
     }
 
     /// A whole tile.
@@ -113,6 +145,7 @@ impl<'a> Fetch<'a> {
         cell_count: usize,
         workspace: &mut Workspace,
     ) -> Result<Column> {
+        self.progress.count_tile();
         let FieldSource { fragment, field, codec, .. } = source;
         let shape = codec.shape();
         let fixed = self.tile_place(source, Plane::Fixed, tile_idx)?;
@@ -139,7 +172,7 @@ impl<'a> Fetch<'a> {
         if let Some(range) = &validity {
             reads.push(ReadInto { path: &paths[2], offset: range.start, dest: validity_bytes });
         }
-        self.store.read_into(&mut reads)?;
+        self.read(&mut reads)?;
         drop(reads);
         let var_byte_len = match shape.is_var() {
             true => fragment.var_byte_len(*field, tile_idx)?,
@@ -147,7 +180,8 @@ impl<'a> Fetch<'a> {
         };
         let tile = FilteredTileRef { fixed: fixed_bytes, var: var_bytes, validity: validity_bytes };
         let column = codec.decode_tile(tile, cell_count, var_byte_len, scratch).map_err(|error| {
-            error
+            source
+                .explain(error)
                 .context(format_args!("tile {tile_idx}"))
                 .at_uri(self.store.address(&paths[usize::from(shape.is_var())]))
         })?;
@@ -201,7 +235,7 @@ impl<'a> Fetch<'a> {
             let mut filtered = Vec::new();
             let filtered = room(&mut filtered, filtered_byte_len as usize)?;
             let path = source.fragment.data_file(source.field, plane)?;
-            self.store.read_into(&mut [ReadInto { path: &path, offset: place.start, dest: filtered }])?;
+            self.read(&mut [ReadInto { path: &path, offset: place.start, dest: filtered }])?;
             fits = codec.decoded_len(filtered, u64::MAX)? == byte_len;
         }
         claimed.filter(|_| fits).ok_or_else(|| {
@@ -210,6 +244,7 @@ impl<'a> Fetch<'a> {
             ))
             .context(format_args!("tile {tile_idx}"))
         })
+        .map_err(|error| source.explain(error))
     }
 
     /// Bytes `wanted` of a tile of fixed-size values or validity, into the same place of `out`, a buffer of the whole
@@ -226,6 +261,9 @@ impl<'a> Fetch<'a> {
         out: &mut [u8],
         workspace: (&mut smalti_tile::Scratch, &mut Vec<u8>),
     ) -> Result<()> {
+        if plane == Plane::Fixed {
+            self.progress.count_tile();
+        }
         let FieldSource { fragment, field, codec, .. } = source;
         let codec: &Codec = match plane {
             Plane::Validity => {
@@ -237,12 +275,12 @@ impl<'a> Fetch<'a> {
         let path = fragment.data_file(*field, plane)?;
         let wanted_len: usize = wanted.iter().map(Range::len).sum();
         let named =
-            |error: Error| error.context(format_args!("tile {tile_idx}")).at_uri(self.store.address(&path));
+            |error: Error| source.explain(error).context(format_args!("tile {tile_idx}")).at_uri(self.store.address(&path));
         if codec.is_plain() && wanted_len * 2 < out.len() {
             let mut prefix = [0; PlainLayout::PREFIX_BYTE_LEN];
             let filtered_len = place.end - place.start;
             if filtered_len >= prefix.len() as u64 {
-                self.store.read_into(&mut [ReadInto {
+                self.read(&mut [ReadInto {
                     path: &path,
                     offset: place.start,
                     dest: &mut prefix,
@@ -256,7 +294,7 @@ impl<'a> Fetch<'a> {
         }
         let (scratch, filtered) = workspace;
         let buffer = room(filtered, (place.end - place.start) as usize)?;
-        self.store.read_into(&mut [ReadInto { path: &path, offset: place.start, dest: buffer }])?;
+        self.read(&mut [ReadInto { path: &path, offset: place.start, dest: buffer }])?;
         let hull = wanted
             .iter()
             .fold(out.len()..0, |hull, range| hull.start.min(range.start)..hull.end.max(range.end));
@@ -299,7 +337,7 @@ impl<'a> Fetch<'a> {
             at = range.end;
             rest = behind;
         }
-        self.store.read_into(&mut reads)
+        self.read(&mut reads)
     }
 }
 

@@ -10,6 +10,7 @@ mod delete;
 mod dense;
 mod fetch;
 mod gather;
+mod progress;
 mod read;
 mod request;
 mod show;
@@ -19,6 +20,7 @@ mod write;
 
 pub use budget::DEFAULT_MEMORY_BYTE_LEN;
 pub use delete::delete;
+pub use progress::{ReadProgress, ReadStatistics};
 pub use read::{Batches, read};
 pub use request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 pub use write::{Duplicates, GlobalWriter, WriteRequest, write};

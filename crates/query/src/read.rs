@@ -3,6 +3,7 @@
 use crate::condition::BoundCondition;
 use crate::dense::DenseBatches;
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
+use crate::progress::ReadProgress;
 use crate::sparse::{OrderedCells, SparsePlan, Windows};
 use smalti_array::{FieldId, Snapshot, field_name, field_shape, find_field};
 use smalti_format::ArraySchema;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 pub struct Batches<'a> {
     fields: Vec<ResultField>,
     max_cell_count: usize,
+    progress: Arc<ReadProgress>,
     state: State<'a>,
 }
 
@@ -49,18 +51,12 @@ pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches
             BoundCondition::bind(condition, schema, &|name| snapshot.enumeration(name).map(Arc::new))
         })
         .transpose()?;
+    let progress = request.progress.clone().unwrap_or_default();
     let max_cell_count = request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT).max(1);
     let state = if schema.is_dense() {
-        State::Dense(Box::new(DenseBatches::new(
-            snapshot,
-            request,
-            layout,
-            &fields,
-            max_cell_count,
-            condition,
-        )?))
+        State::Dense(Box::new(DenseBatches::new(snapshot, request, layout, &fields, max_cell_count, condition, &progress)?))
     } else {
-        let plan = Box::new(SparsePlan::new(snapshot, request, layout, &fields, condition)?);
+        let plan = Box::new(SparsePlan::new(snapshot, request, layout, &fields, condition, &progress)?);
         if plan.is_independent() {
             State::Independent(plan, 0)
         } else if plan.is_small {
@@ -70,13 +66,19 @@ pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches
             State::Windows(plan, windows)
         }
     };
-    Ok(Batches { fields: fields.into_iter().map(|(_, field)| field).collect(), max_cell_count, state })
+    let fields = fields.into_iter().map(|(_, field)| field).collect();
+    Ok(Batches { fields, max_cell_count, progress, state })
 }
 
 impl Batches<'_> {
     /// The fields of every batch.
     pub fn fields(&self) -> &[ResultField] {
         &self.fields
+    }
+
+    /// What the read has done so far, and where it can be stopped.
+    pub fn progress(&self) -> &Arc<ReadProgress> {
+        &self.progress
     }
 
     fn pull(&mut self) -> Result<Option<Batch>> {
@@ -110,7 +112,10 @@ impl Iterator for Batches<'_> {
     type Item = Result<Batch>;
 
     fn next(&mut self) -> Option<Result<Batch>> {
-        let pulled = self.pull();
+        let pulled = self.progress.check().and_then(|()| self.pull());
+        if let Ok(Some(batch)) = &pulled {
+            self.progress.count_cells(batch.cell_count as u64);
+        }
         if !matches!(pulled, Ok(Some(_))) {
             self.state = State::Done;
         }

@@ -1,8 +1,10 @@
 //! What is asked of a read, and the batches that answer.
 
 use crate::condition::Condition;
+use crate::progress::ReadProgress;
 use smalti_tile::{CellShape, Column};
 use smalti_types::{Extent, Layout};
+use std::sync::Arc;
 
 /// The name under which the write times of cells are read from sparse arrays.
 pub const TIMESTAMPS_FIELD: &str = "__timestamps";
@@ -26,6 +28,8 @@ pub struct ReadRequest {
     pub condition: Option<Condition>,
     /// Whether dense reads leave out the cells that do not fulfil the condition, as sparse ones do.
     pub leaves_out: bool,
+    /// Where the read tells how far it is, and listens for the word to stop.
+    pub progress: Option<Arc<ReadProgress>>,
 }
 
 /// Cells of a batch where the request names no number.

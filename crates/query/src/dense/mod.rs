@@ -10,6 +10,7 @@ mod target;
 use crate::budget::Budget;
 use crate::condition::BoundCondition;
 use crate::fetch::Fetch;
+use crate::progress::ReadProgress;
 use crate::request::{Batch, ReadRequest, ResultField};
 use crate::workspace::Workspaces;
 use boxes::{Axis, ContiguousParts, Part};
@@ -59,6 +60,7 @@ impl<'a> DenseBatches<'a> {
         result_fields: &[(FieldId, ResultField)],
         max_cell_count: usize,
         condition: Option<BoundCondition>,
+        progress: &Arc<ReadProgress>,
     ) -> Result<Self> {
         let schema = snapshot.schema();
         let grid = dense_grid(schema)?;
@@ -69,7 +71,8 @@ impl<'a> DenseBatches<'a> {
             .map(|(ranges, dim)| Axis::new(ranges, dim.domain.lo, dim.extent))
             .collect::<Option<Arc<[_]>>>()
             .ok_or_else(|| Error::invalid("the ranges select more cells than can be counted; narrow them"))?;
-        let (fetch, workspaces) = (Fetch::new(snapshot), Workspaces::default());
+        let fetch = Fetch::new(snapshot, Arc::clone(progress));
+        let workspaces = Workspaces::default();
         let budget = Budget::new(request.memory_byte_len);
         let fragments = snapshot
             .fragments()

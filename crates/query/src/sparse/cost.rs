@@ -3,6 +3,7 @@
 use super::plan::{SparsePlan, TileRef};
 use crate::fetch::FieldSource;
 use crate::workspace::Workspaces;
+use smalti_array::FieldId;
 use smalti_types::Result;
 
 /// The bytes that one tile takes decoded.
@@ -54,6 +55,9 @@ impl SparsePlan<'_> {
                 largest_tile.max(coords.saturating_add(fields)).max(coords.saturating_add(ordering));
             largest_field = largest_field.max(fields.max(coords));
         }
+        let fields = self.fields.iter().filter(|field| !matches!(field.id, FieldId::Dimension(_))).count();
+        let tile_reads = self.tiles.len() as u64 * (fields + self.snapshot.schema().dimensions.len()) as u64;
+        self.fetch.progress().plan(tile_reads);
         self.budget.cover(largest_tile)?;
         self.is_small = self.budget.holds(all);
         // Filtered bytes and the decoded tile beside them.

@@ -5,6 +5,7 @@ mod independent;
 mod ordered;
 mod plan;
 mod predicate;
+mod prune;
 mod select;
 mod windows;
 

@@ -4,6 +4,7 @@ use super::predicate::{FragmentPredicate, Predicates};
 use crate::budget::Budget;
 use crate::condition::BoundCondition;
 use crate::fetch::{Fetch, FieldSource};
+use crate::progress::ReadProgress;
 use crate::request::{ReadRequest, ResultField};
 use crate::workspace::Workspaces;
 use smalti_array::{FieldId, Fragment, Snapshot};
@@ -11,6 +12,7 @@ use smalti_format::ArraySchema;
 use smalti_space::{CellOrder, Interval, OrderDim, RangeSet};
 use smalti_tile::{CellShape, Column};
 use smalti_types::{AlignedBuf, Error, Extent, Layout, Result};
+use std::sync::Arc;
 
 /// A field of a sparse read.
 #[derive(Debug)]
@@ -47,6 +49,8 @@ pub(crate) struct TileRef {
     pub(crate) cell_count: usize,
     /// Whether the ranges select all of its cells.
     pub(crate) is_covered: bool,
+    /// Whether all of its cells are known to fulfil the read's condition.
+    pub(crate) fulfils: bool,
 }
 
 /// Everything that a sparse read needs to know.
@@ -79,6 +83,7 @@ impl<'a> SparsePlan<'a> {
         layout: Layout,
         result_fields: &[(FieldId, ResultField)],
         condition: Option<BoundCondition>,
+        progress: &Arc<ReadProgress>,
     ) -> Result<Self> {
         let schema = snapshot.schema();
         let layout = simplest(layout, schema);
@@ -106,11 +111,12 @@ impl<'a> SparsePlan<'a> {
                     tile_idx: hit.tile_idx as usize,
                     cell_count: fragment.cell_count_of_tile(hit.tile_idx)?,
                     is_covered: hit.is_covered,
+                    fulfils: false,
                 });
             }
             fragments.push(sparse_fragment(snapshot, fragment, &fields, &predicates)?);
         }
-        let fetch = Fetch::new(snapshot);
+        let fetch = Fetch::new(snapshot, Arc::clone(progress));
         let mut plan = SparsePlan {
             snapshot,
             fetch,
@@ -125,6 +131,7 @@ impl<'a> SparsePlan<'a> {
             hides: false,
         };
         plan.hides = !snapshot.schema().allows_dups && plan.may_hide();
+        plan.prune(predicates.condition())?;
         plan.settle_budget()?;
         Ok(plan)
     }

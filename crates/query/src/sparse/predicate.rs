@@ -23,6 +23,8 @@ pub(crate) struct FragmentPredicate<'a> {
     sources: Vec<Option<FieldSource<'a>>>,
     /// For a delete that some of the fragment's cells may be later than: its time.
     spares_after: Option<u64>,
+    /// Whether it is the condition of the read.
+    is_condition: bool,
 }
 
 /// The predicates of a read, before they are looked up in fragments.
@@ -57,6 +59,11 @@ impl Predicates {
         Ok(Predicates { condition: condition.map(Arc::new), deletes })
     }
 
+    /// The condition of the read.
+    pub(crate) fn condition(&self) -> Option<&Arc<BoundCondition>> {
+        self.condition.as_ref()
+    }
+
     /// Those that cells of a fragment are asked for.
     ///
     /// # Errors
@@ -85,6 +92,7 @@ impl Predicates {
                     condition: Arc::clone(stays),
                     sources: sources(stays)?,
                     spares_after,
+                    is_condition: false,
                 });
             }
         }
@@ -93,6 +101,7 @@ impl Predicates {
                 condition: Arc::clone(condition),
                 sources: sources(condition)?,
                 spares_after: None,
+                is_condition: true,
             });
         }
         Ok(predicates)
@@ -142,6 +151,9 @@ impl SparsePlan<'_> {
             }
         }
         for predicate in &fragment.predicates {
+            if predicate.is_condition && tile.fulfils {
+                continue;
+            }
             if !mask.any() {
                 return Ok(());
             }
