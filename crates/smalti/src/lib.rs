@@ -35,6 +35,7 @@
 //! | [`Array`] | create, open, reopen; fragments, domain, metadata |
 //! | [`Options`] | time travel, encryption, durability, threads |
 //! | [`ReadBuilder`], [`RecordBatches`] | cells out: record batches, `ndarray`, raw columns |
+//! | [`field`], [`Condition`] | which cells: tests of values, and their text form |
 //! | [`WriteBuilder`], [`GlobalWriteBuilder`], [`Columns`], [`Cell`] | cells in: slices, vectors, `ndarray`, Arrow |
 //! | [`arrow`] | which Arrow type a datatype becomes |
 //! | [`Error`], [`ErrorKind`] | what can go wrong |
@@ -51,6 +52,7 @@ mod array;
 pub mod arrow;
 mod batches;
 mod column;
+mod condition;
 mod enumerations;
 mod fragment;
 pub mod json;
@@ -67,6 +69,7 @@ mod write;
 pub use array::Array;
 pub use batches::RecordBatches;
 pub use column::{Cell, Columns, InputColumn, IntoColumn};
+pub use condition::{FieldTest, field};
 pub use fragment::{Fragment, WrittenFragment};
 pub use metadata::{Metadata, MetadataBuilder};
 pub use options::Options;
@@ -78,6 +81,7 @@ pub use write::{GlobalWriteBuilder, GlobalWriter, WriteBuilder};
 
 pub use smalti_array::{InspectedPart, Inspection, Upgrade, inspect};
 pub use smalti_format as format;
+pub use smalti_query::condition::{Condition, Literal, Relation};
 pub use smalti_query::{
     Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Duplicates, ReadRequest, ResultField, TIMESTAMPS_FIELD,
     WriteRequest,

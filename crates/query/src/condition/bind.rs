@@ -68,9 +68,12 @@ impl BoundCondition {
             };
             let (combination, depth) = own;
             let parent = Some((combination, is_and));
-            pending.extend(
-                condition.children(idx, &spans).map(|idx| Pending { idx, is_negated, parent, depth }),
-            );
+            pending.extend(condition.children(idx, &spans).map(|idx| Pending {
+                idx,
+                is_negated,
+                parent,
+                depth,
+            }));
         }
         Ok(built.finish(Absent::Filled))
     }
@@ -78,7 +81,10 @@ impl BoundCondition {
 
 fn check_limits(node_count: usize, depth: usize) -> Result<()> {
     if node_count > Condition::MAX_NODE_COUNT {
-        return Err(Error::invalid(format!("the condition has more than {} parts", Condition::MAX_NODE_COUNT)));
+        return Err(Error::invalid(format!(
+            "the condition has more than {} parts",
+            Condition::MAX_NODE_COUNT
+        )));
     }
     if depth > Condition::MAX_DEPTH {
         return Err(Error::invalid(format!(

@@ -100,23 +100,26 @@ impl BoundCondition {
     /// The fields of which a delete by this condition may take more cells than the condition selects: those that are null
     /// there, and NaN.
     pub fn taken_with(&self) -> impl Iterator<Item = &BoundField> {
-        self.fields.iter().enumerate().filter(|(idx, field)| {
-            let tests = self.nodes.iter().filter_map(|node| match node {
-                BoundNode::Leaf(leaf) if leaf.field == *idx => Some(leaf),
-                _ => None,
-            });
-            let mut strikes = tests.map(|leaf| match &leaf.stored {
-                StoredTest::Compare { op, .. } => {
-                    let is_ordered =
-                        matches!(op, CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge);
-                    field.shape.is_nullable || (is_ordered && field.shape.datatype.is_float())
-                }
-                StoredTest::Always(_) => field.shape.is_nullable,
-                StoredTest::Null { .. } => false,
-            });
-            strikes.any(|strikes| strikes)
-        })
-        .map(|(_, field)| field)
+        self.fields
+            .iter()
+            .enumerate()
+            .filter(|(idx, field)| {
+                let tests = self.nodes.iter().filter_map(|node| match node {
+                    BoundNode::Leaf(leaf) if leaf.field == *idx => Some(leaf),
+                    _ => None,
+                });
+                let mut strikes = tests.map(|leaf| match &leaf.stored {
+                    StoredTest::Compare { op, .. } => {
+                        let is_ordered =
+                            matches!(op, CompareOp::Lt | CompareOp::Le | CompareOp::Gt | CompareOp::Ge);
+                        field.shape.is_nullable || (is_ordered && field.shape.datatype.is_float())
+                    }
+                    StoredTest::Always(_) => field.shape.is_nullable,
+                    StoredTest::Null { .. } => false,
+                });
+                strikes.any(|strikes| strikes)
+            })
+            .map(|(_, field)| field)
     }
 }
 
@@ -215,5 +218,8 @@ fn unknown_field(schemas: &[&ArraySchema], name: &str) -> Error {
     if name == smalti_array::TIMESTAMPS {
         return Error::invalid("cells of dense arrays have no timestamps; leave out __timestamps");
     }
-    Error::invalid(format!("there is no field {name:?} for the condition; the fields are {}", names.join(", ")))
+    Error::invalid(format!(
+        "there is no field {name:?} for the condition; the fields are {}",
+        names.join(", ")
+    ))
 }

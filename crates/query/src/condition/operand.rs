@@ -117,7 +117,9 @@ fn integer(datatype: Datatype, relation: Relation, value: &Literal) -> Result<Op
         Literal::Int(wide) if datatype == Datatype::Bool && !(0..=1).contains(wide) => {
             Err(misfit(value, datatype, "; write true or false"))
         }
-        Literal::Float(_) if datatype == Datatype::Bool => Err(misfit(value, datatype, "; write true or false")),
+        Literal::Float(_) if datatype == Datatype::Bool => {
+            Err(misfit(value, datatype, "; write true or false"))
+        }
         Literal::Int(wide) => whole(datatype, relation, *wide),
         Literal::Float(float) => rounded(datatype, relation, *float),
         Literal::Text(text) if is_clock => {
@@ -152,7 +154,9 @@ fn whole(datatype: Datatype, relation: Relation, wide: i128) -> Result<Operand> 
         Gt | Ge if wide > max => (Gt, max),
         Gt | Ge => (Ge, min),
         Eq | Ne => {
-            return Err(Error::invalid(format!("{wide} is no value of type {datatype}, which has {min} to {max}")));
+            return Err(Error::invalid(format!(
+                "{wide} is no value of type {datatype}, which has {min} to {max}"
+            )));
         }
     };
     // Little-endian integers of all widths start alike.

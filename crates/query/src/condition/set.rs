@@ -121,8 +121,11 @@ mod tests {
         let wide: Vec<u64> = (0..500).map(|idx| idx * (u64::MAX / 499)).collect();
         for members in [vec![], vec![7], vec![0, u64::MAX], dense, wide] {
             let set = NumberSet::new(members.iter().rev().chain(&members).copied().collect());
-            let asked: Vec<u64> =
-                members.iter().flat_map(|m| [*m, m.wrapping_add(1), m.wrapping_sub(1)]).chain([0, 64]).collect();
+            let asked: Vec<u64> = members
+                .iter()
+                .flat_map(|m| [*m, m.wrapping_add(1), m.wrapping_sub(1)])
+                .chain([0, 64])
+                .collect();
             let expected: Vec<bool> = asked.iter().map(|ordinal| members.contains(ordinal)).collect();
             assert_eq!(set.look_up(All(&asked)), expected);
             assert_eq!(set.members(), members);

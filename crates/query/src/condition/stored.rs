@@ -2,7 +2,9 @@
 //!
 //! A commit stores the negated condition: which cells stay.
 
-use super::bound::{Absent, BoundBuilder, BoundCondition, BoundField, BoundNode, Leaf, StoredTest, combine_op};
+use super::bound::{
+    Absent, BoundBuilder, BoundCondition, BoundField, BoundNode, Leaf, StoredTest, combine_op,
+};
 use super::operand::Comparability;
 use super::test::Test;
 use smalti_array::FieldId;
@@ -67,9 +69,8 @@ impl BoundCondition {
         let mut nodes = Vec::with_capacity(self.nodes.len());
         for node in &self.nodes {
             match node {
-                BoundNode::Combination { is_and, child_count, .. } => nodes.push(
-                    ConditionNode::Combination { op: combine_op(!is_and), child_count: *child_count },
-                ),
+                BoundNode::Combination { is_and, child_count, .. } => nodes
+                    .push(ConditionNode::Combination { op: combine_op(!is_and), child_count: *child_count }),
                 BoundNode::Leaf(leaf) => {
                     let field = &self.fields[leaf.field];
                     push_negated(field, leaf, &mut nodes)

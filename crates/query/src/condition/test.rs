@@ -39,7 +39,10 @@ impl Test {
         };
         let comparability = Comparability::of(shape);
         if comparability == Comparability::NullOnly {
-            return Err(Error::invalid(format!("cells of type {} can only be tested for null", shape.datatype)));
+            return Err(Error::invalid(format!(
+                "cells of type {} can only be tested for null",
+                shape.datatype
+            )));
         }
         if op.takes_set() {
             let is_in = op == CompareOp::In;

@@ -157,7 +157,9 @@ impl Node {
 
     fn field_mut(&mut self) -> Option<&mut FieldName> {
         match self {
-            Node::Compare { field, .. } | Node::Member { field, .. } | Node::Null { field, .. } => Some(field),
+            Node::Compare { field, .. } | Node::Member { field, .. } | Node::Null { field, .. } => {
+                Some(field)
+            }
             Node::And(_) | Node::Or(_) | Node::Not => None,
         }
     }
@@ -240,7 +242,10 @@ impl Condition {
 
     /// It does not hold, and is known not to: null cells fulfil neither a comparison nor its negation. `!condition`
     /// is the same.
-    #[allow(clippy::should_implement_trait, reason = "the trait is implemented too; chains read better with a method")]
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "the trait is implemented too; chains read better with a method"
+    )]
     pub fn not(mut self) -> Condition {
         self.nodes.push(Node::Not);
         self

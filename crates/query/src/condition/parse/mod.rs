@@ -40,7 +40,8 @@ impl FromStr for Condition {
     /// # Errors
     /// `InvalidArgument`, with the place, what was found there and what was expected.
     fn from_str(text: &str) -> Result<Condition> {
-        let mut parser = Parser { words: Words::new(text), open: Vec::new(), depth: 0, done: Vec::new(), node_count: 0 };
+        let mut parser =
+            Parser { words: Words::new(text), open: Vec::new(), depth: 0, done: Vec::new(), node_count: 0 };
         parser.condition()
     }
 }
@@ -98,7 +99,9 @@ impl Parser<'_> {
                 }
                 Word::Bare(name) | Word::Quoted(name) => FieldName { name, wants_codes: false },
                 Word::Text(_) | Word::Int(_) | Word::Float(_) | Word::Bytes(_) => {
-                    return Err(found.unexpected("a field; values come behind the operator, fields are bare or \"quoted\""));
+                    return Err(found.unexpected(
+                        "a field; values come behind the operator, fields are bare or \"quoted\"",
+                    ));
                 }
                 _ => return Err(found.unexpected("a field, not or (")),
             };
@@ -162,9 +165,12 @@ impl Parser<'_> {
             Word::Keyword(Keyword::Null) => {
                 return Err(found.unexpected("a value; for nulls write is null or is not null"));
             }
-            Word::Bare(_) => return Err(found.unexpected(format_args!("{VALUE}; text is written in 'single quotes'"))),
+            Word::Bare(_) => {
+                return Err(found.unexpected(format_args!("{VALUE}; text is written in 'single quotes'")));
+            }
             Word::Quoted(_) => {
-                return Err(found.unexpected("a value; text is written in 'single quotes', other quotes are for fields"));
+                return Err(found
+                    .unexpected("a value; text is written in 'single quotes', other quotes are for fields"));
             }
             _ => return Err(found.unexpected(VALUE)),
         })

@@ -235,9 +235,7 @@ impl<'t> Words<'t> {
             }
         }
         self.take_while(|c| continues_name(c));
-        if self.rest.starts_with(['-', '+'])
-            && start[..start.len() - self.rest.len()].ends_with(['e', 'E'])
-        {
+        if self.rest.starts_with(['-', '+']) && start[..start.len() - self.rest.len()].ends_with(['e', 'E']) {
             self.skip(1);
             self.take_while(continues_name);
         }
