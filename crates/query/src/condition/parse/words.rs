@@ -234,7 +234,7 @@ impl<'t> Words<'t> {
                 return Ok(Word::Float(if is_negative { f64::NEG_INFINITY } else { f64::INFINITY }));
             }
         }
-        self.take_while(|c| continues_name(c));
+        self.take_while(continues_name);
         if self.rest.starts_with(['-', '+']) && start[..start.len() - self.rest.len()].ends_with(['e', 'E']) {
             self.skip(1);
             self.take_while(continues_name);

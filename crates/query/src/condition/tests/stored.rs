@@ -43,6 +43,11 @@ fn a_delete_stores_what_stays() {
         ("t = ''", "t Ne []"),
         ("t is null", "Or2; t Eq [0]; t Ne [0]"),
         ("a is null", "Or2; a Eq [0, 0, 0, 0]; a Ne [0, 0, 0, 0]"),
+        ("f > 2 and a is null", "Or3; f Le [2, 0, 0, 0]; a Eq [0, 0, 0, 0]; a Ne [0, 0, 0, 0]"),
+        (
+            "(f = 1 or f = 2) and a is null",
+            "Or3; And2; f Ne [1, 0, 0, 0]; f Ne [2, 0, 0, 0]; a Eq [0, 0, 0, 0]; a Ne [0, 0, 0, 0]",
+        ),
         ("f is null or f = 1", "And2; Or2; f Eq [0, 0, 0, 0]; f Ne [0, 0, 0, 0]; f Ne [1, 0, 0, 0]"),
         ("f is not null", "And2; f Eq [0, 0, 0, 0]; f Ne [0, 0, 0, 0]"),
         ("color = 'pink'", "Or2; color Eq [0]; color Ne [0]"),
