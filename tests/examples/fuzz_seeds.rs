@@ -6,6 +6,7 @@ use smalti_format::fragment::{Footer, Section};
 use smalti_format::names::{OLD_SCHEMA_FILE, TimestampedName};
 use smalti_format::{ArraySchema, Encryption, GenericTileHeader, Shape, Version, fuzzing};
 use smalti_tests::fuzz::array::packed;
+use smalti_tests::fuzz::condition::with_schema;
 use smalti_tests::fuzz::{Random, seeds_folder, targets};
 use smalti_tile::read_generic_tile;
 use smalti_types::FilterPipeline;
@@ -63,7 +64,8 @@ fn main() -> std::io::Result<()> {
     for (target, _) in codec_fuzz::TARGETS {
         byte_len += write_streams(target)?;
     }
-    byte_len += write_names()?;
+    byte_len += write_lines("names", NAMES)?;
+    byte_len += write_lines("condition_text", CONDITIONS)?;
     println!("{} KiB", byte_len >> 10);
     Ok(())
 }
@@ -173,6 +175,12 @@ fn add_structures(candidates: &mut Candidates, case: &str, files: &Files) {
             let input = fuzzing::with_shape(&any_shape, &tile);
             input.into_iter().for_each(|input| candidates.add(target, case, input));
         } else {
+            // Deletes and the schema that they are of.
+            if target == "condition" {
+                let schema = schemas.values().next_back().and_then(|schema| schema.encode().ok());
+                let input = schema.map(|schema| with_schema(&schema, &tile));
+                input.into_iter().for_each(|input| candidates.add("stored_condition", case, input));
+            }
             candidates.add(target, case, tile);
         }
     }
@@ -352,22 +360,37 @@ fn cells(field: FieldKind, pipeline: &FilterPipeline, random: &mut Random) -> Ve
 }
 
 /// Names as they stand in listings.
-fn write_names() -> std::io::Result<usize> {
-    let names = [
-        "__1700000000000_1700000000001_0123456789abcdef0123456789abcdef_22",
-        "__1700000000000_1700000000001_0123456789abcdef0123456789abcdef_22.wrt",
-        "__1700000000000_1700000000001_0123456789abcdef0123456789abcdef_22.del",
-        "__1_1_0123456789abcdef0123456789abcdef_15.con",
-        "__1_1_0123456789abcdef0123456789abcdef_15.ign",
-        "__1_1_0123456789abcdef0123456789abcdef_15.vac",
-        "__1_1_0123456789abcdef0123456789abcdef_9.meta",
-        "__0123456789abcdef0123456789abcdef_1500000000000",
-        "__0123456789abcdef0123456789abcdef_1500000000000_1500000000001",
-        "__1_2_0123456789abcdef0123456789abcdef_9.ok",
-        "__array_schema.tdb",
-    ];
-    for (place, name) in names.iter().enumerate() {
-        std::fs::write(seeds_folder("names").join(format!("name_{place:02}")), name)?;
+const NAMES: &[&str] = &[
+    "__1700000000000_1700000000001_0123456789abcdef0123456789abcdef_22",
+    "__1700000000000_1700000000001_0123456789abcdef0123456789abcdef_22.wrt",
+    "__1700000000000_1700000000001_0123456789abcdef0123456789abcdef_22.del",
+    "__1_1_0123456789abcdef0123456789abcdef_15.con",
+    "__1_1_0123456789abcdef0123456789abcdef_15.ign",
+    "__1_1_0123456789abcdef0123456789abcdef_15.vac",
+    "__1_1_0123456789abcdef0123456789abcdef_9.meta",
+    "__0123456789abcdef0123456789abcdef_1500000000000",
+    "__0123456789abcdef0123456789abcdef_1500000000000_1500000000001",
+    "__1_2_0123456789abcdef0123456789abcdef_9.ok",
+    "__array_schema.tdb",
+];
+
+/// Conditions as people write them.
+const CONDITIONS: &[&str] = &[
+    "pop > 1000000 and country == 'FR' and not (name is null)",
+    "c in ('red', 'blue') or c not in ('it''s')",
+    "\"a field\" <> -1.5e3 OR `other` is not null",
+    "code(color)<=18446744073709551615 and not not day >= '2024-02-29T00:00'",
+    "((a = x'00ff') or (b != nan and c < -inf) or d = true)",
+];
+
+/// One seed a line.
+fn write_lines(target: &str, lines: &[&str]) -> std::io::Result<usize> {
+    for (place, line) in lines.iter().enumerate() {
+        std::fs::write(
+            seeds_folder(target)
+                .join(format!("{}_{place:02}", if target == "names" { "name" } else { "line" })),
+            line,
+        )?;
     }
-    Ok(names.iter().map(|name| name.len()).sum())
+    Ok(lines.iter().map(|line| line.len()).sum())
 }

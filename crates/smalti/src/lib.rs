@@ -36,6 +36,7 @@
 //! | [`Group`], [`NewMember`], [`Object`] | groups and their members; finding, moving and removing arrays and groups |
 //! | [`Options`] | time travel, encryption, durability, threads |
 //! | [`ReadBuilder`], [`RecordBatches`] | cells out: record batches, `ndarray`, raw columns |
+//! | [`field`], [`Condition`] | which cells: tests of values, and their text form |
 //! | [`WriteBuilder`], [`GlobalWriteBuilder`], [`Columns`], [`Cell`] | cells in: slices, vectors, `ndarray`, Arrow |
 //! | [`arrow`] | which Arrow type a datatype becomes |
 //! | [`Error`], [`ErrorKind`] | what can go wrong |
@@ -52,6 +53,7 @@ mod array;
 pub mod arrow;
 mod batches;
 mod column;
+mod condition;
 mod delete;
 mod enumerations;
 mod fragment;
@@ -71,6 +73,7 @@ mod write;
 pub use array::Array;
 pub use batches::RecordBatches;
 pub use column::{Cell, Columns, InputColumn, IntoColumn};
+pub use condition::{FieldTest, field};
 pub use delete::DeleteBuilder;
 pub use fragment::{Fragment, WrittenDelete, WrittenFragment};
 pub use group::{Group, Member, MembersBuilder, Visit};
@@ -88,7 +91,7 @@ pub use smalti_array::{
     WalkOrder,
 };
 pub use smalti_format as format;
-pub use smalti_query::condition::Condition;
+pub use smalti_query::condition::{Condition, Literal, Relation};
 pub use smalti_query::{
     Batch, Batches, DEFAULT_BATCH_CELL_COUNT, DEFAULT_MEMORY_BYTE_LEN, Duplicates, ReadRequest, ResultField,
     TIMESTAMPS_FIELD, WriteRequest,

@@ -1,6 +1,7 @@
 //! Fuzzing without instrumentation: targets, seeds, mutations, and a guard that judges one case.
 
 pub mod array;
+pub mod condition;
 mod guard;
 mod mutation;
 mod seeds;
@@ -16,7 +17,12 @@ pub type Target = (&'static str, fn(&[u8]));
 pub fn targets() -> Vec<Target> {
     let structures = smalti_format::fuzzing::TARGETS.iter().copied();
     let codecs = smalti_codecs::fuzz::TARGETS.iter().copied();
-    structures.chain(codecs).chain([("array", array::fuzz_array as fn(&[u8]))]).collect()
+    let cells: [Target; 3] = [
+        ("array", array::fuzz_array),
+        ("condition_text", condition::fuzz_condition_text),
+        ("stored_condition", condition::fuzz_stored_condition),
+    ];
+    structures.chain(codecs).chain(cells).collect()
 }
 
 /// The input of a case: everything about it follows from the seeds and one number.

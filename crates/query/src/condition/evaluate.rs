@@ -120,7 +120,8 @@ impl Machine<'_> {
                 let Some(frame) = self.frames.last_mut() else { return Ok(words) };
                 let may_skip = fold(frame, &words, resets);
                 resets = false;
-                if may_skip && (frame.is_and || self.condition.absent != Absent::Fails) {
+                // In an `or`, a field that is absent may still take with it what stands before it.
+                if may_skip && (frame.is_and || self.condition.absent == Absent::Filled) {
                     at = frame.end;
                 }
                 if at < frame.end {

@@ -78,7 +78,7 @@ impl<'a> Labels<'a> {
     fn known(&mut self, name: &str) -> Result<&Known> {
         if !self.known.contains_key(name) {
             let enumeration = (self.find)(name)?;
-            let mut codes = HashMap::with_capacity(enumeration.element_count());
+            let mut codes = HashMap::new();
             for idx in 0..enumeration.element_count() {
                 if let Some(element) = enumeration.element(idx) {
                     codes.entry(element.to_vec()).or_insert(idx);

@@ -22,6 +22,8 @@
 //! - `is null` on a field that is never null holds nowhere, `is not null` everywhere.
 //! - Bytes without an order (`BLOB`, `GEOM_WKB`, `GEOM_WKT`, `ANY`) can be equal or in a set; libtiledb refuses that. Text
 //!   in UTF-16, UTF-32 and UCS, and cells of several numbers, can only be tested for null, there and here.
+//! - An `or` directly in an `or` is one `or`. libtiledb 2.30 never stores that, and takes the inner one for an `and` where it
+//!   meets it; nothing that is stored here has it.
 //! - Cells of fragments that lack a field: see [`Absent`].
 //!
 //! # Deletes

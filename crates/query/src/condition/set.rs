@@ -48,13 +48,12 @@ impl NumberSet {
     /// for it.
     pub(super) fn look_up<R>(&self, run: impl LookUp<R>) -> R {
         match self {
-            NumberSet::Few(members) => run.with(|ordinal| {
-                let mut found = false;
-                for member in members {
-                    found |= ordinal == *member;
-                }
-                found
-            }),
+            NumberSet::Few(members) => match members.len() {
+                0 => run.with(|_| false),
+                1..=2 => run.with(one_of(padded::<2>(members))),
+                3..=4 => run.with(one_of(padded::<4>(members))),
+                _ => run.with(one_of(padded::<FEW>(members))),
+            },
             NumberSet::Bits { base, words, .. } => run.with(|ordinal| {
                 let place = ordinal.wrapping_sub(*base);
                 let word = usize::try_from(place / 64).ok().and_then(|word| words.get(word));
@@ -63,6 +62,16 @@ impl NumberSet {
             NumberSet::Many(members) => run.with(|ordinal| members.binary_search(&ordinal).is_ok()),
         }
     }
+}
+
+/// The members, the first again and again at the end: as many as compilers unroll.
+fn padded<const N: usize>(members: &[u64]) -> [u64; N] {
+    let first = members.first().copied().unwrap_or_default();
+    std::array::from_fn(|idx| members.get(idx).copied().unwrap_or(first))
+}
+
+fn one_of<const N: usize>(members: [u64; N]) -> impl Fn(u64) -> bool {
+    move |ordinal| members.iter().fold(false, |found, member| found | (*member == ordinal))
 }
 
 /// A loop that wants to know which numbers are in a set.
@@ -119,7 +128,7 @@ mod tests {
     fn members_are_found_whatever_the_form_of_the_set() {
         let dense: Vec<u64> = (0..500).map(|idx| 1000 + idx * 3).collect();
         let wide: Vec<u64> = (0..500).map(|idx| idx * (u64::MAX / 499)).collect();
-        for members in [vec![], vec![7], vec![0, u64::MAX], dense, wide] {
+        for members in [vec![], vec![7], vec![0, u64::MAX], vec![1, 2, 9], (5..12).collect(), dense, wide] {
             let set = NumberSet::new(members.iter().rev().chain(&members).copied().collect());
             let asked: Vec<u64> = members
                 .iter()

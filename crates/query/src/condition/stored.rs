@@ -67,13 +67,22 @@ impl BoundCondition {
     /// and equality of opaque bytes.
     pub fn to_stored_negated(&self) -> Result<ConditionTree> {
         let mut nodes = Vec::with_capacity(self.nodes.len());
-        for node in &self.nodes {
+        // The open combinations: their places among the nodes, and where they end among those of this condition.
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        for (at, node) in self.nodes.iter().enumerate() {
+            while open.last().is_some_and(|(_, end)| *end <= at) {
+                open.pop();
+            }
             match node {
-                BoundNode::Combination { is_and, child_count, .. } => nodes
-                    .push(ConditionNode::Combination { op: combine_op(!is_and), child_count: *child_count }),
+                BoundNode::Combination { is_and, child_count, span } => {
+                    open.push((nodes.len(), at + span));
+                    let op = combine_op(!is_and);
+                    nodes.push(ConditionNode::Combination { op, child_count: *child_count });
+                }
                 BoundNode::Leaf(leaf) => {
                     let field = &self.fields[leaf.field];
-                    push_negated(field, leaf, &mut nodes)
+                    let parent = open.last().map(|(place, _)| *place);
+                    push_negated(field, leaf, parent, &mut nodes)
                         .map_err(|error| error.context(format_args!("field {:?}", field.name)))?;
                 }
             }
@@ -124,7 +133,13 @@ fn negated(op: CompareOp) -> CompareOp {
     }
 }
 
-fn push_negated(field: &BoundField, leaf: &Leaf, nodes: &mut Vec<ConditionNode>) -> Result<()> {
+/// Appends the negation of a test to the children of the parent.
+fn push_negated(
+    field: &BoundField,
+    leaf: &Leaf,
+    parent: Option<usize>,
+    nodes: &mut Vec<ConditionNode>,
+) -> Result<()> {
     if field.id == FieldId::Timestamps {
         return Err(Error::invalid("cells cannot be deleted by their timestamps"));
     }
@@ -163,7 +178,11 @@ fn push_negated(field: &BoundField, leaf: &Leaf, nodes: &mut Vec<ConditionNode>)
         Some(_) => vec![0; field.shape.cell_byte_len()],
         None => vec![0],
     };
-    nodes.push(ConditionNode::Combination { op: combine_op(holds), child_count: 2 });
+    // In a parent of the same kind without a node of its own: libtiledb 2.30 takes an `or` in an `or` for an `and`.
+    match parent.and_then(|parent| nodes.get_mut(parent)) {
+        Some(ConditionNode::Combination { op, child_count }) if *op == combine_op(holds) => *child_count += 1,
+        _ => nodes.push(ConditionNode::Combination { op: combine_op(holds), child_count: 2 }),
+    }
     nodes.extend([comparison(CompareOp::Eq, &value, &[]), comparison(CompareOp::Ne, &value, &[])]);
     Ok(())
 }

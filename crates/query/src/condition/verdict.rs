@@ -1,6 +1,6 @@
 //! What statistics alone say about a condition.
 
-use super::bound::{BoundCondition, BoundField, BoundNode, Leaf};
+use super::bound::{Absent, BoundCondition, BoundField, BoundNode, Leaf};
 use super::test::Test;
 use super::tree::Relation;
 use smalti_types::{Datatype, Physical, dispatch_physical};
@@ -61,12 +61,14 @@ struct Frame {
 
 impl BoundCondition {
     /// Judges cells by what is known about their fields; `bounds` gives that for an index in
-    /// [`fields`](BoundCondition::fields), or nothing. Never wrong as long as the bounds hold.
+    /// [`fields`](BoundCondition::fields), or nothing, as for fields that the fragment lacks. Never wrong as long as the
+    /// bounds hold.
     pub fn verdict<'b>(&self, bounds: &dyn Fn(usize) -> Option<FieldBounds<'b>>) -> Verdict {
         let mut frames: Vec<Frame> = Vec::new();
         let mut at = 0;
         while let Some(node) = self.nodes.get(at) {
-            let mut verdict = match node {
+            // A field that is absent may take with it what stands before it in an `or`.
+            let (mut verdict, mut may_reset) = match node {
                 BoundNode::Combination { is_and, span, .. } => {
                     let verdict = if *is_and { Verdict::All } else { Verdict::None };
                     frames.push(Frame { is_and: *is_and, end: at + span, verdict });
@@ -74,22 +76,28 @@ impl BoundCondition {
                     continue;
                 }
                 BoundNode::Leaf(leaf) => {
-                    let field = &self.fields[leaf.field];
-                    bounds(leaf.field).map_or(Verdict::Some, |bounds| judge(leaf, field, &bounds))
+                    let (field, bounds) = (&self.fields[leaf.field], bounds(leaf.field));
+                    let may_reset = bounds.is_none() && self.absent == Absent::Fails;
+                    (bounds.map_or(Verdict::Some, |bounds| judge(leaf, field, &bounds)), may_reset)
                 }
             };
             at += 1;
             loop {
                 let Some(frame) = frames.last_mut() else { return verdict };
                 frame.verdict = match (frame.is_and, frame.verdict, verdict) {
+                    (false, ..) if may_reset => Verdict::Some,
                     (true, Verdict::None, _) | (true, _, Verdict::None) => Verdict::None,
                     (true, Verdict::All, Verdict::All) => Verdict::All,
                     (false, Verdict::All, _) | (false, _, Verdict::All) => Verdict::All,
                     (false, Verdict::None, Verdict::None) => Verdict::None,
                     _ => Verdict::Some,
                 };
-                let decided = if frame.is_and { Verdict::None } else { Verdict::All };
-                if frame.verdict == decided {
+                may_reset = false;
+                let is_decided = match frame.is_and {
+                    true => frame.verdict == Verdict::None,
+                    false => frame.verdict == Verdict::All && self.absent == Absent::Filled,
+                };
+                if is_decided {
                     at = frame.end;
                 }
                 if at < frame.end {
