@@ -4,6 +4,7 @@
 
 mod content;
 mod create;
+mod definitions;
 mod enumeration;
 mod evolution;
 mod field;
@@ -14,12 +15,14 @@ mod listing;
 mod metadata;
 mod new_fragment;
 mod place;
+mod schema_change;
 mod schema_file;
 mod snapshot;
 mod stamp;
 mod upgrade;
 
 pub use content::{FieldContent, FragmentContent};
+pub use definitions::Definitions;
 pub use field::{Plane, TIMESTAMPS, field_filters, field_name, field_shape, find_field};
 pub use fragment::Fragment;
 pub use grid::{dense_grid, intervals};
@@ -27,6 +30,7 @@ pub use inspect::{InspectedPart, Inspection, inspect, inspect_in_store};
 pub use listing::{ListedFragment, Listing};
 pub use new_fragment::NewFragment;
 pub use place::ArrayPlace;
+pub use schema_change::SchemaChange;
 pub use smalti_format::fragment::FieldId;
 pub use snapshot::Snapshot;
 pub use upgrade::Upgrade;

@@ -6,7 +6,7 @@ use crate::{ArrayPlace, Fragment};
 use rayon::prelude::*;
 use smalti_format::fragment::FieldId;
 use smalti_format::names::{OLD_SCHEMA_FILE, TimestampedName};
-use smalti_format::{ArraySchema, Version};
+use smalti_format::{ArraySchema, Enumeration, Version};
 use smalti_store::Store;
 use smalti_tile::FieldCodec;
 use smalti_types::{Error, Extent, ExtentRef, Result, TimeRange};
@@ -24,6 +24,7 @@ pub struct Snapshot {
     delete_count: usize,
     warnings: Vec<String>,
     codecs: Mutex<HashMap<(usize, Version, FieldId), Arc<FieldCodec>>>,
+    pub(crate) enumerations: Mutex<HashMap<String, Arc<Enumeration>>>,
 }
 
 impl Snapshot {
@@ -77,6 +78,7 @@ impl Snapshot {
             delete_count: listing.deletes.len(),
             warnings: listing.warnings,
             codecs: Mutex::default(),
+            enumerations: Mutex::default(),
         })
     }
 
@@ -147,7 +149,7 @@ impl Snapshot {
     }
 }
 
-fn read_schema(place: &ArrayPlace, path: &str) -> Result<ArraySchema> {
+pub(crate) fn read_schema(place: &ArrayPlace, path: &str) -> Result<ArraySchema> {
     let tile = place.read_tile_file(path)?;
     ArraySchema::decode(tile.as_slice()).map_err(|error| error.at_uri(place.store().address(path)))
 }

@@ -3,7 +3,7 @@
 use crate::args::{Global, OpenTimes, Sync};
 use crate::failure::Outcome;
 use smalti::json::SchemaFile;
-use smalti::{Array, Options, Schema, SyncLevel};
+use smalti::{Array, Options, SyncLevel};
 
 fn options(global: &Global, times: OpenTimes) -> Outcome<Options> {
     let mut options = Options::new().sync(match global.sync {
@@ -37,10 +37,7 @@ pub(crate) fn open(global: &Global, uri: &str, times: OpenTimes) -> Outcome<Arra
 
 /// Creates an array.
 pub(crate) fn create(global: &Global, uri: &str, file: SchemaFile) -> Outcome<Array> {
-    if !file.enumerations.is_empty() {
-        return Err(smalti::Error::unsupported("this release creates no enumerations").at_uri(uri).into());
-    }
-    let schema = Schema::from_stored(file.schema).map_err(|error| error.at_uri(uri))?;
+    let schema = file.build().map_err(|error| error.at_uri(uri))?;
     let options = options(global, OpenTimes::default())?;
     Ok(Array::create_with(uri, &schema, &options).map_err(|error| error.at_uri(uri))?)
 }

@@ -4,6 +4,7 @@
 //! order, tile, statistics, filter, data files, metadata, commit (see `write`).
 #![forbid(unsafe_code)]
 
+mod current_domain;
 mod dense;
 mod fetch;
 mod gather;

@@ -1,5 +1,6 @@
 //! Reads: from a request to a stream of batches.
 
+use crate::current_domain;
 use crate::dense::DenseBatches;
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 use crate::sparse::{OrderedCells, SparsePlan};
@@ -46,9 +47,11 @@ pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches
     let max_cell_count = request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT).max(1);
     let state = if schema.is_dense() {
         State::Dense(Box::new(DenseBatches::new(snapshot, request, layout, &fields, max_cell_count)?))
-    } else {
-        let plan = Box::new(SparsePlan::new(snapshot, request, layout, &fields)?);
+    } else if let Some(request) = current_domain::narrowed(snapshot, request) {
+        let plan = Box::new(SparsePlan::new(snapshot, &request, layout, &fields)?);
         if plan.is_independent() { State::Independent(plan, 0) } else { State::Ordered(plan, None) }
+    } else {
+        State::Done
     };
     Ok(Batches { fields: fields.into_iter().map(|(_, field)| field).collect(), max_cell_count, state })
 }

@@ -1,6 +1,5 @@
 //! Arrays: the handle that everything starts from.
 
-use crate::arrow::ArrowForm;
 use crate::options::Pool;
 use crate::views::View;
 use crate::{
@@ -80,7 +79,7 @@ impl Array {
     /// ```
     pub fn create_with(uri: &str, schema: &Schema, options: &Options) -> Result<Array> {
         options.time()?;
-        options.place(uri)?.create(schema)?;
+        options.place(uri)?.create_with(schema, schema.definitions())?;
         Array::open_with(uri, options)
     }
 
@@ -168,8 +167,7 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn arrow_schema(&self) -> Result<SchemaRef> {
-        let batches = self.read_raw(&ReadRequest::default())?;
-        Ok(crate::batches::arrow_schema(batches.fields(), ArrowForm::default()))
+        Ok(self.read().batches()?.schema().clone())
     }
 
     /// The fragments in the time range, oldest first: one for every write that no consolidation has merged.
@@ -343,6 +341,10 @@ impl Array {
         let name = self.pool.run(|| smalti_query::write(snapshot, request))?;
         self.expire();
         Ok(WrittenFragment::new(name))
+    }
+
+    pub(crate) fn place(&self) -> &ArrayPlace {
+        &self.place
     }
 
     pub(crate) fn snapshot(&self) -> Result<&Snapshot> {

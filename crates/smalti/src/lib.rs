@@ -31,7 +31,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Schema`], [`Dimension`], [`Attribute`], [`Filter`] | what an array looks like |
+//! | [`Schema`], [`Dimension`], [`Attribute`], [`Enumeration`], [`Filter`] | what an array looks like |
+//! | [`Evolution`] | changing that later |
 //! | [`Array`] | create, open, reopen; fragments, domain, metadata |
 //! | [`Options`] | time travel, encryption, durability, threads |
 //! | [`ReadBuilder`], [`RecordBatches`] | cells out: record batches, `ndarray`, raw columns |
@@ -52,6 +53,7 @@ pub mod arrow;
 mod batches;
 mod column;
 mod enumerations;
+mod evolution;
 mod fragment;
 pub mod json;
 mod metadata;
@@ -68,6 +70,8 @@ mod write;
 pub use array::Array;
 pub use batches::RecordBatches;
 pub use column::{Cell, Columns, InputColumn, IntoColumn};
+pub use enumerations::Enumeration;
+pub use evolution::Evolution;
 pub use fragment::{Fragment, WrittenFragment};
 pub use metadata::{Metadata, MetadataBuilder};
 pub use options::Options;
@@ -77,7 +81,7 @@ pub use schema::{Attribute, Dimension, IntoPipeline, Schema, SchemaBuilder};
 pub use value::{Interval, Number, Value};
 pub use write::{GlobalWriteBuilder, GlobalWriter, WriteBuilder};
 
-pub use smalti_array::{InspectedPart, Inspection, Upgrade, inspect};
+pub use smalti_array::{Definitions, InspectedPart, Inspection, SchemaChange, Upgrade, inspect};
 pub use smalti_format as format;
 pub use smalti_query::{
     Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Duplicates, ReadRequest, ResultField, TIMESTAMPS_FIELD,

@@ -54,6 +54,56 @@ impl RangeEnd for &[u8] {
     }
 }
 
+/// A range that waits for its dimension.
+#[derive(Debug, Clone)]
+pub(crate) struct Side(Bound<OwnedEnd>, Bound<OwnedEnd>);
+
+#[derive(Debug, Clone)]
+enum OwnedEnd {
+    Number(Scalar),
+    Text(Vec<u8>),
+}
+
+impl RangeEnd for OwnedEnd {
+    fn end(&self) -> End<'_> {
+        match self {
+            OwnedEnd::Number(number) => End::Number(*number),
+            OwnedEnd::Text(text) => End::Text(text),
+        }
+    }
+}
+
+impl Side {
+    pub(crate) fn of<T: RangeEnd>(range: &impl RangeBounds<T>) -> Side {
+        let owned = |bound: Bound<&T>| {
+            bound.map(|end| match end.end() {
+                End::Number(number) => OwnedEnd::Number(number),
+                End::Text(text) => OwnedEnd::Text(text.to_vec()),
+            })
+        };
+        Side(owned(range.start_bound()), owned(range.end_bound()))
+    }
+
+    /// The side of a current domain on a dimension.
+    ///
+    /// # Errors
+    /// As [`extent_of`].
+    pub(crate) fn on(&self, dimension: &Dimension) -> Result<Extent> {
+        current_domain_side(dimension, &(self.0.clone(), self.1.clone()))
+    }
+}
+
+/// The side of a current domain on a dimension: as [`extent_of`], without a zero that lies beyond the domain.
+///
+/// # Errors
+/// As [`extent_of`].
+pub(crate) fn current_domain_side<T: RangeEnd>(
+    dimension: &Dimension,
+    range: &impl RangeBounds<T>,
+) -> Result<Extent> {
+    extent_of(dimension, range).map(|extent| dimension.within_zeros(extent))
+}
+
 /// The values of a dimension that lie in a range.
 ///
 /// # Errors

@@ -118,8 +118,8 @@ impl<'a> ReadBuilder<'a> {
     /// `InvalidArgument` for unknown fields, ranges that do not fit their dimension, or an order that the array does not
     /// have; `Corrupt` and `Permission` from the array's files.
     pub fn batches(self) -> Result<RecordBatches<'a>> {
-        let (form, pool) = (self.form, self.array.pool());
-        Ok(RecordBatches::new(self.columns()?, form, pool))
+        let (form, array) = (self.form, self.array);
+        RecordBatches::new(self.columns()?, array.snapshot()?, form, array.pool())
     }
 
     /// The cells as a stream of columns in the engine's own layout, for programs that do not speak Arrow.

@@ -6,7 +6,7 @@ mod read;
 mod write;
 
 pub(crate) use commands::{
-    ArrayArgs, Cli, Command, CreateArgs, DemoArgs, InspectArgs, MetaAction, MetaArgs, UpgradeArgs,
+    ArrayArgs, Cli, Command, CreateArgs, DemoArgs, EvolveArgs, InspectArgs, MetaAction, MetaArgs, UpgradeArgs,
 };
 pub(crate) use global::{Global, OpenTimes, Sync};
 pub(crate) use read::{Dates, Enums, Notation, OutputFormat, ReadArgs};

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod create;
+mod evolve;
 mod fragments;
 mod info;
 mod inspect;
@@ -34,7 +35,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Delete(_) => Err(missing("delete")),
         Command::Consolidate(_) => Err(missing("consolidate")),
         Command::Vacuum(_) => Err(missing("vacuum")),
-        Command::Evolve(_) => Err(missing("evolve")),
+        Command::Evolve(args) => evolve::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Group(_) => Err(missing("group")),
         Command::Explain(_) => Err(missing("explain")),
         Command::Fsck(_) => Err(missing("fsck")),
@@ -50,7 +51,7 @@ fn missing(command: &str) -> Failure {
 
 /// The fields of an array in the notation that the options ask for.
 fn fields_of(array: &Array, notation: crate::args::Notation) -> Outcome<Vec<Field>> {
-    Field::all_of(array.schema(), notation, |name| Ok(Arc::new(Labels::new(array.enumeration(name)?))))
+    Field::all_of(array.schema(), notation, |name| Ok(Arc::new(Labels::new((*array.enumeration(name)?).clone()))))
 }
 
 /// The ranges of all dimensions as people read them: `row 0..2159, col 0..4319`.

@@ -4,6 +4,7 @@ mod attribute;
 mod check;
 mod current_domain;
 mod dimension;
+mod elements;
 mod enumeration;
 mod extents;
 mod images;

@@ -3,10 +3,11 @@
 //! The cells come in row-major or column-major order of the rectangle, or in global order (a rectangle of whole tiles).
 //! Tiles on the rectangle's edge are padded with zeros; the fragment's non-empty domain says which cells count.
 
+use super::codes::check_codes;
 use super::columns::{InputColumn, written_fields};
 use super::fragment_writer::{Counted, FragmentExtent, FragmentWriter, TileCells, WrittenField};
 use super::request::{WriteRequest, check_layout};
-use smalti_array::{NewFragment, Snapshot, dense_grid};
+use smalti_array::{NewFragment, Snapshot, dense_grid, intervals};
 use smalti_format::ArraySchema;
 use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, copy_box, intersect_rects, strides};
 use smalti_tile::{Column, ColumnRef};
@@ -44,6 +45,7 @@ pub(crate) fn write_dense(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Re
             Error::invalid("the rectangle has more cells than memory can address; write it in pieces")
         })?;
     let columns = InputColumn::of_attributes(schema, request, cell_count)?;
+    check_codes(snapshot, &columns)?;
     let fields = written_fields(snapshot, &columns)?;
     let write = DenseWrite::new(&grid, schema.cell_order, rect, request.layout)?;
     write.run(snapshot, request, &columns, &fields)
@@ -221,9 +223,12 @@ impl<'a> DenseWrite<'a> {
     }
 }
 
-/// The rectangle to write: the request's, or the whole domain.
+/// The rectangle to write: the request's, or the whole current domain, which is the domain where there is none.
 fn rectangle(schema: &ArraySchema, grid: &TileGrid, request: &WriteRequest<'_>) -> Result<Vec<Interval>> {
-    let mut rect = grid.domain();
+    let (mut rect, what) = match schema.current_domain.rectangle() {
+        Some(current) => (intervals(current)?, "current domain"),
+        None => (grid.domain(), "domain"),
+    };
     let Some(asked) = &request.subarray else { return Ok(rect) };
     if asked.len() != rect.len() {
         return Err(Error::invalid(format!(
@@ -237,7 +242,7 @@ fn rectangle(schema: &ArraySchema, grid: &TileGrid, request: &WriteRequest<'_>) 
             .ok_or_else(|| Error::invalid(format!("dimension {:?} is numeric", dimension.name)))?;
         if !side.covers(wanted) || wanted.lo > wanted.hi {
             return Err(Error::invalid(format!(
-                "the range {} of dimension {:?} is not inside its domain {}",
+                "the range {} of dimension {:?} is not inside its {what} {}",
                 crate::show::interval(dimension, wanted),
                 dimension.name,
                 crate::show::interval(dimension, *side),

@@ -1,5 +1,6 @@
 //! Writing cells.
 
+mod codes;
 mod columns;
 mod dense;
 mod fragment_writer;

@@ -81,7 +81,15 @@ pub(super) fn schema(value: &Value) -> Result<SchemaFile> {
         enumerations: Vec::new(),
     };
     schema.fill_absent_extents();
-    Ok(SchemaFile { schema, enumerations })
+    Ok(SchemaFile { schema, enumerations, labels: Vec::new() })
+}
+
+pub(super) fn lone_attribute(value: &Value) -> Result<Attribute> {
+    attribute(&Place { path: "attribute".into(), value })
+}
+
+pub(super) fn lone_enumeration(value: &Value) -> Result<Enumeration> {
+    enumeration(&Place { path: "enumeration".into(), value })
 }
 
 fn dimension(place: &Place<'_>) -> Result<Dimension> {
@@ -158,24 +166,19 @@ fn attribute(place: &Place<'_>) -> Result<Attribute> {
 fn enumeration(place: &Place<'_>) -> Result<Enumeration> {
     place.only_keys(&["name", "type", "cell_val_num", "ordered", "values", "bits"])?;
     let datatype = place.required("type")?.datatype()?;
-    let cell_val_num = cell_val_num(place.get("cell_val_num"))?;
-    let (mut data, mut offsets) = (Vec::new(), Vec::new());
+    // Text has any length unless it says otherwise.
+    let cell_val_num = match place.get("cell_val_num") {
+        None if datatype.is_string() => CellValNum::Var,
+        given => cell_val_num(given)?,
+    };
+    let mut enumeration = Enumeration::new(place.required("name")?.text()?, datatype, cell_val_num);
+    enumeration.is_ordered = place.get("ordered").map_or(Ok(false), |flag| flag.flag())?;
     for element in place.required("values")?.items()? {
-        if cell_val_num.is_var() {
-            offsets.push(data.len() as u64);
-        }
-        element.cell(datatype, cell_val_num, &mut data)?;
+        let mut bytes = Vec::new();
+        element.cell(datatype, cell_val_num, &mut bytes)?;
+        enumeration.push(&bytes).map_err(|error| wrong(&element.path, error.message()))?;
     }
-    Ok(Enumeration {
-        version: 0,
-        name: place.required("name")?.text()?.into(),
-        file: String::new(),
-        datatype,
-        cell_val_num,
-        is_ordered: place.get("ordered").map_or(Ok(false), |flag| flag.flag())?,
-        data,
-        offsets,
-    })
+    Ok(enumeration)
 }
 
 fn current_domain(place: Option<Place<'_>>, dimensions: &[Dimension]) -> Result<CurrentDomain> {
