@@ -91,8 +91,10 @@ impl ArrayPlace {
             folders.push(&enumerations);
         }
         contents.folders.extend(folders.into_iter().map(|folder| join(below, folder)));
-        if !schema.dimension_labels.is_empty() {
-            return Err(Error::unsupported("creating arrays with dimension labels"));
+        for (label, array) in schema.dimension_labels.iter().zip(definitions.label_arrays(&schema)?) {
+            let named = |error: Error| error.context(format_args!("dimension label {:?}", label.name));
+            let below = join(below, label.path()?);
+            self.lay_out(&below, &array, &Definitions::default(), contents).map_err(named)?;
         }
         Ok(())
     }

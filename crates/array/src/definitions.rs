@@ -11,7 +11,8 @@ use smalti_types::{Error, Result};
 pub struct Definitions {
     /// The enumerations; their files get names when they are written.
     pub enumerations: Vec<Enumeration>,
-    /// For each dimension label of the schema, in their order, the schema of the label's array.
+    /// For each dimension label of the schema, in their order, the schema of the label's array; empty for those that the
+    /// reference makes.
     pub labels: Vec<ArraySchema>,
 }
 
@@ -43,7 +44,31 @@ impl Definitions {
                 "the schema names the enumeration {name:?}, but its elements are not given"
             )));
         }
-        check_attributes(schema, |name| self.enumeration(name))
+        check_attributes(schema, |name| self.enumeration(name))?;
+        let arrays = self.label_arrays(schema)?;
+        schema.dimension_labels.iter().zip(&arrays).try_for_each(|(label, array)| {
+            let named = |error: Error| error.context(format_args!("dimension label {:?}", label.name));
+            schema.check_label_array(label, array)?;
+            array.check().map_err(named)
+        })
+    }
+
+    /// The schema of the array of each label.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when there are more or fewer of them than labels.
+    pub(crate) fn label_arrays(&self, schema: &ArraySchema) -> Result<Vec<ArraySchema>> {
+        if self.labels.is_empty() {
+            return schema.dimension_labels.iter().map(|label| schema.label_array(label)).collect();
+        }
+        if self.labels.len() != schema.dimension_labels.len() {
+            return Err(Error::invalid(format!(
+                "{} arrays are given for {} dimension labels",
+                self.labels.len(),
+                schema.dimension_labels.len()
+            )));
+        }
+        Ok(self.labels.clone())
     }
 
     fn enumeration(&self, name: &str) -> Option<&Enumeration> {

@@ -11,6 +11,7 @@ mod field;
 mod fragment;
 mod grid;
 mod inspect;
+mod label;
 mod listing;
 mod metadata;
 mod new_fragment;
@@ -27,6 +28,7 @@ pub use field::{Plane, TIMESTAMPS, field_filters, field_name, field_shape, find_
 pub use fragment::Fragment;
 pub use grid::{dense_grid, intervals};
 pub use inspect::{InspectedPart, Inspection, inspect, inspect_in_store};
+pub use label::label_shape;
 pub use listing::{ListedFragment, Listing};
 pub use new_fragment::NewFragment;
 pub use place::ArrayPlace;

@@ -83,6 +83,7 @@ pub(crate) fn read(query: &Value, by_column: bool) -> Outcome<Vec<(Datatype, Col
             ranges,
             layout: Some(if by_column { Layout::ColMajor } else { Layout::RowMajor }),
             batch_cell_count: Some(usize::MAX),
+            ..ReadRequest::default()
         };
         for batch in array.read_raw(&request)? {
             columns.extend(batch?.columns.into_iter().map(|column| (datatype, column)));

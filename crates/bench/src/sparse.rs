@@ -87,6 +87,7 @@ pub(crate) fn read(query: &Value) -> Outcome<Vec<Batch>> {
             ranges,
             layout: Some(layout),
             batch_cell_count: Some(usize::MAX),
+            ..ReadRequest::default()
         };
         for batch in array.read_raw(&request)? {
             batches.push(batch?);

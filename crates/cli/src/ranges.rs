@@ -7,10 +7,10 @@
 use crate::failure::{Failure, Outcome};
 use serde::de::DeserializeSeed;
 use serde_json::Value;
-use smalti::format::{ArraySchema, CurrentDomain, Dimension};
+use smalti::format::{ArraySchema, CurrentDomain, Dimension, DimensionLabel};
 use smalti::json::{CellSeed, ParsedCell};
 use smalti::text::parse_date_time;
-use smalti::{Extent, Scalar};
+use smalti::{Extent, LabelRange, Scalar};
 
 /// One list of ranges per dimension; an empty list means all of it.
 pub(crate) type Ranges = Vec<Vec<Extent>>;
@@ -31,6 +31,29 @@ pub(crate) fn parse(schema: &ArraySchema, range: &[String], ranges_json: Option<
         parse_json(schema, json, &mut ranges)?;
     }
     Ok(ranges)
+}
+
+/// Ranges of dimensions, and of dimension labels, which may stand in the same places.
+///
+/// # Errors
+/// As [`parse`].
+pub(crate) fn parse_with_labels(
+    schema: &ArraySchema,
+    range: &[String],
+    ranges_json: Option<&str>,
+) -> Outcome<(Ranges, Vec<LabelRange>)> {
+    if schema.dimension_labels.is_empty() {
+        return Ok((parse(schema, range, ranges_json)?, Vec::new()));
+    }
+    // Labels count as dimensions behind the others.
+    let labels = schema.dimension_labels.iter().map(DimensionLabel::as_dimension);
+    let mut known = schema.clone();
+    known.dimensions.extend(labels);
+    let mut ranges = parse(&known, range, ranges_json)?;
+    let of_labels = ranges.split_off(schema.dimensions.len());
+    let named = schema.dimension_labels.iter().zip(of_labels).filter(|(_, ranges)| !ranges.is_empty());
+    let label_ranges = named.map(|(label, ranges)| LabelRange { label: label.name.clone(), ranges });
+    Ok((ranges, label_ranges.collect()))
 }
 
 /// The one range of each dimension that a dense write fills: the given ones, or the whole domain.
@@ -93,7 +116,8 @@ pub(crate) fn whole(schema: &ArraySchema, idx: usize) -> Extent {
     }
     match schema.dimensions.get(idx).and_then(|dimension| dimension.domain) {
         Some((lo, hi)) => Extent::Num { lo: lo.ordinal(), hi: hi.ordinal() },
-        None => Extent::all(true),
+        // Of strings, or a label.
+        None => Extent::all(schema.dimensions.get(idx).is_none_or(Dimension::is_var)),
     }
 }
 

@@ -8,6 +8,7 @@ mod current_domain;
 mod dense;
 mod fetch;
 mod gather;
+mod labels;
 mod read;
 mod request;
 mod show;
@@ -16,5 +17,7 @@ mod workspace;
 mod write;
 
 pub use read::{Batches, read};
-pub use request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
+pub use request::{
+    Batch, DEFAULT_BATCH_CELL_COUNT, LabelRange, ReadRequest, ResultField, TIMESTAMPS_FIELD,
+};
 pub use write::{Duplicates, GlobalWriter, WriteRequest, write};

@@ -2,6 +2,7 @@
 
 use crate::current_domain;
 use crate::dense::DenseBatches;
+use crate::labels::{self, LabelFields};
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 use crate::sparse::{OrderedCells, SparsePlan};
 use smalti_array::{FieldId, Snapshot, field_name, field_shape, find_field};
@@ -11,6 +12,7 @@ use smalti_types::{Error, Layout, Result};
 /// The batches of a read, made as they are pulled. An error ends the stream.
 pub struct Batches<'a> {
     fields: Vec<ResultField>,
+    labels: Option<LabelFields>,
     max_cell_count: usize,
     state: State<'a>,
 }
@@ -20,6 +22,8 @@ enum State<'a> {
     /// Tile after tile, with the next tile.
     Independent(Box<SparsePlan<'a>>, usize),
     Ordered(Box<SparsePlan<'a>>, Option<OrderedCells>),
+    /// Batches that are there already.
+    Made(std::vec::IntoIter<Batch>),
     Done,
 }
 
@@ -35,6 +39,34 @@ impl std::fmt::Debug for Batches<'_> {
 /// `InvalidArgument` for unknown fields, ranges that do not fit the dimensions, or an order that the array does not have;
 /// `Unsupported` when the time range holds deletes; `Corrupt` from the fragments' metadata. No cell is read yet.
 pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches<'a>> {
+    if snapshot.schema().dimension_labels.is_empty() && request.label_ranges.is_empty() {
+        return read_cells(snapshot, request);
+    }
+    let (resolved, is_empty) = match labels::resolved(snapshot, request)? {
+        Some(resolved) => (resolved, false),
+        None => (ReadRequest { label_ranges: Vec::new(), ..request.clone() }, true),
+    };
+    if let Some((fields, batches)) = labels::read_alone(snapshot, &resolved)? {
+        let state = if is_empty { State::Done } else { State::Made(batches.into_iter()) };
+        return Ok(Batches { fields, labels: None, max_cell_count: usize::MAX, state });
+    }
+    let mut batches = match LabelFields::new(snapshot, &resolved)? {
+        None => read_cells(snapshot, &resolved)?,
+        Some((cells, labels)) => {
+            let mut batches = read_cells(snapshot, &cells)?;
+            batches.fields = labels.fields(&batches.fields, &request.fields);
+            batches.labels = Some(labels);
+            batches
+        }
+    };
+    if is_empty {
+        batches.state = State::Done;
+    }
+    Ok(batches)
+}
+
+/// A read without dimension labels.
+pub(crate) fn read_cells<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches<'a>> {
     let schema = snapshot.schema();
     let layout = check_layout(schema, request.layout)?;
     let fields = result_fields(schema, &request.fields)?;
@@ -53,7 +85,8 @@ pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches
     } else {
         State::Done
     };
-    Ok(Batches { fields: fields.into_iter().map(|(_, field)| field).collect(), max_cell_count, state })
+    let fields = fields.into_iter().map(|(_, field)| field).collect();
+    Ok(Batches { fields, labels: None, max_cell_count, state })
 }
 
 impl Batches<'_> {
@@ -87,6 +120,7 @@ impl Batches<'_> {
                 };
                 plan.next_ordered(ordered, self.max_cell_count)
             }
+            State::Made(batches) => Ok(batches.next()),
             State::Done => Ok(None),
         }
     }
@@ -96,7 +130,10 @@ impl Iterator for Batches<'_> {
     type Item = Result<Batch>;
 
     fn next(&mut self) -> Option<Result<Batch>> {
-        let pulled = self.pull();
+        let pulled = self.pull().and_then(|batch| match (&self.labels, batch) {
+            (Some(labels), Some(batch)) => labels.apply(batch).map(Some),
+            (_, batch) => Ok(batch),
+        });
         if !matches!(pulled, Ok(Some(_))) {
             self.state = State::Done;
         }
@@ -145,6 +182,7 @@ fn unknown_field(schema: &ArraySchema, name: &str) -> Error {
     if name == TIMESTAMPS_FIELD {
         return Error::invalid("cells of dense arrays have no timestamps; leave out __timestamps");
     }
-    let names: Vec<&str> = schema.fields().map(|field| field.name()).collect();
+    let mut names: Vec<&str> = schema.fields().map(|field| field.name()).collect();
+    names.extend(schema.dimension_labels.iter().map(|label| label.name.as_str()));
     Error::invalid(format!("there is no field {name:?}; the fields are {}", names.join(", ")))
 }

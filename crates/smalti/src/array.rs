@@ -281,6 +281,33 @@ impl Array {
         MetadataBuilder::new(&self.place)
     }
 
+    /// The array of a dimension label, in the same time range: one dimension, and the labels as an attribute. For reading the
+    /// labels themselves; they are written through the array that they belong to.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no label of that name; `Unsupported` for a label that lies outside the array; as
+    /// [`open`](Array::open).
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::dense()
+    /// #     .dimension(Dimension::new("x", 0..=2))
+    /// #     .attribute(Attribute::of::<i32>("a"))
+    /// #     .label(Label::of::<i64>("year", "x"))
+    /// #     .build()?;
+    /// let array = Array::create("mem://array-label-docs", &schema)?;
+    /// array.write().column("year", &[1989_i64, 1990, 1993]).commit()?;
+    /// let years = array.label("year")?.read().to_ndarray::<i64>("label")?;
+    /// assert_eq!(years.as_slice(), Some(&[1989, 1990, 1993][..]));
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn label(&self, name: &str) -> Result<Array> {
+        let snapshot = self.snapshot()?;
+        let place = snapshot.label_place(snapshot.find_label(name)?)?;
+        let views = self.pool.run(|| View::open(&place, self.time))?;
+        Ok(Array { place, time: self.time, pool: self.pool.clone(), views })
+    }
+
     /// Starts a read; see [`ReadBuilder`].
     pub fn read(&self) -> ReadBuilder<'_> {
         ReadBuilder::new(self)

@@ -31,7 +31,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Schema`], [`Dimension`], [`Attribute`], [`Enumeration`], [`Filter`] | what an array looks like |
+//! | [`Schema`], [`Dimension`], [`Attribute`], [`Enumeration`], [`Label`], [`Filter`] | what an array looks like |
 //! | [`Evolution`] | changing that later |
 //! | [`Array`] | create, open, reopen; fragments, domain, metadata |
 //! | [`Options`] | time travel, encryption, durability, threads |
@@ -77,15 +77,15 @@ pub use metadata::{Metadata, MetadataBuilder};
 pub use options::Options;
 pub use range::RangeEnd;
 pub use read::ReadBuilder;
-pub use schema::{Attribute, Dimension, IntoPipeline, Schema, SchemaBuilder};
+pub use schema::{Attribute, Dimension, IntoPipeline, Label, Schema, SchemaBuilder};
 pub use value::{Interval, Number, Value};
 pub use write::{GlobalWriteBuilder, GlobalWriter, WriteBuilder};
 
 pub use smalti_array::{Definitions, InspectedPart, Inspection, SchemaChange, Upgrade, inspect};
 pub use smalti_format as format;
 pub use smalti_query::{
-    Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Duplicates, ReadRequest, ResultField, TIMESTAMPS_FIELD,
-    WriteRequest,
+    Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Duplicates, LabelRange, ReadRequest, ResultField,
+    TIMESTAMPS_FIELD, WriteRequest,
 };
 pub use smalti_store::{SyncLevel, forget_memory_store, system_env};
 pub use smalti_tile::{CellShape, Column, ColumnRef};

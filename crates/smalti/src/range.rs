@@ -148,10 +148,11 @@ fn text_extent(lo: Bound<End<'_>>, hi: Bound<End<'_>>) -> Result<Extent> {
 }
 
 fn number_extent(dimension: &Dimension, lo: Bound<End<'_>>, hi: Bound<End<'_>>) -> Result<Extent> {
-    let domain = dimension.domain.ok_or_else(|| Error::corrupt("a numeric dimension without a domain"))?;
+    // Labels have no domain.
+    let domain = dimension.domain.map_or((0, u64::MAX), |(lo, hi)| (lo.ordinal(), hi.ordinal()));
     let at = |end| Position::of(end, dimension.datatype);
     let lo = match lo {
-        Bound::Unbounded => Some(domain.0.ordinal()),
+        Bound::Unbounded => Some(domain.0),
         Bound::Included(end) => match at(end)? {
             Position::Below => Some(0),
             Position::At { first, .. } => Some(first),
@@ -164,7 +165,7 @@ fn number_extent(dimension: &Dimension, lo: Bound<End<'_>>, hi: Bound<End<'_>>) 
         },
     };
     let hi = match hi {
-        Bound::Unbounded => Some(domain.1.ordinal()),
+        Bound::Unbounded => Some(domain.1),
         Bound::Included(end) => match at(end)? {
             Position::Below => None,
             Position::At { last, .. } => Some(last),

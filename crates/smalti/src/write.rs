@@ -11,7 +11,8 @@ use std::ops::RangeBounds;
 /// A write of one fragment; made by [`Array::write`].
 ///
 /// Sparse arrays are given every dimension and every attribute, the cells in any order. Dense arrays are given every
-/// attribute, and the rectangle that the cells fill with [`range`](WriteBuilder::range).
+/// attribute, and the rectangle that the cells fill with [`range`](WriteBuilder::range). Columns of [dimension
+/// labels](crate::Label) may come along, or alone; they have a label for each position in the range of their dimension.
 ///
 /// ```
 /// use smalti::prelude::*;
@@ -123,7 +124,8 @@ impl<'a> WriteBuilder<'a> {
         let WriteBuilder { array, columns, rectangle, layout, at, duplicates } = self;
         let snapshot = array.snapshot_to_write();
         let schema = snapshot.schema();
-        let subarray = rectangle.subarray(array)?;
+        let is_labels = columns.names().all(|name| schema.label(name).is_some());
+        let subarray = rectangle.subarray(array, is_labels)?;
         let usual = if schema.is_dense() { Layout::RowMajor } else { Layout::Unordered };
         let layout = layout.unwrap_or(usual);
         if let Some((name, shape)) = columns.grid_shape(schema) {
@@ -161,14 +163,15 @@ impl Rectangle {
         }
     }
 
-    fn subarray(self, array: &Array) -> Result<Option<Vec<Extent>>> {
+    /// The rectangle; `is_labels` tells writes of labels alone, which fill ranges of sparse arrays too.
+    fn subarray(self, array: &Array, is_labels: bool) -> Result<Option<Vec<Extent>>> {
         if let Some(error) = self.refused {
             return Err(error);
         }
         if self.sides.is_empty() {
             return Ok(None);
         }
-        if !array.schema().is_dense() {
+        if !array.schema().is_dense() && !is_labels {
             return Err(Error::invalid("a sparse write takes no range: its cells bring their coordinates"));
         }
         let mut subarray = whole(array.schema())?;
@@ -184,11 +187,9 @@ fn whole(schema: &ArraySchema) -> Result<Vec<Extent>> {
     if let Some(current) = schema.current_domain.rectangle() {
         return Ok(current.to_vec());
     }
-    let side = |dimension: &smalti_format::Dimension| {
-        let (lo, hi) = dimension
-            .domain
-            .ok_or_else(|| Error::corrupt("a dimension of a dense array without a domain"))?;
-        Extent::between(lo, hi)
+    let side = |dimension: &smalti_format::Dimension| match dimension.domain {
+        Some((lo, hi)) => Extent::between(lo, hi),
+        None => Ok(Extent::all(true)),
     };
     schema.dimensions.iter().map(side).collect()
 }
@@ -289,7 +290,7 @@ impl<'a> GlobalWriteBuilder<'a> {
     /// `InvalidArgument` for a range that does not fit.
     pub fn start(self) -> Result<GlobalWriter<'a>> {
         let GlobalWriteBuilder { array, rectangle, at } = self;
-        let subarray = rectangle.subarray(array)?;
+        let subarray = rectangle.subarray(array, false)?;
         Ok(GlobalWriter { array, writer: EngineWriter::new(array.snapshot_to_write(), at, subarray)? })
     }
 }

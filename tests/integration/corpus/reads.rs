@@ -78,7 +78,7 @@ fn perform(case: &Case, wanted: &Value, columns: &HashMap<String, Value>) -> Res
         fields: names.clone(),
         ranges: ranges(schema, &wanted["ranges"])?,
         layout: Some(layout),
-        batch_cell_count: None,
+        ..ReadRequest::default()
     };
     let (fields, found) = cells(&snapshot, &request)?;
     request.batch_cell_count = Some(7);

@@ -9,7 +9,7 @@ const CASES_WITH_REFUSED_READS: &[(&str, &str)] = &[("deletes", "delete conditio
 const CASES: &[(&str, &str)] = &[("group", "groups")];
 
 /// Reads that ask for this are not performed, by the key of the read.
-const READS: &[(&str, &str)] = &[("cond", "query conditions"), ("labels", "dimension labels")];
+const READS: &[(&str, &str)] = &[("cond", "query conditions")];
 
 fn reason(table: &[(&str, &'static str)], case: &str) -> Option<&'static str> {
     table.iter().find(|(start, _)| case.starts_with(start)).map(|(_, reason)| *reason)

@@ -5,6 +5,7 @@ mod evolve;
 mod fragments;
 mod info;
 mod inspect;
+mod labels;
 mod meta;
 mod read;
 mod schema;

@@ -7,7 +7,7 @@ use crate::failure::Outcome;
 use crate::formats::Table;
 use crate::{engine, human};
 use serde_json::Value;
-use smalti::format::{ArraySchema, Attribute, CurrentDomain, Dimension, Enumeration};
+use smalti::format::{ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, Enumeration};
 use smalti::json::CellNotation;
 use smalti::{Array, CellValNum, Extent, FilterPipeline};
 use std::io::Write;
@@ -85,8 +85,20 @@ fn print_tables(out: &mut dyn Write, array: &Array) -> Outcome {
         }
         table.print(out)?;
     }
-    for label in &schema.dimension_labels {
-        writeln!(out, "label {} of dimension {}: {}", label.name, label.dimension_idx, label.datatype)?;
+    if !schema.dimension_labels.is_empty() {
+        writeln!(out)?;
+        let titles = ["label", "dimension", "type", "order"];
+        let mut table = Table::new(titles.map(|title| (title.to_string(), false)));
+        for label in &schema.dimension_labels {
+            let dimension = schema.dimensions.get(label.dimension_idx as usize);
+            table.push(vec![
+                label.name.clone(),
+                dimension.map_or_else(String::new, |dimension| dimension.name.clone()),
+                label.datatype.to_string(),
+                if label.order == DataOrder::Decreasing { "decreasing" } else { "increasing" }.to_string(),
+            ]);
+        }
+        table.print(out)?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ mod elements;
 mod enumeration;
 mod extents;
 mod images;
+mod labels;
 
 pub use attribute::default_fill_value;
 pub use current_domain::CurrentDomain;

@@ -6,6 +6,7 @@
 use super::codes::check_codes;
 use super::columns::{InputColumn, written_fields};
 use super::fragment_writer::{Counted, FragmentExtent, FragmentWriter, TileCells, WrittenField};
+use super::ordered::check_ordered;
 use super::request::{WriteRequest, check_layout};
 use smalti_array::{NewFragment, Snapshot, dense_grid, intervals};
 use smalti_format::ArraySchema;
@@ -37,18 +38,39 @@ struct DenseWrite<'a> {
 /// the rectangle has cells; what codecs and store report. An error leaves the array as it was.
 pub(crate) fn write_dense(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<String> {
     let schema = snapshot.schema();
-    check_layout(schema, request.layout)?;
     let grid = dense_grid(schema)?;
-    let rect = rectangle(schema, &grid, request)?;
+    let (rect, columns) = checked(snapshot, request, &grid)?;
+    let fields = written_fields(snapshot, &columns)?;
+    let write = DenseWrite::new(&grid, schema.cell_order, rect, request.layout)?;
+    write.run(snapshot, request, &columns, &fields)
+}
+
+/// Checks a write without carrying it out.
+///
+/// # Errors
+/// As [`write_dense`].
+pub(crate) fn check_dense(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<()> {
+    let grid = dense_grid(snapshot.schema())?;
+    checked(snapshot, request, &grid).map(|_| ())
+}
+
+/// The rectangle and the columns of a write.
+fn checked<'a>(
+    snapshot: &Snapshot,
+    request: &WriteRequest<'a>,
+    grid: &TileGrid,
+) -> Result<(Vec<Interval>, Vec<InputColumn<'a>>)> {
+    let schema = snapshot.schema();
+    check_layout(schema, request.layout)?;
+    let rect = rectangle(schema, grid, request)?;
     let cell_count =
         smalti_space::cell_count(&rect).and_then(|count| usize::try_from(count).ok()).ok_or_else(|| {
             Error::invalid("the rectangle has more cells than memory can address; write it in pieces")
         })?;
     let columns = InputColumn::of_attributes(schema, request, cell_count)?;
     check_codes(snapshot, &columns)?;
-    let fields = written_fields(snapshot, &columns)?;
-    let write = DenseWrite::new(&grid, schema.cell_order, rect, request.layout)?;
-    write.run(snapshot, request, &columns, &fields)
+    check_ordered(schema, &columns)?;
+    Ok((rect, columns))
 }
 
 impl<'a> DenseWrite<'a> {

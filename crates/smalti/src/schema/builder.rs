@@ -1,6 +1,6 @@
 //! Building schemas.
 
-use super::{Attribute, Dimension, IntoPipeline, Schema};
+use super::{Attribute, Dimension, IntoPipeline, Label, Schema};
 use crate::range::Side;
 use crate::{Enumeration, RangeEnd};
 use smalti_array::Definitions;
@@ -37,6 +37,7 @@ pub struct SchemaBuilder {
     dimensions: Vec<Dimension>,
     attributes: Vec<Attribute>,
     enumerations: Vec<Enumeration>,
+    labels: Vec<Label>,
     current_domain: Vec<(String, Side)>,
     version: u32,
 }
@@ -65,6 +66,7 @@ impl SchemaBuilder {
             dimensions: Vec::new(),
             attributes: Vec::new(),
             enumerations: Vec::new(),
+            labels: Vec::new(),
             current_domain: Vec::new(),
             version,
         }
@@ -88,6 +90,13 @@ impl SchemaBuilder {
     #[must_use]
     pub fn enumeration(mut self, enumeration: Enumeration) -> Self {
         self.enumerations.push(enumeration);
+        self
+    }
+
+    /// Adds a dimension label. From format version 18.
+    #[must_use]
+    pub fn label(mut self, label: Label) -> Self {
+        self.labels.push(label);
         self
     }
 
@@ -172,14 +181,23 @@ impl SchemaBuilder {
     /// `InvalidArgument` naming the dimension, attribute or filter that breaks a rule, and the rule; `Unsupported` for
     /// unknown format versions.
     pub fn build(self) -> Result<Schema> {
-        let SchemaBuilder { mut schema, dimensions, attributes, enumerations, current_domain, version } = self;
+        let SchemaBuilder {
+            mut schema,
+            dimensions,
+            attributes,
+            enumerations,
+            labels,
+            current_domain,
+            version,
+        } = self;
         schema.version = Version::new(version)?;
         schema.dimensions = dimensions.into_iter().map(Dimension::build).collect::<Result<_>>()?;
         schema.fill_absent_extents();
         schema.attributes = attributes.into_iter().map(Attribute::build).collect::<Result<_>>()?;
         schema.current_domain = rectangle(&schema, &current_domain)?;
         let enumerations = enumerations.into_iter().map(Enumeration::build).collect::<Result<_>>()?;
-        Schema::from_parts(schema, Definitions { enumerations, ..Definitions::default() })
+        let labels = labels.into_iter().map(|label| label.build(&mut schema)).collect::<Result<_>>()?;
+        Schema::from_parts(schema, Definitions { enumerations, labels })
     }
 }
 

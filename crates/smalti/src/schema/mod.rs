@@ -3,10 +3,12 @@
 mod attribute;
 mod builder;
 mod dimension;
+mod label;
 
 pub use attribute::Attribute;
 pub use builder::SchemaBuilder;
 pub use dimension::Dimension;
+pub use label::Label;
 
 use smalti_array::Definitions;
 use smalti_codecs::{Codec, FieldKind};
@@ -64,6 +66,7 @@ impl Schema {
         stored.check()?;
         check_filters(&stored)?;
         definitions.check(&stored)?;
+        definitions.labels.iter().try_for_each(check_filters)?;
         Ok(Schema { stored: Arc::new(stored), definitions: Arc::new(definitions) })
     }
 

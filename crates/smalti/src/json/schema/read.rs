@@ -5,7 +5,8 @@ use crate::json::{CellSeed, ParsedCell, hex};
 use serde::de::DeserializeSeed;
 use serde_json::Value;
 use smalti_format::{
-    ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, Enumeration, Version, default_fill_value,
+    ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, DimensionLabel, Enumeration, Version,
+    default_fill_value,
 };
 use smalti_types::{
     ArrayType, CellValNum, Datatype, Error, Extent, Filter, FilterPipeline, Layout, Result, Scalar,
@@ -34,9 +35,6 @@ const SCHEMA_KEYS: &[&str] = &[
 pub(super) fn schema(value: &Value) -> Result<SchemaFile> {
     let root = Place { path: "schema".into(), value };
     root.only_keys(SCHEMA_KEYS)?;
-    if root.get("labels").is_some_and(|labels| labels.value.as_array().is_none_or(|list| !list.is_empty())) {
-        return Err(Error::unsupported("schema.labels: this release creates no dimension labels"));
-    }
     let version = match root.get("version") {
         None => Version::DEFAULT,
         Some(version) => {
@@ -81,7 +79,11 @@ pub(super) fn schema(value: &Value) -> Result<SchemaFile> {
         enumerations: Vec::new(),
     };
     schema.fill_absent_extents();
-    Ok(SchemaFile { schema, enumerations, labels: Vec::new() })
+    let labels = match root.get("labels") {
+        None => Vec::new(),
+        Some(list) => list.items()?.iter().map(|one| label(one, &mut schema)).collect::<Result<_>>()?,
+    };
+    Ok(SchemaFile { schema, enumerations, labels })
 }
 
 pub(super) fn lone_attribute(value: &Value) -> Result<Attribute> {
@@ -142,12 +144,7 @@ fn attribute(place: &Place<'_>) -> Result<Attribute> {
         Some(fill) => hex::decode(fill.text()?)
             .ok_or_else(|| wrong(&fill.path, "a fill value is pairs of hexadecimal digits"))?,
     };
-    let order = match place.get("order").map(|order| order.text().map(String::from)).transpose()?.as_deref() {
-        None | Some("unordered") => DataOrder::Unordered,
-        Some("increasing") => DataOrder::Increasing,
-        Some("decreasing") => DataOrder::Decreasing,
-        Some(other) => return Err(wrong(&place.path, &format!("no order of data is called {other:?}"))),
-    };
+    let order = place.get("order").map_or(Ok(DataOrder::Unordered), |order| data_order(&order))?;
     Ok(Attribute {
         name: place.required("name")?.text()?.into(),
         datatype,
@@ -179,6 +176,43 @@ fn enumeration(place: &Place<'_>) -> Result<Enumeration> {
         enumeration.push(&bytes).map_err(|error| wrong(&element.path, error.message()))?;
     }
     Ok(enumeration)
+}
+
+fn data_order(place: &Place<'_>) -> Result<DataOrder> {
+    match place.text()? {
+        "unordered" => Ok(DataOrder::Unordered),
+        "increasing" => Ok(DataOrder::Increasing),
+        "decreasing" => Ok(DataOrder::Decreasing),
+        other => Err(wrong(&place.path, &format!("no order of data is called {other:?}"))),
+    }
+}
+
+/// Adds a label to a schema; the schema of its array. The place of that array follows from the order of the labels.
+fn label(place: &Place<'_>, schema: &mut ArraySchema) -> Result<ArraySchema> {
+    place.only_keys(&["name", "dim", "order", "type", "attr", "uri", "tile", "filters"])?;
+    let dim = place.required("dim")?;
+    let dim: u32 = match dim.value.as_str() {
+        None => dim.integer()?,
+        Some(name) => schema
+            .dimension(name)
+            .and_then(|(idx, _)| u32::try_from(idx).ok())
+            .ok_or_else(|| wrong(&dim.path, &format!("there is no dimension {name:?}")))?,
+    };
+    let datatype = place.required("type")?.datatype()?;
+    let order = place.get("order").map_or(Ok(DataOrder::Increasing), |order| data_order(&order))?;
+    let mut label = DimensionLabel::new(place.required("name")?.text()?, dim, datatype, order);
+    if let Some(attribute) = place.get("attr") {
+        label.attribute = attribute.text()?.into();
+    }
+    let mut array = schema.label_array(&label).map_err(|error| wrong(&place.path, error.message()))?;
+    if let Some(tile) = place.get("tile") {
+        array.dimensions[0].tile_extent = Some(tile.count(array.dimensions[0].datatype)?);
+    }
+    if let Some(filters) = place.get("filters") {
+        array.attributes[0].filters = filters::from_json(&filters)?;
+    }
+    schema.add_label(label);
+    Ok(array)
 }
 
 fn current_domain(place: Option<Place<'_>>, dimensions: &[Dimension]) -> Result<CurrentDomain> {
