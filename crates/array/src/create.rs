@@ -1,31 +1,95 @@
 //! Creating an array: its whole folder appears at once, or not at all.
 
-use crate::ArrayPlace;
+use crate::definitions::EnumerationFile;
+use crate::{ArrayPlace, Definitions};
 use smalti_format::fragment::FieldId;
 use smalti_format::names::{
     self, COMMITS_FOLDER, ENUMERATIONS_FOLDER, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, LABELS_FOLDER,
     METADATA_FOLDER, SCHEMA_FOLDER,
 };
 use smalti_format::{ArraySchema, Rule};
-use smalti_store::{NewFile, NewTree};
+use smalti_store::{NewFile, NewTree, join};
 use smalti_types::{Error, Result};
+
+/// The folders and files of a new array, and of the arrays of its labels in it.
+#[derive(Debug, Default)]
+struct Contents {
+    folders: Vec<String>,
+    files: Vec<(String, Vec<u8>)>,
+}
 
 impl ArrayPlace {
     /// Creates an array with a schema, durable on return.
     ///
     /// # Errors
-    /// `InvalidArgument` when the schema breaks a rule; `AlreadyExists` when something is at the place.
+    /// As [`create_with`](ArrayPlace::create_with).
     pub fn create(&self, schema: &ArraySchema) -> Result<()> {
-        schema.check()?;
+        self.create_with(schema, &Definitions::default())
+    }
+
+    /// Creates an array with a schema and what it names, durable on return.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the schema breaks a rule, or names an enumeration or label that is not given;
+    /// `AlreadyExists` when something is at the place.
+    pub fn create_with(&self, schema: &ArraySchema, definitions: &Definitions) -> Result<()> {
         if !schema.version.has(Rule::CommitsFolder) {
             return Err(Error::unsupported(format!(
                 "arrays of format version {} cannot be created; versions 12 to 23 can",
                 schema.version
             )));
         }
-        if !schema.enumerations.is_empty() || !schema.dimension_labels.is_empty() {
-            return Err(Error::unsupported("creating arrays with enumerations or dimension labels"));
+        let mut contents = Contents::default();
+        self.lay_out("", schema, definitions, &mut contents)?;
+        let folders: Vec<&str> = contents.folders.iter().map(String::as_str).collect();
+        let parts: Vec<[&[u8]; 1]> = contents.files.iter().map(|(_, bytes)| [bytes.as_slice()]).collect();
+        let files = contents.files.iter().zip(&parts);
+        let files: Vec<NewFile<'_>> = files.map(|((path, _), parts)| NewFile { path, parts }).collect();
+        self.store()
+            .create_tree(self.path(), &NewTree { folders: &folders, files: &files })
+            .map_err(|error| self.taken(error, "array"))
+    }
+
+    /// Adds what an array consists of, below a folder.
+    fn lay_out(
+        &self,
+        below: &str,
+        schema: &ArraySchema,
+        definitions: &Definitions,
+        contents: &mut Contents,
+    ) -> Result<()> {
+        let mut schema = definitions.naming(schema);
+        schema.check()?;
+        definitions.check(&schema)?;
+        self.check_codecs(&schema)?;
+        for (name, file) in &mut schema.enumerations {
+            let enumeration = definitions.enumerations.iter().find(|enumeration| enumeration.name == *name);
+            let Some(enumeration) = enumeration else { continue };
+            let EnumerationFile { name, path, bytes } = self.enumeration_file(enumeration, schema.version)?;
+            *file = name;
+            contents.files.push((join(below, &path), bytes));
         }
+        let (name, tile) = (self.new_schema_name(None)?, self.encode_schema(&schema)?);
+        contents.files.push((join(below, &format!("{SCHEMA_FOLDER}/{name}")), tile));
+        let mut folders = vec![COMMITS_FOLDER, FRAGMENTS_FOLDER, FRAGMENT_META_FOLDER, METADATA_FOLDER];
+        let enumerations = join(SCHEMA_FOLDER, ENUMERATIONS_FOLDER);
+        if schema.version.has(Rule::DimensionLabels) {
+            folders.push(LABELS_FOLDER);
+        }
+        if schema.version.has(Rule::Enumerations) {
+            folders.push(&enumerations);
+        }
+        contents.folders.extend(folders.into_iter().map(|folder| join(below, folder)));
+        for (label, array) in schema.dimension_labels.iter().zip(definitions.label_arrays(&schema)?) {
+            let named = |error: Error| error.context(format_args!("dimension label {:?}", label.name));
+            let below = join(below, label.path()?);
+            self.lay_out(&below, &array, &Definitions::default(), contents).map_err(named)?;
+        }
+        Ok(())
+    }
+
+    /// Checks that the filters of every field can run in the schema's version.
+    fn check_codecs(&self, schema: &ArraySchema) -> Result<()> {
         let dimensions = (0..schema.dimensions.len()).map(FieldId::Dimension);
         let fields = (0..schema.attributes.len()).map(FieldId::Attribute);
         for field in fields.chain(dimensions.filter(|_| !schema.is_dense())) {
@@ -33,21 +97,7 @@ impl ArrayPlace {
                 error.context(format_args!("format version {} cannot hold this", schema.version))
             })?;
         }
-        let (name, tile) = (self.new_schema_name(None)?, self.encode_schema(schema)?);
-        let schema_path = format!("{SCHEMA_FOLDER}/{name}");
-        let enumerations = format!("{SCHEMA_FOLDER}/{ENUMERATIONS_FOLDER}");
-        let mut folders = vec![COMMITS_FOLDER, FRAGMENTS_FOLDER, FRAGMENT_META_FOLDER, METADATA_FOLDER];
-        if schema.version.has(Rule::DimensionLabels) {
-            folders.push(LABELS_FOLDER);
-        }
-        if schema.version.has(Rule::Enumerations) {
-            folders.push(&enumerations);
-        }
-        let parts: [&[u8]; 1] = [&tile];
-        let files = [NewFile { path: &schema_path, parts: &parts }];
-        self.store()
-            .create_tree(self.path(), &NewTree { folders: &folders, files: &files })
-            .map_err(|error| self.taken(error, "array"))
+        Ok(())
     }
 
     /// A random id for a name.

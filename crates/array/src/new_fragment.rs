@@ -44,6 +44,12 @@ impl NewFragment {
         })
     }
 
+    /// The timestamp of a write that makes several fragments: the one asked for, or now, later than every write of this
+    /// process.
+    pub fn stamp(snapshot: &Snapshot, at: Option<u64>) -> u64 {
+        next_timestamp(snapshot.place().env(), at)
+    }
+
     /// The name.
     pub fn name(&self) -> &TimestampedName {
         &self.name

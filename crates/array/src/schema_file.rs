@@ -23,20 +23,33 @@ impl ArrayPlace {
         Ok(TimestampedName::new(TimeRange { start: time, end: time }, self.new_id()?, None))
     }
 
-    /// Puts a schema beside the array's others, durable on return; from its time on it is the array's schema.
+    /// A name for a schema that is to be newer than the array's others: at a time, or now, or just behind the newest if
+    /// that lies ahead of the clock.
     ///
     /// # Errors
     /// `InvalidArgument` when the time is not after that of the newest schema; what the store reports.
-    pub(crate) fn put_schema(&self, schema: &ArraySchema, at: Option<u64>) -> Result<TimestampedName> {
+    pub(crate) fn newest_schema_name(&self, at: Option<u64>) -> Result<TimestampedName> {
         let name = self.new_schema_name(at)?;
         let newest = schema_files(self)?.into_iter().filter_map(|(name, _)| name).next_back();
-        if let Some(newest) = newest.filter(|newest| newest.range().end >= name.range().start) {
-            return Err(Error::invalid(format!(
+        let Some(newest) = newest.filter(|newest| newest.range().end >= name.range().start) else {
+            return Ok(name);
+        };
+        match (at, newest.range().end.checked_add(1)) {
+            (None, Some(behind)) => self.new_schema_name(Some(behind)),
+            _ => Err(Error::invalid(format!(
                 "the array's schema is of {}, and a new one must be later; {} is not",
                 newest.range().end,
                 name.range().start
-            )));
+            ))),
         }
+    }
+
+    /// Puts a schema beside the array's others, durable on return; from its time on it is the array's schema.
+    ///
+    /// # Errors
+    /// As [`newest_schema_name`](ArrayPlace::newest_schema_name).
+    pub(crate) fn put_schema(&self, schema: &ArraySchema, at: Option<u64>) -> Result<TimestampedName> {
+        let name = self.newest_schema_name(at)?;
         let path = self.join(&format!("{SCHEMA_FOLDER}/{name}"));
         self.store().put(&path, &[&self.encode_schema(schema)?])?;
         Ok(name)

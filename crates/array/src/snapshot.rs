@@ -6,7 +6,7 @@ use crate::{ArrayPlace, DeleteCommit, Fragment, ListedDelete};
 use rayon::prelude::*;
 use smalti_format::fragment::FieldId;
 use smalti_format::names::{OLD_SCHEMA_FILE, TimestampedName};
-use smalti_format::{ArraySchema, Version};
+use smalti_format::{ArraySchema, Enumeration, Version};
 use smalti_store::Store;
 use smalti_tile::FieldCodec;
 use smalti_types::{Error, Extent, ExtentRef, Result, TimeRange};
@@ -25,6 +25,7 @@ pub struct Snapshot {
     deletes: OnceLock<Vec<DeleteCommit>>,
     warnings: Vec<String>,
     codecs: Mutex<HashMap<(usize, Version, FieldId), Arc<FieldCodec>>>,
+    pub(crate) enumerations: Mutex<HashMap<String, Arc<Enumeration>>>,
 }
 
 impl Snapshot {
@@ -79,6 +80,7 @@ impl Snapshot {
             deletes: OnceLock::new(),
             warnings: listing.warnings,
             codecs: Mutex::default(),
+            enumerations: Mutex::default(),
         })
     }
 
@@ -157,7 +159,7 @@ impl Snapshot {
     }
 }
 
-fn read_schema(place: &ArrayPlace, path: &str) -> Result<ArraySchema> {
+pub(crate) fn read_schema(place: &ArrayPlace, path: &str) -> Result<ArraySchema> {
     let tile = place.read_tile_file(path)?;
     ArraySchema::decode(tile.as_slice()).map_err(|error| error.at_uri(place.store().address(path)))
 }

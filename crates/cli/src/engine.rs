@@ -3,7 +3,7 @@
 use crate::args::{Global, OpenTimes, Sync};
 use crate::failure::{Failure, Outcome};
 use smalti::json::SchemaFile;
-use smalti::{Array, ErrorKind, Group, Options, Schema, SyncLevel};
+use smalti::{Array, ErrorKind, Group, Options, SyncLevel};
 
 /// The options of the command line.
 pub(crate) fn options(global: &Global, times: OpenTimes) -> Outcome<Options> {
@@ -60,10 +60,7 @@ pub(crate) fn open_any(global: &Global, uri: &str, times: OpenTimes) -> Outcome<
 
 /// Creates an array.
 pub(crate) fn create(global: &Global, uri: &str, file: SchemaFile) -> Outcome<Array> {
-    if !file.enumerations.is_empty() {
-        return Err(smalti::Error::unsupported("this release creates no enumerations").at_uri(uri).into());
-    }
-    let schema = Schema::from_stored(file.schema).map_err(|error| error.at_uri(uri))?;
+    let schema = file.build().map_err(|error| error.at_uri(uri))?;
     let options = options(global, OpenTimes::default())?;
     Ok(Array::create_with(uri, &schema, &options).map_err(|error| error.at_uri(uri))?)
 }

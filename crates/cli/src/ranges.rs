@@ -7,10 +7,10 @@
 use crate::failure::{Failure, Outcome};
 use serde::de::DeserializeSeed;
 use serde_json::Value;
-use smalti::format::{ArraySchema, CurrentDomain, Dimension};
+use smalti::format::{ArraySchema, CurrentDomain, Dimension, DimensionLabel};
 use smalti::json::{CellSeed, ParsedCell};
 use smalti::text::parse_date_time;
-use smalti::{Extent, Scalar};
+use smalti::{Extent, LabelRange, Scalar};
 
 /// One list of ranges per dimension; an empty list means all of it.
 pub(crate) type Ranges = Vec<Vec<Extent>>;
@@ -33,6 +33,29 @@ pub(crate) fn parse(schema: &ArraySchema, range: &[String], ranges_json: Option<
     Ok(ranges)
 }
 
+/// Ranges of dimensions, and of dimension labels, which may stand in the same places.
+///
+/// # Errors
+/// As [`parse`].
+pub(crate) fn parse_with_labels(
+    schema: &ArraySchema,
+    range: &[String],
+    ranges_json: Option<&str>,
+) -> Outcome<(Ranges, Vec<LabelRange>)> {
+    if schema.dimension_labels.is_empty() {
+        return Ok((parse(schema, range, ranges_json)?, Vec::new()));
+    }
+    // Labels count as dimensions behind the others.
+    let labels = schema.dimension_labels.iter().map(DimensionLabel::as_dimension);
+    let mut known = schema.clone();
+    known.dimensions.extend(labels);
+    let mut ranges = parse(&known, range, ranges_json)?;
+    let of_labels = ranges.split_off(schema.dimensions.len());
+    let named = schema.dimension_labels.iter().zip(of_labels).filter(|(_, ranges)| !ranges.is_empty());
+    let label_ranges = named.map(|(label, ranges)| LabelRange { label: label.name.clone(), ranges });
+    Ok((ranges, label_ranges.collect()))
+}
+
 /// The one range of each dimension that a dense write fills: the given ones, or the whole domain.
 ///
 /// # Errors
@@ -48,6 +71,45 @@ pub(crate) fn one_each(schema: &ArraySchema, ranges: Ranges) -> Outcome<Vec<Exte
     ranges.into_iter().enumerate().map(one).collect()
 }
 
+/// The sides of a current domain that are named, with their dimensions: an end that is left out is that of the current
+/// domain, or of the domain.
+///
+/// # Errors
+/// When a dimension is unknown, is named twice, or a range has no meaning.
+pub(crate) fn current_domain_sides(
+    schema: &ArraySchema,
+    ranges: &[String],
+) -> Outcome<Vec<(String, Extent)>> {
+    let mut sides: Vec<(String, Extent)> = Vec::new();
+    for text in ranges {
+        let (idx, dimension, ends) = named_dimension(schema, text)?;
+        let wrong = |problem: String| Failure::usage(format!("--current-domain {text}: {problem}"));
+        if sides.iter().any(|(name, _)| *name == dimension.name) {
+            return Err(wrong("the dimension is named twice".into()));
+        }
+        let side = parse_text(schema, idx, dimension, ends).map_err(wrong)?;
+        if let Extent::Str { hi: None, .. } = side {
+            return Err(wrong("give the last string too".into()));
+        }
+        sides.push((dimension.name.clone(), dimension.within_zeros(side)));
+    }
+    Ok(sides)
+}
+
+/// The current domain of a new array: the sides that are named, in place of what its schema says.
+///
+/// # Errors
+/// As [`current_domain_sides`].
+pub(crate) fn current_domain(schema: &ArraySchema, ranges: &[String]) -> Outcome<CurrentDomain> {
+    let mut rectangle: Vec<Extent> = (0..schema.dimensions.len()).map(|idx| whole(schema, idx)).collect();
+    for (name, side) in current_domain_sides(schema, ranges)? {
+        if let Some((idx, _)) = schema.dimension(&name) {
+            rectangle[idx] = side;
+        }
+    }
+    Ok(CurrentDomain::Rectangle(rectangle))
+}
+
 /// The whole of a dimension: its current domain, or its domain.
 pub(crate) fn whole(schema: &ArraySchema, idx: usize) -> Extent {
     if let CurrentDomain::Rectangle(extents) = &schema.current_domain
@@ -57,7 +119,8 @@ pub(crate) fn whole(schema: &ArraySchema, idx: usize) -> Extent {
     }
     match schema.dimensions.get(idx).and_then(|dimension| dimension.domain) {
         Some((lo, hi)) => Extent::Num { lo: lo.ordinal(), hi: hi.ordinal() },
-        None => Extent::all(true),
+        // Of strings, or a label.
+        None => Extent::all(schema.dimensions.get(idx).is_none_or(Dimension::is_var)),
     }
 }
 
@@ -70,7 +133,7 @@ fn named_dimension<'a>(schema: &'a ArraySchema, text: &'a str) -> Outcome<(usize
     let found = schema.dimensions.iter().enumerate().filter_map(named);
     found.max_by_key(|(_, dimension, _)| dimension.name.len()).ok_or_else(|| {
         let Some((name, _)) = text.split_once('=') else {
-            return Failure::usage(format!("--range {text}: write it like d=1:10"));
+            return Failure::usage(format!("{text}: write a range like d=1:10"));
         };
         unknown_dimension(schema, name)
     })

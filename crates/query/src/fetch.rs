@@ -6,9 +6,9 @@
 use crate::progress::ReadProgress;
 use crate::workspace::{Workspace, room};
 use smalti_array::{FieldId, Fragment, Plane, Snapshot};
+use smalti_format::Rule;
 use smalti_store::{ReadInto, Store};
 use smalti_tile::{CellShape, Codec, Column, FieldCodec, FilteredTileRef, PlainLayout};
-use smalti_format::Rule;
 use smalti_types::{AlignedBuf, CellValNum, Error, ErrorKind, Result};
 use std::ops::Range;
 use std::sync::Arc;
@@ -238,13 +238,15 @@ impl<'a> Fetch<'a> {
             self.read(&mut [ReadInto { path: &path, offset: place.start, dest: filtered }])?;
             fits = codec.decoded_len(filtered, u64::MAX)? == byte_len;
         }
-        claimed.filter(|_| fits).ok_or_else(|| {
-            Error::corrupt(format!(
+        claimed
+            .filter(|_| fits)
+            .ok_or_else(|| {
+                Error::corrupt(format!(
                 "{filtered_byte_len} filtered bytes do not hold {cell_count} cells of {cell_byte_len} bytes"
             ))
             .context(format_args!("tile {tile_idx}"))
-        })
-        .map_err(|error| source.explain(error))
+            })
+            .map_err(|error| source.explain(error))
     }
 
     /// Bytes `wanted` of a tile of fixed-size values or validity, into the same place of `out`, a buffer of the whole
@@ -274,17 +276,14 @@ impl<'a> Fetch<'a> {
         let place = self.tile_place(source, plane, tile_idx)?;
         let path = fragment.data_file(*field, plane)?;
         let wanted_len: usize = wanted.iter().map(Range::len).sum();
-        let named =
-            |error: Error| source.explain(error).context(format_args!("tile {tile_idx}")).at_uri(self.store.address(&path));
+        let named = |error: Error| {
+            source.explain(error).context(format_args!("tile {tile_idx}")).at_uri(self.store.address(&path))
+        };
         if codec.is_plain() && wanted_len * 2 < out.len() {
             let mut prefix = [0; PlainLayout::PREFIX_BYTE_LEN];
             let filtered_len = place.end - place.start;
             if filtered_len >= prefix.len() as u64 {
-                self.read(&mut [ReadInto {
-                    path: &path,
-                    offset: place.start,
-                    dest: &mut prefix,
-                }])?;
+                self.read(&mut [ReadInto { path: &path, offset: place.start, dest: &mut prefix }])?;
                 if let Some(layout) =
                     PlainLayout::new(&prefix, out.len() as u64, filtered_len).map_err(named)?
                 {

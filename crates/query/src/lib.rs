@@ -6,10 +6,12 @@
 
 mod budget;
 pub mod condition;
+mod current_domain;
 mod delete;
 mod dense;
 mod fetch;
 mod gather;
+mod labels;
 mod progress;
 mod read;
 mod request;
@@ -22,5 +24,5 @@ pub use budget::DEFAULT_MEMORY_BYTE_LEN;
 pub use delete::delete;
 pub use progress::{ReadProgress, ReadStatistics};
 pub use read::{Batches, read};
-pub use request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
+pub use request::{Batch, DEFAULT_BATCH_CELL_COUNT, LabelRange, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 pub use write::{Duplicates, GlobalWriter, WriteRequest, write};

@@ -1,9 +1,11 @@
 //! Reads: from a request to a stream of batches.
 
 use crate::condition::BoundCondition;
+use crate::current_domain;
 use crate::dense::DenseBatches;
-use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
+use crate::labels::{self, LabelFields};
 use crate::progress::ReadProgress;
+use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 use crate::sparse::{OrderedCells, SparsePlan, Windows};
 use smalti_array::{FieldId, Snapshot, field_name, field_shape, find_field};
 use smalti_format::ArraySchema;
@@ -13,6 +15,7 @@ use std::sync::Arc;
 /// The batches of a read, made as they are pulled. An error ends the stream.
 pub struct Batches<'a> {
     fields: Vec<ResultField>,
+    labels: Option<LabelFields>,
     max_cell_count: usize,
     progress: Arc<ReadProgress>,
     state: State<'a>,
@@ -26,6 +29,8 @@ enum State<'a> {
     Ordered(Box<SparsePlan<'a>>, Option<OrderedCells>),
     /// In order, part after part.
     Windows(Box<SparsePlan<'a>>, Box<Windows>),
+    /// Batches that are there already.
+    Made(std::vec::IntoIter<Batch>),
     Done,
 }
 
@@ -41,22 +46,57 @@ impl std::fmt::Debug for Batches<'_> {
 /// `InvalidArgument` for unknown fields, ranges that do not fit the dimensions, or an order that the array does not have;
 /// `Corrupt` from the fragments' metadata. No cell is read yet.
 pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches<'a>> {
+    if snapshot.schema().dimension_labels.is_empty() && request.label_ranges.is_empty() {
+        return read_cells(snapshot, request);
+    }
+    let (resolved, is_empty) = match labels::resolved(snapshot, request)? {
+        Some(resolved) => (resolved, false),
+        None => (ReadRequest { label_ranges: Vec::new(), ..request.clone() }, true),
+    };
+    if let Some((fields, batches)) = labels::read_alone(snapshot, &resolved)? {
+        let state = if is_empty { State::Done } else { State::Made(batches.into_iter()) };
+        let progress = request.progress.clone().unwrap_or_default();
+        return Ok(Batches { fields, labels: None, max_cell_count: usize::MAX, progress, state });
+    }
+    let mut batches = match LabelFields::new(snapshot, &resolved)? {
+        None => read_cells(snapshot, &resolved)?,
+        Some((cells, labels)) => {
+            let mut batches = read_cells(snapshot, &cells)?;
+            batches.fields = labels.fields(&batches.fields, &request.fields);
+            batches.labels = Some(labels);
+            batches
+        }
+    };
+    if is_empty {
+        batches.state = State::Done;
+    }
+    Ok(batches)
+}
+
+/// A read without dimension labels.
+pub(crate) fn read_cells<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches<'a>> {
     let schema = snapshot.schema();
     let layout = check_layout(schema, request.layout)?;
     let fields = result_fields(schema, &request.fields)?;
     let condition = request
         .condition
         .as_ref()
-        .map(|condition| {
-            BoundCondition::bind(condition, schema, &|name| snapshot.enumeration(name).map(Arc::new))
-        })
+        .map(|condition| BoundCondition::bind(condition, schema, &|name| snapshot.enumeration(name)))
         .transpose()?;
     let progress = request.progress.clone().unwrap_or_default();
     let max_cell_count = request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT).max(1);
     let state = if schema.is_dense() {
-        State::Dense(Box::new(DenseBatches::new(snapshot, request, layout, &fields, max_cell_count, condition, &progress)?))
-    } else {
-        let plan = Box::new(SparsePlan::new(snapshot, request, layout, &fields, condition, &progress)?);
+        State::Dense(Box::new(DenseBatches::new(
+            snapshot,
+            request,
+            layout,
+            &fields,
+            max_cell_count,
+            condition,
+            &progress,
+        )?))
+    } else if let Some(request) = current_domain::narrowed(snapshot, request) {
+        let plan = Box::new(SparsePlan::new(snapshot, &request, layout, &fields, condition, &progress)?);
         if plan.is_independent() {
             State::Independent(plan, 0)
         } else if plan.is_small {
@@ -65,9 +105,11 @@ pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches
             let windows = Box::new(plan.windows()?);
             State::Windows(plan, windows)
         }
+    } else {
+        State::Done
     };
     let fields = fields.into_iter().map(|(_, field)| field).collect();
-    Ok(Batches { fields, max_cell_count, progress, state })
+    Ok(Batches { fields, labels: None, max_cell_count, progress, state })
 }
 
 impl Batches<'_> {
@@ -103,6 +145,7 @@ impl Batches<'_> {
                 plan.next_ordered(ordered, self.max_cell_count)
             }
             State::Windows(plan, windows) => plan.next_of_windows(windows, self.max_cell_count),
+            State::Made(batches) => Ok(batches.next()),
             State::Done => Ok(None),
         }
     }
@@ -113,6 +156,10 @@ impl Iterator for Batches<'_> {
 
     fn next(&mut self) -> Option<Result<Batch>> {
         let pulled = self.progress.check().and_then(|()| self.pull());
+        let pulled = pulled.and_then(|batch| match (&self.labels, batch) {
+            (Some(labels), Some(batch)) => labels.apply(batch).map(Some),
+            (_, batch) => Ok(batch),
+        });
         if let Ok(Some(batch)) = &pulled {
             self.progress.count_cells(batch.cell_count as u64);
         }
@@ -164,6 +211,7 @@ fn unknown_field(schema: &ArraySchema, name: &str) -> Error {
     if name == TIMESTAMPS_FIELD {
         return Error::invalid("cells of dense arrays have no timestamps; leave out __timestamps");
     }
-    let names: Vec<&str> = schema.fields().map(|field| field.name()).collect();
+    let mut names: Vec<&str> = schema.fields().map(|field| field.name()).collect();
+    names.extend(schema.dimension_labels.iter().map(|label| label.name.as_str()));
     Error::invalid(format!("there is no field {name:?}; the fields are {}", names.join(", ")))
 }

@@ -12,11 +12,14 @@ pub const TIMESTAMPS_FIELD: &str = "__timestamps";
 /// What to read. The default asks for everything.
 #[derive(Debug, Clone, Default)]
 pub struct ReadRequest {
-    /// Attributes and dimensions by name, and [`TIMESTAMPS_FIELD`]; empty for all dimensions, then all attributes.
+    /// Attributes, dimensions and dimension labels by name, and [`TIMESTAMPS_FIELD`]; empty for all dimensions, then all
+    /// attributes. A read of nothing but labels of one dimension gives a row for each position on it, not for each cell.
     pub fields: Vec<String>,
     /// Per dimension the wanted ranges, in ordinals; empty for the whole dimension. Fewer lists than dimensions leave the
     /// last ones whole. Ranges outside the domain select nothing.
     pub ranges: Vec<Vec<Extent>>,
+    /// Wanted ranges of dimension labels, for dimensions that have no ranges of their own.
+    pub label_ranges: Vec<LabelRange>,
     /// The order of the cells; `None` for row-major (dense) or global order (sparse).
     pub layout: Option<Layout>,
     /// The most cells of a batch, but at least one; `None` for the default of [`DEFAULT_BATCH_CELL_COUNT`].
@@ -30,6 +33,15 @@ pub struct ReadRequest {
     pub leaves_out: bool,
     /// Where the read tells how far it is, and listens for the word to stop.
     pub progress: Option<Arc<ReadProgress>>,
+}
+
+/// Ranges of a dimension label: of the dimension the positions whose labels lie in one of them are wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LabelRange {
+    /// The label's name.
+    pub label: String,
+    /// The ranges, in ordinals of the label's type.
+    pub ranges: Vec<Extent>,
 }
 
 /// Cells of a batch where the request names no number.

@@ -1,6 +1,5 @@
 //! Arrays: the handle that everything starts from.
 
-use crate::arrow::ArrowForm;
 use crate::options::Pool;
 use crate::views::View;
 use crate::{
@@ -81,7 +80,7 @@ impl Array {
     /// ```
     pub fn create_with(uri: &str, schema: &Schema, options: &Options) -> Result<Array> {
         options.time()?;
-        options.place(uri)?.create(schema)?;
+        options.place(uri)?.create_with(schema, schema.definitions())?;
         Array::open_with(uri, options)
     }
 
@@ -169,8 +168,7 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn arrow_schema(&self) -> Result<SchemaRef> {
-        let batches = self.read_raw(&ReadRequest::default())?;
-        Ok(crate::batches::arrow_schema(batches.fields(), ArrowForm::default()))
+        Ok(self.read().batches()?.schema().clone())
     }
 
     /// The fragments in the time range, oldest first: one for every write that no consolidation has merged.
@@ -284,6 +282,33 @@ impl Array {
         MetadataBuilder::new(&self.place)
     }
 
+    /// The array of a dimension label, in the same time range: one dimension, and the labels as an attribute. For reading the
+    /// labels themselves; they are written through the array that they belong to.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no label of that name; `Unsupported` for a label that lies outside the array; as
+    /// [`open`](Array::open).
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::dense()
+    /// #     .dimension(Dimension::new("x", 0..=2))
+    /// #     .attribute(Attribute::of::<i32>("a"))
+    /// #     .label(Label::of::<i64>("year", "x"))
+    /// #     .build()?;
+    /// let array = Array::create("mem://array-label-docs", &schema)?;
+    /// array.write().column("year", &[1989_i64, 1990, 1993]).commit()?;
+    /// let years = array.label("year")?.read().to_ndarray::<i64>("label")?;
+    /// assert_eq!(years.as_slice(), Some(&[1989, 1990, 1993][..]));
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn label(&self, name: &str) -> Result<Array> {
+        let snapshot = self.snapshot()?;
+        let place = snapshot.label_place(snapshot.find_label(name)?)?;
+        let views = self.pool.run(|| View::open(&place, self.time))?;
+        Ok(Array { place, time: self.time, pool: self.pool.clone(), views })
+    }
+
     /// Starts a read; see [`ReadBuilder`].
     pub fn read(&self) -> ReadBuilder<'_> {
         ReadBuilder::new(self)
@@ -374,6 +399,10 @@ impl Array {
         let name = self.pool.run(|| smalti_query::write(snapshot, request))?;
         self.expire();
         Ok(WrittenFragment::new(name))
+    }
+
+    pub(crate) fn place(&self) -> &ArrayPlace {
+        &self.place
     }
 
     pub(crate) fn snapshot(&self) -> Result<&Snapshot> {

@@ -1,9 +1,10 @@
 //! Reads as streams of Arrow record batches.
 
-use crate::arrow::{ArrowForm, arrow_array, arrow_field};
+use crate::arrow::{ArrowForm, Dictionary, arrow_array, arrow_field};
 use crate::options::Pool;
 use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema as ArrowSchema, SchemaRef};
+use smalti_array::Snapshot;
 use smalti_query::{Batch, Batches, ResultField};
 use smalti_types::{Error, Result};
 use std::sync::Arc;
@@ -15,14 +16,30 @@ use std::sync::Arc;
 pub struct RecordBatches<'a> {
     batches: Batches<'a>,
     schema: SchemaRef,
+    /// The labels of each field whose values are codes.
+    dictionaries: Vec<Option<Dictionary>>,
     form: ArrowForm,
     pool: &'a Pool,
 }
 
 impl<'a> RecordBatches<'a> {
-    pub(crate) fn new(batches: Batches<'a>, form: ArrowForm, pool: &'a Pool) -> Self {
-        let schema = arrow_schema(batches.fields(), form);
-        RecordBatches { batches, schema, form, pool }
+    /// # Errors
+    /// What reading enumerations reports.
+    pub(crate) fn new(
+        batches: Batches<'a>,
+        snapshot: &Snapshot,
+        form: ArrowForm,
+        pool: &'a Pool,
+    ) -> Result<Self> {
+        let dictionary = |field: &ResultField| {
+            let attribute = snapshot.schema().attribute(&field.name).map(|(_, attribute)| attribute);
+            let name = attribute.and_then(|attribute| attribute.enumeration.as_ref());
+            let name = name.filter(|_| form.has_dictionaries() && !field.is_dimension);
+            name.map(|name| Dictionary::new(&*snapshot.enumeration(name)?, form)).transpose()
+        };
+        let dictionaries = batches.fields().iter().map(dictionary).collect::<Result<Vec<_>>>()?;
+        let schema = arrow_schema(batches.fields(), &dictionaries, form);
+        Ok(RecordBatches { batches, schema, dictionaries, form, pool })
     }
 
     /// The Arrow schema of every batch.
@@ -51,9 +68,9 @@ impl Iterator for RecordBatches<'_> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
-        let RecordBatches { batches, schema, form, pool } = self;
+        let RecordBatches { batches, pool, .. } = self;
         let batch = pool.run(|| batches.next())?;
-        Some(batch.and_then(|batch| record_batch(batch, self.batches.fields(), schema, *form)))
+        Some(batch.and_then(|batch| self.record_batch(batch)))
     }
 }
 
@@ -73,27 +90,30 @@ impl RecordBatchReader for Reader<'_> {
     }
 }
 
-pub(crate) fn arrow_schema(fields: &[ResultField], form: ArrowForm) -> SchemaRef {
-    let fields: Vec<_> = fields.iter().map(|field| arrow_field(&field.name, field.shape, form)).collect();
-    Arc::new(ArrowSchema::new(fields))
+fn arrow_schema(fields: &[ResultField], dictionaries: &[Option<Dictionary>], form: ArrowForm) -> SchemaRef {
+    let one = |(field, dictionary): (&ResultField, &Option<Dictionary>)| match dictionary {
+        Some(dictionary) => dictionary.field(&field.name, field.shape, form),
+        None => arrow_field(&field.name, field.shape, form),
+    };
+    Arc::new(ArrowSchema::new(fields.iter().zip(dictionaries).map(one).collect::<Vec<_>>()))
 }
 
-fn record_batch(
-    batch: Batch,
-    fields: &[ResultField],
-    schema: &SchemaRef,
-    form: ArrowForm,
-) -> Result<RecordBatch> {
-    let Batch { cell_count, columns, .. } = batch;
-    let arrays = fields
-        .iter()
-        .zip(columns)
-        .map(|(field, column)| {
-            arrow_array(column, field.shape, cell_count, form)
+impl RecordBatches<'_> {
+    fn record_batch(&self, batch: Batch) -> Result<RecordBatch> {
+        let Batch { cell_count, columns, .. } = batch;
+        let fields = self.batches.fields().iter().zip(&self.dictionaries);
+        let arrays = fields
+            .zip(columns)
+            .map(|((field, dictionary), column)| {
+                match dictionary {
+                    Some(dictionary) => dictionary.array(column, field.shape),
+                    None => arrow_array(column, field.shape, cell_count, self.form),
+                }
                 .map_err(|error| error.context(format_args!("field {:?}", field.name)))
-        })
-        .collect::<Result<Vec<_>>>()?;
-    let options = RecordBatchOptions::new().with_row_count(Some(cell_count));
-    RecordBatch::try_new_with_options(schema.clone(), arrays, &options)
-        .map_err(|error| Error::corrupt(format!("the columns make no record batch: {error}")))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(cell_count));
+        RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options)
+            .map_err(|error| Error::corrupt(format!("the columns make no record batch: {error}")))
+    }
 }

@@ -31,7 +31,8 @@
 //!
 //! | | |
 //! |---|---|
-//! | [`Schema`], [`Dimension`], [`Attribute`], [`Filter`] | what an array looks like |
+//! | [`Schema`], [`Dimension`], [`Attribute`], [`Enumeration`], [`Label`], [`Filter`] | what an array looks like |
+//! | [`Evolution`] | changing that later |
 //! | [`Array`] | create, open, reopen; fragments, domain, metadata |
 //! | [`Group`], [`NewMember`], [`Object`] | groups and their members; finding, moving and removing arrays and groups |
 //! | [`Options`] | time travel, encryption, durability, threads |
@@ -56,6 +57,7 @@ mod column;
 mod condition;
 mod delete;
 mod enumerations;
+mod evolution;
 mod fragment;
 mod group;
 pub mod json;
@@ -75,6 +77,8 @@ pub use batches::RecordBatches;
 pub use column::{Cell, Columns, InputColumn, IntoColumn};
 pub use condition::{FieldTest, field};
 pub use delete::DeleteBuilder;
+pub use enumerations::Enumeration;
+pub use evolution::Evolution;
 pub use fragment::{Fragment, WrittenDelete, WrittenFragment};
 pub use group::{Group, Member, MembersBuilder, Visit};
 pub use metadata::{Metadata, MetadataBuilder};
@@ -82,19 +86,19 @@ pub use object::Object;
 pub use options::Options;
 pub use range::RangeEnd;
 pub use read::ReadBuilder;
-pub use schema::{Attribute, Dimension, IntoPipeline, Schema, SchemaBuilder};
+pub use schema::{Attribute, Dimension, IntoPipeline, Label, Schema, SchemaBuilder};
 pub use value::{Interval, Number, Value};
 pub use write::{GlobalWriteBuilder, GlobalWriter, WriteBuilder};
 
 pub use smalti_array::{
-    Branch, DeletedGroup, InspectedPart, Inspection, Inspector, NewMember, ObjectKind, UNEXPLAINED, Upgrade,
-    WalkOrder,
+    Branch, Definitions, DeletedGroup, InspectedPart, Inspection, Inspector, NewMember, ObjectKind,
+    SchemaChange, UNEXPLAINED, Upgrade, WalkOrder,
 };
 pub use smalti_format as format;
 pub use smalti_query::condition::{Condition, Literal, Relation};
 pub use smalti_query::{
-    Batch, Batches, DEFAULT_BATCH_CELL_COUNT, DEFAULT_MEMORY_BYTE_LEN, Duplicates, ReadRequest, ResultField,
-    TIMESTAMPS_FIELD, WriteRequest,
+    Batch, Batches, DEFAULT_BATCH_CELL_COUNT, DEFAULT_MEMORY_BYTE_LEN, Duplicates, LabelRange, ReadProgress,
+    ReadRequest, ReadStatistics, ResultField, TIMESTAMPS_FIELD, WriteRequest,
 };
 pub use smalti_store::{SyncLevel, forget_memory_store, system_env};
 pub use smalti_tile::{CellShape, Column, ColumnRef};

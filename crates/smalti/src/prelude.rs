@@ -1,6 +1,6 @@
 //! What most programs use: `use smalti::prelude::*;`
 
 pub use crate::{
-    Array, Attribute, Columns, Condition, Datatype, Dimension, EncryptionKey, Error, ErrorKind, Filter, Group,
-    Layout, Options, Schema, Value, field,
+    Array, Attribute, Columns, Condition, Datatype, Dimension, EncryptionKey, Enumeration, Error, ErrorKind,
+    Filter, Group, Label, Layout, Options, Schema, Value, field,
 };

@@ -54,6 +54,56 @@ impl RangeEnd for &[u8] {
     }
 }
 
+/// A range that waits for its dimension.
+#[derive(Debug, Clone)]
+pub(crate) struct Side(Bound<OwnedEnd>, Bound<OwnedEnd>);
+
+#[derive(Debug, Clone)]
+enum OwnedEnd {
+    Number(Scalar),
+    Text(Vec<u8>),
+}
+
+impl RangeEnd for OwnedEnd {
+    fn end(&self) -> End<'_> {
+        match self {
+            OwnedEnd::Number(number) => End::Number(*number),
+            OwnedEnd::Text(text) => End::Text(text),
+        }
+    }
+}
+
+impl Side {
+    pub(crate) fn of<T: RangeEnd>(range: &impl RangeBounds<T>) -> Side {
+        let owned = |bound: Bound<&T>| {
+            bound.map(|end| match end.end() {
+                End::Number(number) => OwnedEnd::Number(number),
+                End::Text(text) => OwnedEnd::Text(text.to_vec()),
+            })
+        };
+        Side(owned(range.start_bound()), owned(range.end_bound()))
+    }
+
+    /// The side of a current domain on a dimension.
+    ///
+    /// # Errors
+    /// As [`extent_of`].
+    pub(crate) fn on(&self, dimension: &Dimension) -> Result<Extent> {
+        current_domain_side(dimension, &(self.0.clone(), self.1.clone()))
+    }
+}
+
+/// The side of a current domain on a dimension: as [`extent_of`], without a zero that lies beyond the domain.
+///
+/// # Errors
+/// As [`extent_of`].
+pub(crate) fn current_domain_side<T: RangeEnd>(
+    dimension: &Dimension,
+    range: &impl RangeBounds<T>,
+) -> Result<Extent> {
+    extent_of(dimension, range).map(|extent| dimension.within_zeros(extent))
+}
+
 /// The values of a dimension that lie in a range.
 ///
 /// # Errors
@@ -98,10 +148,11 @@ fn text_extent(lo: Bound<End<'_>>, hi: Bound<End<'_>>) -> Result<Extent> {
 }
 
 fn number_extent(dimension: &Dimension, lo: Bound<End<'_>>, hi: Bound<End<'_>>) -> Result<Extent> {
-    let domain = dimension.domain.ok_or_else(|| Error::corrupt("a numeric dimension without a domain"))?;
+    // Labels have no domain.
+    let domain = dimension.domain.map_or((0, u64::MAX), |(lo, hi)| (lo.ordinal(), hi.ordinal()));
     let at = |end| Position::of(end, dimension.datatype);
     let lo = match lo {
-        Bound::Unbounded => Some(domain.0.ordinal()),
+        Bound::Unbounded => Some(domain.0),
         Bound::Included(end) => match at(end)? {
             Position::Below => Some(0),
             Position::At { first, .. } => Some(first),
@@ -114,7 +165,7 @@ fn number_extent(dimension: &Dimension, lo: Bound<End<'_>>, hi: Bound<End<'_>>) 
         },
     };
     let hi = match hi {
-        Bound::Unbounded => Some(domain.1.ordinal()),
+        Bound::Unbounded => Some(domain.1),
         Bound::Included(end) => match at(end)? {
             Position::Below => None,
             Position::At { last, .. } => Some(last),

@@ -7,7 +7,7 @@ use crate::{Array, Number, RangeEnd, RecordBatches};
 use arrow_array::RecordBatch;
 use ndarray::{ArrayD, IxDyn, ShapeBuilder};
 use smalti_query::condition::Condition;
-use smalti_query::{Batches, ReadRequest, TIMESTAMPS_FIELD};
+use smalti_query::{Batches, LabelRange, ReadRequest, TIMESTAMPS_FIELD};
 use smalti_types::{Error, Extent, Layout, Result};
 use std::ops::RangeBounds;
 
@@ -76,6 +76,30 @@ impl<'a> ReadBuilder<'a> {
             None => Err(no_dimension(self.array, dimension)),
         };
         self.add(extent);
+        self
+    }
+
+    /// Only cells at positions whose [label](crate::Label) lies in a range. Several ranges of one label add up; a dimension has
+    /// ranges of one of its labels, or of its own. Ranges that hold no label select nothing.
+    ///
+    /// See [`Label`](crate::Label) for an example.
+    pub fn label_range<T: RangeEnd>(mut self, label: &str, range: impl RangeBounds<T>) -> Self {
+        let extent = match self.array.schema().label(label) {
+            Some(found) => extent_of(&found.as_dimension(), &range),
+            None => Err(Error::invalid(format!("there is no dimension label {label:?}"))),
+        };
+        match extent {
+            Ok(extent) => {
+                let ranges = &mut self.request.label_ranges;
+                match ranges.iter_mut().find(|ranges| ranges.label == label) {
+                    Some(known) => known.ranges.push(extent),
+                    None => ranges.push(LabelRange { label: label.to_owned(), ranges: vec![extent] }),
+                }
+            }
+            Err(error) => {
+                self.refused.get_or_insert(error);
+            }
+        }
         self
     }
 
@@ -156,8 +180,8 @@ impl<'a> ReadBuilder<'a> {
     /// `InvalidArgument` for unknown fields, ranges that do not fit their dimension, or an order that the array does not
     /// have; `Corrupt` and `Permission` from the array's files.
     pub fn batches(self) -> Result<RecordBatches<'a>> {
-        let (form, pool) = (self.form, self.array.pool());
-        Ok(RecordBatches::new(self.columns()?, form, pool))
+        let (form, array) = (self.form, self.array);
+        RecordBatches::new(self.columns()?, array.snapshot()?, form, array.pool())
     }
 
     /// The cells as a stream of columns in the engine's own layout, for programs that do not speak Arrow.
@@ -230,6 +254,11 @@ impl<'a> ReadBuilder<'a> {
     /// ```
     pub fn to_ndarray<T: Number>(mut self, attribute: &str) -> Result<ArrayD<T>> {
         let schema = self.array.schema().clone();
+        if !self.request.label_ranges.is_empty() {
+            return Err(Error::invalid(
+                "ranges of labels tell no shape; read batches, or give ranges of dimensions",
+            ));
+        }
         let layout = self.request.layout.unwrap_or(Layout::RowMajor);
         if !schema.is_dense() || !matches!(layout, Layout::RowMajor | Layout::ColMajor) {
             return Err(Error::invalid("an ndarray holds dense arrays, in row-major or col-major order"));

@@ -3,6 +3,7 @@
 use crate::range::extent_of;
 use crate::{Array, Columns, IntoColumn, RangeEnd, WrittenFragment};
 use arrow_array::RecordBatch;
+use smalti_format::ArraySchema;
 use smalti_query::{Duplicates, GlobalWriter as EngineWriter, WriteRequest};
 use smalti_types::{Error, Extent, Layout, Result};
 use std::ops::RangeBounds;
@@ -10,7 +11,8 @@ use std::ops::RangeBounds;
 /// A write of one fragment; made by [`Array::write`].
 ///
 /// Sparse arrays are given every dimension and every attribute, the cells in any order. Dense arrays are given every
-/// attribute, and the rectangle that the cells fill with [`range`](WriteBuilder::range).
+/// attribute, and the rectangle that the cells fill with [`range`](WriteBuilder::range). Columns of [dimension
+/// labels](crate::Label) may come along, or alone; they have a label for each position in the range of their dimension.
 ///
 /// ```
 /// use smalti::prelude::*;
@@ -86,7 +88,8 @@ impl<'a> WriteBuilder<'a> {
         self
     }
 
-    /// The part of a dimension that the cells of a dense write fill; without it all of the dimension.
+    /// The part of a dimension that the cells of a dense write fill; without it all of the dimension, or of its current
+    /// domain.
     pub fn range<T: RangeEnd>(mut self, dimension: &str, range: impl RangeBounds<T>) -> Self {
         self.rectangle.set(self.array, dimension, range);
         self
@@ -121,13 +124,14 @@ impl<'a> WriteBuilder<'a> {
         let WriteBuilder { array, columns, rectangle, layout, at, duplicates } = self;
         let snapshot = array.snapshot_to_write();
         let schema = snapshot.schema();
-        let subarray = rectangle.subarray(array)?;
+        let is_labels = columns.names().all(|name| schema.label(name).is_some());
+        let subarray = rectangle.subarray(array, is_labels)?;
         let usual = if schema.is_dense() { Layout::RowMajor } else { Layout::Unordered };
         let layout = layout.unwrap_or(usual);
         if let Some((name, shape)) = columns.grid_shape(schema) {
             check_grid(array, name, shape, subarray.as_deref(), layout)?;
         }
-        let prepared = columns.prepare(schema)?;
+        let prepared = columns.prepare(snapshot)?;
         let request = WriteRequest { columns: prepared.columns(), subarray, layout, at, duplicates };
         let name = array.pool().run(|| smalti_query::write(snapshot, &request))?;
         array.expire();
@@ -159,17 +163,18 @@ impl Rectangle {
         }
     }
 
-    fn subarray(self, array: &Array) -> Result<Option<Vec<Extent>>> {
+    /// The rectangle; `is_labels` tells writes of labels alone, which fill ranges of sparse arrays too.
+    fn subarray(self, array: &Array, is_labels: bool) -> Result<Option<Vec<Extent>>> {
         if let Some(error) = self.refused {
             return Err(error);
         }
         if self.sides.is_empty() {
             return Ok(None);
         }
-        if !array.schema().is_dense() {
+        if !array.schema().is_dense() && !is_labels {
             return Err(Error::invalid("a sparse write takes no range: its cells bring their coordinates"));
         }
-        let mut subarray = array.schema().dimensions.iter().map(whole).collect::<Result<Vec<_>>>()?;
+        let mut subarray = whole(array.schema())?;
         for (idx, extent) in self.sides {
             subarray[idx] = extent;
         }
@@ -177,10 +182,16 @@ impl Rectangle {
     }
 }
 
-fn whole(dimension: &smalti_format::Dimension) -> Result<Extent> {
-    let (lo, hi) =
-        dimension.domain.ok_or_else(|| Error::corrupt("a dimension of a dense array without a domain"))?;
-    Extent::between(lo, hi)
+/// What a dense write without ranges fills: the current domain, or the domain where there is none.
+fn whole(schema: &ArraySchema) -> Result<Vec<Extent>> {
+    if let Some(current) = schema.current_domain.rectangle() {
+        return Ok(current.to_vec());
+    }
+    let side = |dimension: &smalti_format::Dimension| match dimension.domain {
+        Some((lo, hi)) => Extent::between(lo, hi),
+        None => Ok(Extent::all(true)),
+    };
+    schema.dimensions.iter().map(side).collect()
 }
 
 /// Checks that an `ndarray` column has the sides of the rectangle that it fills.
@@ -207,7 +218,7 @@ fn check_grid(
             "column {name:?} is an ndarray, which is written in row-major order, not {layout}"
         )));
     }
-    let whole = schema.dimensions.iter().map(whole).collect::<Result<Vec<_>>>()?;
+    let whole = whole(schema)?;
     let sides: Vec<u128> = subarray
         .unwrap_or(&whole)
         .iter()
@@ -279,7 +290,7 @@ impl<'a> GlobalWriteBuilder<'a> {
     /// `InvalidArgument` for a range that does not fit.
     pub fn start(self) -> Result<GlobalWriter<'a>> {
         let GlobalWriteBuilder { array, rectangle, at } = self;
-        let subarray = rectangle.subarray(array)?;
+        let subarray = rectangle.subarray(array, false)?;
         Ok(GlobalWriter { array, writer: EngineWriter::new(array.snapshot_to_write(), at, subarray)? })
     }
 }
@@ -298,7 +309,7 @@ impl GlobalWriter<'_> {
     /// `InvalidArgument` when columns do not fit, or a cell is out of order, repeats or lies outside the domain; the write
     /// is as before then. What codecs and store report; the write can only be dropped then.
     pub fn submit(&mut self, columns: Columns<'_>) -> Result<()> {
-        let prepared = columns.prepare(self.array.schema())?;
+        let prepared = columns.prepare(self.array.snapshot_to_write())?;
         let columns = prepared.columns();
         let writer = &mut self.writer;
         self.array.pool().run(|| writer.submit(&columns))

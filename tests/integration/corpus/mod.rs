@@ -10,6 +10,5 @@ mod refused;
 mod table;
 mod tally;
 mod versions;
-mod waiting;
 
 pub use archive::Archive;

@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Read(ReadArgs),
     /// Read and change the metadata of an array or group
     Meta(MetaArgs),
+    /// Change the schema: attributes, enumerations, current domain
+    Evolve(EvolveArgs),
     /// Rewrite the schema in a newer format version
     Upgrade(UpgradeArgs),
     /// Print any file of an array field by field
@@ -54,9 +56,6 @@ pub(crate) enum Command {
     /// Remove what consolidation replaced
     #[command(hide = true)]
     Vacuum(UpkeepArgs),
-    /// Change the schema
-    #[command(hide = true)]
-    Evolve(UpkeepArgs),
     /// Make, list, change and delete groups of arrays
     Group(GroupArgs),
     /// List the arrays and groups in a folder
@@ -92,6 +91,9 @@ pub(crate) struct CreateArgs {
     /// Format version to write, 12 to 23, for readers older than the default [default: what the file says, or 22]
     #[arg(long, value_name = "N")]
     pub(crate) format_version: Option<u32>,
+    /// Part of a dimension that is in use for now, instead of what the file says; `smalti evolve` makes it larger
+    #[arg(long, value_name = "D=LO:HI")]
+    pub(crate) current_domain: Vec<String>,
 }
 
 /// Arguments of `smalti delete`.
@@ -106,6 +108,42 @@ pub(crate) struct DeleteArgs {
     #[arg(long, value_name = "MS")]
     pub(crate) at: Option<u64>,
 }
+
+/// Arguments of `smalti evolve`. Every option but --at may be repeated; all of them together are one change.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = EVOLVE_EXAMPLES)]
+pub(crate) struct EvolveArgs {
+    /// Path or URI of the array
+    pub(crate) array: String,
+    /// Add an attribute, as `smalti schema --json` prints it; cells that are there get its fill value
+    #[arg(long, value_name = "JSON")]
+    pub(crate) add: Vec<String>,
+    /// Drop an attribute; reads of earlier times still have it
+    #[arg(long, value_name = "ATTRIBUTE")]
+    pub(crate) drop: Vec<String>,
+    /// Add an enumeration: a name with its labels as text, or JSON as `smalti schema --json` prints it
+    #[arg(long, value_name = "NAME=A,B|JSON")]
+    pub(crate) add_enumeration: Vec<String>,
+    /// Append labels to an enumeration; a JSON list for labels that hold commas
+    #[arg(long, value_name = "NAME=A,B")]
+    pub(crate) extend_enumeration: Vec<String>,
+    /// Drop an enumeration that no attribute uses any more
+    #[arg(long, value_name = "NAME")]
+    pub(crate) drop_enumeration: Vec<String>,
+    /// Make the current domain of a dimension larger; an end that is left out stays
+    #[arg(long, value_name = "D=LO:HI")]
+    pub(crate) current_domain: Vec<String>,
+    /// Time of the change in milliseconds since 1970, after that of the newest schema [default: now]
+    #[arg(long, value_name = "MS")]
+    pub(crate) at: Option<u64>,
+}
+
+const EVOLVE_EXAMPLES: &str = "Examples:
+  smalti evolve cities --add '{\"name\": \"area\", \"type\": \"FLOAT32\"}' --drop note
+  smalti evolve cities --add-enumeration kinds=town,city \\
+      --add '{\"name\": \"kind\", \"type\": \"UINT8\", \"enumeration\": \"kinds\"}'
+  smalti evolve cities --extend-enumeration kinds=village,hamlet
+  smalti evolve days --current-domain day=:729";
 
 /// Arguments of `smalti upgrade`.
 #[derive(Debug, Clone, Args)]

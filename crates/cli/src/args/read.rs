@@ -10,11 +10,11 @@ use std::path::PathBuf;
 pub(crate) struct ReadArgs {
     /// Path or URI of the array
     pub(crate) array: String,
-    /// Fields to read, dimensions included [default: all dimensions, then all attributes]; a JSON list for names
-    /// that hold commas
+    /// Fields to read, dimensions and dimension labels included [default: all dimensions, then all attributes]; a JSON
+    /// list for names that hold commas. Labels of one dimension alone give a row for each position
     #[arg(long, value_name = "A,B")]
     pub(crate) select: Vec<String>,
-    /// Range of a dimension, both ends included; either end may be left out; repeat for more. Bare integers are
+    /// Range of a dimension or of a dimension label, both ends included; either end may be left out; repeat for more. Bare integers are
     /// stored values, dates are ISO 8601, strings that hold colons are quoted
     #[arg(long, value_name = "D=LO:HI")]
     pub(crate) range: Vec<String>,

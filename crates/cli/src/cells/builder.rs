@@ -113,7 +113,11 @@ impl ColumnBuilder {
             let mut shown = Vec::new();
             labels.json_notation(self.field.iso_dates).push(&mut shown, &self.label);
             let shown = String::from_utf8_lossy(&shown);
-            return Err(format!("{shown} is no value of the enumeration {:?}", labels.name()));
+            let name = labels.name();
+            return Err(format!(
+                "{shown} is no label of the enumeration {name:?}; extend it with `smalti evolve ARRAY \
+                 --extend-enumeration {name}=...`"
+            ));
         };
         self.push_code(code)
     }

@@ -3,7 +3,7 @@
 use super::Labels;
 use crate::args::{Dates, Enums, Notation};
 use crate::failure::{Failure, Outcome};
-use smalti::format::ArraySchema;
+use smalti::format::{ArraySchema, DimensionLabel};
 use smalti::json::CellNotation;
 use smalti::{CellShape, CellValNum, Datatype};
 use std::sync::Arc;
@@ -79,12 +79,31 @@ impl Field {
         }
     }
 
-    /// Those of `all` that `--select` names, in its order; all of them without `--select`.
+    /// The dimension labels, which are read only if they are selected.
+    pub(crate) fn labels_of(schema: &ArraySchema, notation: Notation) -> Vec<Field> {
+        let field = |label: &DimensionLabel| Field {
+            name: label.name.clone(),
+            datatype: label.datatype,
+            cell_val_num: label.cell_val_num,
+            nullable: false,
+            is_dimension: false,
+            labels: None,
+            iso_dates: notation.dates == Dates::Iso,
+        };
+        schema.dimension_labels.iter().map(field).collect()
+    }
+
+    /// Those of `all` and `more` that `--select` names, in its order; all of `all` without `--select`.
     ///
     /// # Errors
     /// When a name is unknown, or given twice.
-    pub(crate) fn select(all: Vec<Field>, select: &[String], timestamps: bool) -> Outcome<Vec<Field>> {
-        let mut selected = if select.is_empty() { all } else { named(&all, select)? };
+    pub(crate) fn select(
+        all: Vec<Field>,
+        more: Vec<Field>,
+        select: &[String],
+        timestamps: bool,
+    ) -> Outcome<Vec<Field>> {
+        let mut selected = if select.is_empty() { all } else { named(&[all, more].concat(), select)? };
         if timestamps && selected.iter().all(|field| field.name != TIMESTAMPS) {
             selected.push(Field::timestamps());
         }
@@ -163,13 +182,13 @@ pub(crate) mod tests {
     fn select_keeps_its_order_and_names_what_is_unknown() {
         let all = || vec![field("a", Datatype::Int8, 1, false), field("b,c", Datatype::Int8, 1, false)];
         let names = |fields: Vec<Field>| fields.into_iter().map(|field| field.name).collect::<Vec<_>>();
-        assert_eq!(names(Field::select(all(), &[], true).unwrap()), ["a", "b,c", TIMESTAMPS]);
+        assert_eq!(names(Field::select(all(), Vec::new(), &[], true).unwrap()), ["a", "b,c", TIMESTAMPS]);
         assert_eq!(
-            names(Field::select(all(), &["[\"b,c\"]".into(), "a".into()], false).unwrap()),
+            names(Field::select(all(), Vec::new(), &["[\"b,c\"]".into(), "a".into()], false).unwrap()),
             ["b,c", "a"]
         );
-        let failure = Field::select(all(), &["a,x".into()], false).unwrap_err();
+        let failure = Field::select(all(), Vec::new(), &["a,x".into()], false).unwrap_err();
         assert!(failure.to_string().contains("no field \"x\"; there are a, b,c"), "{failure}");
-        assert!(Field::select(all(), &["a,a".into()], false).is_err());
+        assert!(Field::select(all(), Vec::new(), &["a,a".into()], false).is_err());
     }
 }

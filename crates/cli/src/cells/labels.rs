@@ -14,9 +14,7 @@ pub(crate) struct Labels {
 
 impl Labels {
     pub(crate) fn new(enumeration: Enumeration) -> Self {
-        let elements =
-            (0..enumeration.element_count()).filter_map(|idx| Some((enumeration.element(idx)?, idx)));
-        let codes = elements.map(|(element, idx)| (element.to_vec(), idx as i64)).collect();
+        let codes = enumeration.elements().zip(0..).map(|(element, code)| (element.to_vec(), code)).collect();
         Labels { enumeration, codes }
     }
 

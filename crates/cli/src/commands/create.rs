@@ -1,8 +1,8 @@
 //! `smalti create`: an array from a schema file.
 
 use crate::args::{CreateArgs, Global};
-use crate::engine;
 use crate::failure::{Failure, Outcome};
+use crate::{engine, ranges};
 use std::io::Read;
 
 pub(super) fn run(global: &Global, args: &CreateArgs) -> Outcome {
@@ -17,6 +17,9 @@ pub(super) fn run(global: &Global, args: &CreateArgs) -> Outcome {
     let mut file = smalti::json::schema_from_json(&text).map_err(|error| error.at_uri(name))?;
     if let Some(version) = args.format_version {
         file.schema.version = smalti::format::Version::new(version)?;
+    }
+    if !args.current_domain.is_empty() {
+        file.schema.current_domain = ranges::current_domain(&file.schema, &args.current_domain)?;
     }
     engine::create(global, &args.array, file)?;
     if global.json {

@@ -2,10 +2,12 @@
 
 mod create;
 mod delete;
+mod evolve;
 mod fragments;
 mod group;
 mod info;
 mod inspect;
+mod labels;
 mod meta;
 mod object;
 mod read;
@@ -37,7 +39,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Delete(args) => delete::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Consolidate(_) => Err(missing("consolidate")),
         Command::Vacuum(_) => Err(missing("vacuum")),
-        Command::Evolve(_) => Err(missing("evolve")),
+        Command::Evolve(args) => evolve::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Group(args) => group::run(global, args),
         Command::Ls(args) => object::list(global, args),
         Command::Mv(args) => object::rename(global, args),
@@ -56,7 +58,9 @@ fn missing(command: &str) -> Failure {
 
 /// The fields of an array in the notation that the options ask for.
 fn fields_of(array: &Array, notation: crate::args::Notation) -> Outcome<Vec<Field>> {
-    Field::all_of(array.schema(), notation, |name| Ok(Arc::new(Labels::new(array.enumeration(name)?))))
+    Field::all_of(array.schema(), notation, |name| {
+        Ok(Arc::new(Labels::new((*array.enumeration(name)?).clone())))
+    })
 }
 
 /// The ranges of all dimensions as people read them: `row 0..2159, col 0..4319`.

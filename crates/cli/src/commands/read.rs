@@ -19,8 +19,9 @@ pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
     let condition = args.condition.as_deref().map(str::parse).transpose()?;
     let array = engine::open(global, &args.array, args.times)?;
     let schema = array.schema();
-    let fields = Field::select(fields_of(&array, args.notation)?, &args.select, args.timestamps)?;
-    let ranges = ranges::parse(schema, &args.range, args.ranges_json.as_deref())?;
+    let labels = Field::labels_of(schema, args.notation);
+    let fields = Field::select(fields_of(&array, args.notation)?, labels, &args.select, args.timestamps)?;
+    let (ranges, label_ranges) = ranges::parse_with_labels(schema, &args.range, args.ranges_json.as_deref())?;
     let format = output_format(global, args)?;
     let is_people = format == OutputFormat::Table && args.limit.is_none();
     let limit = if is_people { Some(TABLE_LIMIT) } else { args.limit };
@@ -31,7 +32,11 @@ pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
     }
     let layout = args.layout.map(Layout::from);
     let mut sink = sink(args, format, schema, &fields, &ranges, layout)?;
-    let expected = schema.is_dense().then(|| {
+    let is_counted = schema.is_dense() && label_ranges.is_empty();
+    if format == OutputFormat::Npy && !label_ranges.is_empty() {
+        return Err(Failure::usage("ranges of labels tell no shape for npy; use another format"));
+    }
+    let expected = is_counted.then(|| {
         let cells = lengths(schema, &ranges).into_iter().fold(1, usize::saturating_mul) as u64;
         cells.min(limit.unwrap_or(u64::MAX))
     });
@@ -40,11 +45,13 @@ pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
     let request = ReadRequest {
         fields: fields.iter().map(|field| field.name.clone()).collect(),
         ranges,
+        label_ranges,
         layout,
         batch_cell_count: batch_cell_count(global, &fields, limit),
         memory_byte_len: global.memory.map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
         condition,
         leaves_out: args.matching_only,
+        ..ReadRequest::default()
     };
     let copied = copy(&array, &fields, &request, limit, &progress, sink.as_mut());
     let copied = copied.and_then(|is_cut| sink.finish().map(|()| is_cut));

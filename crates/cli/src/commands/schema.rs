@@ -7,19 +7,21 @@ use crate::failure::Outcome;
 use crate::formats::Table;
 use crate::{engine, human};
 use serde_json::Value;
-use smalti::format::{ArraySchema, Attribute, CurrentDomain, Dimension};
-use smalti::{CellValNum, Extent, FilterPipeline};
+use smalti::format::{ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, Enumeration};
+use smalti::json::CellNotation;
+use smalti::{Array, CellValNum, Extent, FilterPipeline};
 use std::io::Write;
 
 pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
     let array = engine::open(global, &args.array, args.times)?;
     let mut out = std::io::stdout().lock();
     if !global.json {
-        return print_tables(&mut out, array.schema());
+        return print_tables(&mut out, &array);
     }
     let schema = array.schema();
     let names = schema.enumerations.iter().map(|(name, _)| name);
-    let enumerations = names.map(|name| array.enumeration(name)).collect::<smalti::Result<Vec<_>>>()?;
+    let enumerations = names.map(|name| Ok((*array.enumeration(name)?).clone()));
+    let enumerations = enumerations.collect::<smalti::Result<Vec<_>>>()?;
     Ok(writeln!(out, "{}", layed_out(&smalti::json::schema_to_json(schema, &enumerations)))?)
 }
 
@@ -40,7 +42,8 @@ fn layed_out(schema: &Value) -> String {
     format!("{{\n{}\n}}", object.iter().map(line).collect::<Vec<_>>().join(",\n"))
 }
 
-fn print_tables(out: &mut dyn Write, schema: &ArraySchema) -> Outcome {
+fn print_tables(out: &mut dyn Write, array: &Array) -> Outcome {
+    let schema = array.schema();
     let duplicates = if schema.allows_dups { ", duplicates allowed" } else { "" };
     writeln!(out, "{} array, format version {}{duplicates}", schema.array_type, schema.version.number())?;
     let capacity = if schema.is_dense() {
@@ -73,8 +76,29 @@ fn print_tables(out: &mut dyn Write, schema: &ArraySchema) -> Outcome {
         table.push(attribute_row(attribute));
     }
     table.print(out)?;
-    for label in &schema.dimension_labels {
-        writeln!(out, "label {} of dimension {}: {}", label.name, label.dimension_idx, label.datatype)?;
+    if !schema.enumerations.is_empty() {
+        writeln!(out)?;
+        let titles = ["enumeration", "type", "order", "labels"];
+        let mut table = Table::new(titles.map(|title| (title.to_string(), false)));
+        for (name, _) in &schema.enumerations {
+            table.push(enumeration_row(&*array.enumeration(name)?));
+        }
+        table.print(out)?;
+    }
+    if !schema.dimension_labels.is_empty() {
+        writeln!(out)?;
+        let titles = ["label", "dimension", "type", "order"];
+        let mut table = Table::new(titles.map(|title| (title.to_string(), false)));
+        for label in &schema.dimension_labels {
+            let dimension = schema.dimensions.get(label.dimension_idx as usize);
+            table.push(vec![
+                label.name.clone(),
+                dimension.map_or_else(String::new, |dimension| dimension.name.clone()),
+                label.datatype.to_string(),
+                if label.order == DataOrder::Decreasing { "decreasing" } else { "increasing" }.to_string(),
+            ]);
+        }
+        table.print(out)?;
     }
     Ok(())
 }
@@ -109,11 +133,31 @@ fn attribute_row(attribute: &Attribute) -> Vec<String> {
     ]
 }
 
+fn enumeration_row(enumeration: &Enumeration) -> Vec<String> {
+    /// Labels that are shown.
+    const SHOWN: usize = 8;
+    let notation = CellNotation::new(enumeration.datatype, enumeration.cell_val_num, true);
+    let mut labels: Vec<String> =
+        enumeration.elements().take(SHOWN).map(|label| shown(notation, label)).collect();
+    if enumeration.element_count() > SHOWN {
+        labels.push(format!("... ({} in all)", human::count(enumeration.element_count() as u64)));
+    }
+    vec![
+        enumeration.name.clone(),
+        enumeration.datatype.to_string(),
+        if enumeration.is_ordered { "ordered" } else { "none" }.to_string(),
+        labels.join(", "),
+    ]
+}
+
 fn fill_text(attribute: &Attribute) -> String {
+    shown(CellNotation::new(attribute.datatype, attribute.cell_val_num, true), &attribute.fill_value)
+}
+
+fn shown(notation: CellNotation, cell: &[u8]) -> String {
     let mut text = Vec::new();
-    smalti::json::CellNotation::new(attribute.datatype, attribute.cell_val_num, true)
-        .push(&mut text, &attribute.fill_value);
-    String::from_utf8(text).unwrap_or_else(|_| hex::encode(&attribute.fill_value))
+    notation.push(&mut text, cell);
+    String::from_utf8(text).unwrap_or_else(|_| hex::encode(cell))
 }
 
 fn filters_text(pipeline: &FilterPipeline) -> String {

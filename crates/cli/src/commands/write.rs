@@ -1,6 +1,6 @@
 //! `smalti write`: cells in, from one of several formats.
 
-use super::fields_of;
+use super::{fields_of, labels};
 use crate::args::{Global, InputFormat, OpenTimes, WriteArgs};
 use crate::cells::{Field, Region, cell_count_of, place};
 use crate::failure::{Failure, Outcome};
@@ -18,7 +18,8 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
     let start = Instant::now();
     let array = engine::open(global, &args.array, OpenTimes::default())?;
     let is_dense = array.schema().is_dense();
-    let fields = fields_of(&array, args.notation)?;
+    let mut fields = fields_of(&array, args.notation)?;
+    fields.extend(Field::labels_of(array.schema(), args.notation));
     let has_ranges = !args.range.is_empty() || args.ranges_json.is_some();
     if !is_dense && has_ranges {
         return Err(Failure::usage(
@@ -37,7 +38,12 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
         write_batches(&array, args, format, &fields)?
     } else {
         let layout = if args.global_order { Layout::GlobalOrder } else { Layout::Unordered };
-        write_columns(&array, args, row_columns(args, format, &fields)?, layout, None)?
+        let columns = row_columns(args, format, &fields)?;
+        if labels::has_labels(array.schema(), &columns) {
+            labels::write(&array, args, columns).map_err(in_file(args))?
+        } else {
+            write_columns(&array, args, columns, layout, None)?
+        }
     };
     if global.json {
         println!(
@@ -66,6 +72,9 @@ fn write_dense(
         read_npy(open(args)?, fields, &region.shape()).map_err(in_file(args))?
     } else {
         let columns = row_columns(args, format, fields)?;
+        if labels::has_labels(schema, &columns) {
+            return labels::write(array, args, columns).map_err(in_file(args));
+        }
         (place(columns, &region).map_err(in_file(args))?, Layout::RowMajor)
     };
     write_columns(array, args, columns, layout, Some(subarray))

@@ -253,8 +253,14 @@ impl ArraySchema {
                 _ => false,
             };
             if !inside {
+                let domain = match dimension.domain {
+                    Some((lo, hi)) => format!("{lo}:{hi}"),
+                    None => "every string".to_owned(),
+                };
                 return Err(Error::invalid(format!(
-                    "the current domain of dimension {:?} is inverted or leaves its domain; keep it inside",
+                    "the current domain {} of dimension {:?} is inverted, leaves its domain {domain}, or has no end; keep \
+                     it inside",
+                    dimension.shown(extent.as_ref()),
                     dimension.name
                 )));
             }

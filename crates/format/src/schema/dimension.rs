@@ -4,7 +4,40 @@ use super::Dimension;
 use crate::leaf::{Bool8, U32, U64, records};
 use crate::record::{Cx, Leaf, Record};
 use crate::{Reader, Version, Writer};
-use smalti_types::{CellValNum, Datatype, Error, Result, Scalar};
+use smalti_types::{CellValNum, Datatype, Error, Extent, ExtentRef, Result, Scalar};
+
+impl Dimension {
+    /// An interval without the other zero where the domain ends in one. Ranges of floats that end in a zero take in both, but
+    /// a current domain stays inside the domain.
+    pub fn within_zeros(&self, extent: Extent) -> Extent {
+        let (Some((first, last)), &Extent::Num { mut lo, mut hi }) = (self.domain, &extent) else {
+            return extent;
+        };
+        let is_zero = |value: Scalar| self.datatype.is_float() && value.as_f64() == 0.0;
+        if is_zero(first) && lo.checked_add(1) == Some(first.ordinal()) {
+            lo += 1;
+        }
+        if is_zero(last) && hi.checked_sub(1) == Some(last.ordinal()) {
+            hi -= 1;
+        }
+        Extent::Num { lo, hi }
+    }
+
+    /// An interval for messages: `low:high`, strings in quotes.
+    pub fn shown(&self, extent: ExtentRef<'_>) -> String {
+        let text = |bytes: &[u8]| format!("{:?}", String::from_utf8_lossy(bytes));
+        match extent {
+            ExtentRef::Num { lo, hi } => {
+                let end = |ordinal: u64| {
+                    let value = Scalar::read(self.datatype, &self.datatype.bytes_of_ordinal(ordinal));
+                    value.map_or_else(|_| ordinal.to_string(), |value| value.to_string())
+                };
+                format!("{}:{}", end(lo), end(hi))
+            }
+            ExtentRef::Str { lo, hi } => format!("{}:{}", text(lo), hi.map(text).unwrap_or_default()),
+        }
+    }
+}
 
 /// The dimensions behind their number; the argument is the datatype that they share before version 5.
 #[derive(Debug, Clone, Copy)]

@@ -113,7 +113,7 @@ impl Enumeration {
         self.cell_val_num.fixed().map(|count| count.saturating_mul(self.datatype.byte_len()))
     }
 
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         if let Some(element_len) = self.element_len() {
             if !self.data.len().is_multiple_of(element_len) {
                 return Err(Error::corrupt(format!(

@@ -4,9 +4,11 @@ mod attribute;
 mod check;
 mod current_domain;
 mod dimension;
+mod elements;
 mod enumeration;
 mod extents;
 mod images;
+mod labels;
 mod vocabulary;
 
 pub use attribute::default_fill_value;

@@ -128,7 +128,8 @@ impl TileStatistics {
             cell_count: tile.cell_count as u64,
             null_count: self.null_counts.get(tile.tile_idx).copied(),
             range,
-            may_have_nan: field.shape.datatype.is_float() && !self.sums.get(tile.tile_idx).is_some_and(is_usual),
+            may_have_nan: field.shape.datatype.is_float()
+                && !self.sums.get(tile.tile_idx).is_some_and(is_usual),
         })
     }
 }

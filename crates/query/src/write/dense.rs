@@ -3,10 +3,12 @@
 //! The cells come in row-major or column-major order of the rectangle, or in global order (a rectangle of whole tiles).
 //! Tiles on the rectangle's edge are padded with zeros; the fragment's non-empty domain says which cells count.
 
+use super::codes::check_codes;
 use super::columns::{InputColumn, written_fields};
 use super::fragment_writer::{Counted, FragmentExtent, FragmentWriter, TileCells, WrittenField};
+use super::ordered::check_ordered;
 use super::request::{WriteRequest, check_layout};
-use smalti_array::{NewFragment, Snapshot, dense_grid};
+use smalti_array::{NewFragment, Snapshot, dense_grid, intervals};
 use smalti_format::ArraySchema;
 use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, copy_box, intersect_rects, strides};
 use smalti_tile::{Column, ColumnRef};
@@ -36,17 +38,39 @@ struct DenseWrite<'a> {
 /// the rectangle has cells; what codecs and store report. An error leaves the array as it was.
 pub(crate) fn write_dense(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<String> {
     let schema = snapshot.schema();
-    check_layout(schema, request.layout)?;
     let grid = dense_grid(schema)?;
-    let rect = rectangle(schema, &grid, request)?;
+    let (rect, columns) = checked(snapshot, request, &grid)?;
+    let fields = written_fields(snapshot, &columns)?;
+    let write = DenseWrite::new(&grid, schema.cell_order, rect, request.layout)?;
+    write.run(snapshot, request, &columns, &fields)
+}
+
+/// Checks a write without carrying it out.
+///
+/// # Errors
+/// As [`write_dense`].
+pub(crate) fn check_dense(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<()> {
+    let grid = dense_grid(snapshot.schema())?;
+    checked(snapshot, request, &grid).map(|_| ())
+}
+
+/// The rectangle and the columns of a write.
+fn checked<'a>(
+    snapshot: &Snapshot,
+    request: &WriteRequest<'a>,
+    grid: &TileGrid,
+) -> Result<(Vec<Interval>, Vec<InputColumn<'a>>)> {
+    let schema = snapshot.schema();
+    check_layout(schema, request.layout)?;
+    let rect = rectangle(schema, grid, request)?;
     let cell_count =
         smalti_space::cell_count(&rect).and_then(|count| usize::try_from(count).ok()).ok_or_else(|| {
             Error::invalid("the rectangle has more cells than memory can address; write it in pieces")
         })?;
     let columns = InputColumn::of_attributes(schema, request, cell_count)?;
-    let fields = written_fields(snapshot, &columns)?;
-    let write = DenseWrite::new(&grid, schema.cell_order, rect, request.layout)?;
-    write.run(snapshot, request, &columns, &fields)
+    check_codes(snapshot, &columns)?;
+    check_ordered(schema, &columns)?;
+    Ok((rect, columns))
 }
 
 impl<'a> DenseWrite<'a> {
@@ -221,9 +245,12 @@ impl<'a> DenseWrite<'a> {
     }
 }
 
-/// The rectangle to write: the request's, or the whole domain.
+/// The rectangle to write: the request's, or the whole current domain, which is the domain where there is none.
 fn rectangle(schema: &ArraySchema, grid: &TileGrid, request: &WriteRequest<'_>) -> Result<Vec<Interval>> {
-    let mut rect = grid.domain();
+    let (mut rect, what) = match schema.current_domain.rectangle() {
+        Some(current) => (intervals(current)?, "current domain"),
+        None => (grid.domain(), "domain"),
+    };
     let Some(asked) = &request.subarray else { return Ok(rect) };
     if asked.len() != rect.len() {
         return Err(Error::invalid(format!(
@@ -237,7 +264,7 @@ fn rectangle(schema: &ArraySchema, grid: &TileGrid, request: &WriteRequest<'_>) 
             .ok_or_else(|| Error::invalid(format!("dimension {:?} is numeric", dimension.name)))?;
         if !side.covers(wanted) || wanted.lo > wanted.hi {
             return Err(Error::invalid(format!(
-                "the range {} of dimension {:?} is not inside its domain {}",
+                "the range {} of dimension {:?} is not inside its {what} {}",
                 crate::show::interval(dimension, wanted),
                 dimension.name,
                 crate::show::interval(dimension, *side),

@@ -1,5 +1,6 @@
 //! Writes in global order over several submissions, as one fragment.
 
+use super::codes::check_codes;
 use super::columns::{InputColumn, cell_count, written_fields};
 use super::request::{Duplicates, WriteRequest};
 use super::sparse::{SparseWriter, check_domain, check_global_order, coordinates, order_keys, take};
@@ -85,6 +86,7 @@ impl<'a> GlobalWriter<'a> {
         } else {
             InputColumn::of_fields(schema, &request, count)?
         };
+        check_codes(self.snapshot, &input)?;
         let mut all = Vec::with_capacity(input.len());
         for (waiting, column) in self.waiting.iter().zip(&input) {
             all.push(joined(waiting.as_ref(), column.cells, column.shape)?);

@@ -1,24 +1,36 @@
 //! Writing cells.
 
+mod codes;
 mod columns;
 mod dense;
 mod fragment_writer;
 mod global;
+mod ordered;
 mod request;
 mod sparse;
 
+pub(crate) use dense::check_dense;
 pub use global::GlobalWriter;
 pub use request::{Duplicates, WriteRequest};
 
 use smalti_array::Snapshot;
 use smalti_types::Result;
 
-/// Writes cells as one new fragment, atomic and durable, and returns the fragment's name.
+/// Writes cells as one new fragment, atomic and durable, and returns the fragment's name. Columns of dimension labels become
+/// fragments of the labels' arrays, with the same timestamp.
 ///
 /// # Errors
 /// `InvalidArgument` names the column, cell or range that is wrong; nothing is written then. What codecs and store report
 /// before the commit leaves the array as it was.
 pub fn write(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<String> {
+    if request.columns.iter().any(|(name, _)| snapshot.schema().label(name).is_some()) {
+        return crate::labels::write_labels(snapshot, request);
+    }
+    write_cells(snapshot, request)
+}
+
+/// A write without dimension labels.
+pub(crate) fn write_cells(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<String> {
     if snapshot.schema().is_dense() {
         dense::write_dense(snapshot, request)
     } else {

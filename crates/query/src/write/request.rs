@@ -9,7 +9,8 @@ use smalti_types::{ArrayType, Error, Extent, Layout, Result};
 pub struct WriteRequest<'a> {
     /// The cells of each field, all of the same number.
     pub columns: Vec<(String, ColumnRef<'a>)>,
-    /// Dense arrays: the rectangle that the cells fill, in ordinals; `None` for the whole domain.
+    /// Dense arrays: the rectangle that the cells fill, in ordinals; `None` for the whole current
+    /// domain, which is the domain where there is none.
     pub subarray: Option<Vec<Extent>>,
     /// The order of the cells. Dense: row-major, column-major, or global. Sparse: unordered or global.
     pub layout: Layout,

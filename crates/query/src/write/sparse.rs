@@ -1,5 +1,6 @@
 //! Writes cells of a sparse array: in any order, or in global order.
 
+use super::codes::check_codes;
 use super::columns::{InputColumn, cell_count, written_fields};
 use super::fragment_writer::{Counted, FragmentExtent, FragmentWriter, TileCells, WrittenField};
 use super::request::{Duplicates, WriteRequest, check_layout};
@@ -35,6 +36,7 @@ pub(crate) fn write_sparse(snapshot: &Snapshot, request: &WriteRequest<'_>) -> R
         return Err(Error::invalid("there are no cells to write"));
     }
     let columns = InputColumn::of_fields(schema, request, cell_count)?;
+    check_codes(snapshot, &columns)?;
     let coords = coordinates(schema, &columns)?;
     check_domain(schema, &coords)?;
     let keys = order_keys(schema, &coords)?;
@@ -338,9 +340,10 @@ pub(crate) fn check_domain(schema: &ArraySchema, coords: &[CoordColumn<'_>]) -> 
                 });
                 if let Some(cell) = outside {
                     return Err(Error::invalid(format!(
-                        "cell {cell} lies outside the current domain of dimension {:?}: {:?}",
+                        "cell {cell} has the coordinate {:?} on dimension {:?}, outside its current domain {}",
+                        String::from_utf8_lossy(column.string(cell).unwrap_or_default()),
                         dimension.name,
-                        String::from_utf8_lossy(column.string(cell).unwrap_or_default())
+                        dimension.shown(current.as_ref()),
                     )));
                 }
             }

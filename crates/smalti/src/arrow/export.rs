@@ -49,7 +49,7 @@ fn nulls_of(validity: &[u8]) -> Option<NullBuffer> {
     Some(NullBuffer::new(BooleanBuffer::collect_bool(validity.len(), |idx| validity[idx] != 0)))
 }
 
-fn buffer(bytes: AlignedBuf) -> Buffer {
+pub(super) fn buffer(bytes: AlignedBuf) -> Buffer {
     Buffer::from(bytes::Bytes::from_owner(bytes))
 }
 

@@ -27,6 +27,10 @@
 //! | any number of `CHAR`, `ANY`, `BLOB`, `GEOM_WKB` | LargeBinary | no |
 //! | any number of values of another type | LargeList of the type above | as above |
 //!
+//! Attributes with an enumeration are dictionaries: their integers are the keys, the labels the values, of the type above; or
+//! [plain integers](ArrowForm::codes_as_integers) if asked for. A code that has no label, such as most fill values, is null
+//! in a dictionary.
+//!
 //! The validity bytes of nullable fields become bits. Every Arrow field carries the name of its datatype in its metadata
 //! under [`DATATYPE_KEY`], so that nothing is forgotten.
 //!
@@ -36,11 +40,16 @@
 //! fixed-size cells from var-sized ones of just that length; integers of any width whose values fit; Float32 for `FLOAT64`;
 //! Date32 for `DATETIME_DAY`, Date64 for `DATETIME_MS`, Time32 and Duration for the `TIME_*` of the same unit, Int64 for
 //! every date and time; dictionaries and run-end encoded arrays of any of these. Slices are taken as they are.
+//!
+//! An attribute with an enumeration takes integers as codes, and dictionaries and whatever is not integers as labels.
 
+mod dictionary;
 mod export;
 mod import;
 mod numbers;
 
+pub(crate) use dictionary::Dictionary;
+pub use dictionary::ENUMERATION_KEY;
 pub(crate) use import::column_of;
 
 use arrow_array::ArrayRef;
@@ -58,6 +67,7 @@ pub const DATATYPE_KEY: &str = "tiledb:datatype";
 pub struct ArrowForm {
     text_as_binary: bool,
     days_as_dates: bool,
+    codes_as_integers: bool,
 }
 
 impl ArrowForm {
@@ -73,6 +83,19 @@ impl ArrowForm {
     pub fn days_as_dates(mut self, yes: bool) -> Self {
         self.days_as_dates = yes;
         self
+    }
+}
+
+impl ArrowForm {
+    /// Attributes with an enumeration as the plain integers that are stored. By default they are dictionaries of the labels.
+    #[must_use]
+    pub fn codes_as_integers(mut self, yes: bool) -> Self {
+        self.codes_as_integers = yes;
+        self
+    }
+
+    pub(crate) fn has_dictionaries(self) -> bool {
+        !self.codes_as_integers
     }
 }
 

@@ -7,7 +7,8 @@ use crate::arrow::column_of;
 use arrow_array::{Array, ArrayRef, RecordBatch, make_array};
 use arrow_buffer::Buffer;
 use ndarray::{ArrayBase, Data};
-use smalti_format::ArraySchema;
+use smalti_array::{Snapshot, label_shape};
+use smalti_format::{ArraySchema, Field};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{AlignedBuf, CellValNum, Datatype, Error, Result};
 
@@ -152,27 +153,42 @@ impl<'a> Columns<'a> {
     /// The shape of the first `ndarray` column, without the axis of several values a cell.
     pub(crate) fn grid_shape(&self, schema: &ArraySchema) -> Option<(&str, &[usize])> {
         self.columns.iter().find_map(|(name, InputColumn(repr))| match repr {
-            Repr::NdArray { shape, .. } => {
+            Repr::NdArray { shape, .. } if schema.label(name).is_none() => {
                 Some((name.as_str(), shape.get(..schema.dimensions.len()).unwrap_or(shape)))
             }
             _ => None,
         })
     }
 
-    /// The columns as the engine takes them.
+    /// The columns as the engine takes them: labels of enumerations as codes.
     ///
     /// # Errors
     /// `NotFound` for a field that the schema lacks; `InvalidArgument` for cells that a field cannot hold.
-    pub(crate) fn prepare(self, schema: &ArraySchema) -> Result<Prepared<'a>> {
+    pub(crate) fn prepare(self, snapshot: &Snapshot) -> Result<Prepared<'a>> {
+        let schema = snapshot.schema();
         let prepare = |(name, column): (String, InputColumn<'a>)| {
+            if let Some(label) = schema.label(&name) {
+                let cells = column.into_cells(label_shape(label));
+                let cells = cells.map_err(|error| error.context(format_args!("column {name:?}")))?;
+                return Ok((name, cells));
+            }
             let field = schema.field(&name).ok_or_else(|| unknown_field(schema, &name))?;
             let shape = CellShape {
                 datatype: field.datatype(),
                 cell_val_num: field.cell_val_num(),
                 is_nullable: field.is_nullable(),
             };
-            let cells =
-                column.into_cells(shape).map_err(|error| error.context(format_args!("column {name:?}")))?;
+            let enumeration = match field {
+                Field::Attribute(_, attribute) => attribute.enumeration.as_deref(),
+                Field::Dimension(..) => None,
+            };
+            let cells = match enumeration {
+                Some(name) if column.holds_labels() => {
+                    column.into_codes(shape, &*snapshot.enumeration(name)?)
+                }
+                _ => column.into_cells(shape),
+            };
+            let cells = cells.map_err(|error| error.context(format_args!("column {name:?}")))?;
             Ok((name, cells))
         };
         self.columns.into_iter().map(prepare).collect::<Result<Vec<_>>>().map(Prepared)
@@ -181,7 +197,8 @@ impl<'a> Columns<'a> {
 
 /// The error for a field that a schema lacks.
 pub(crate) fn unknown_field(schema: &ArraySchema, name: &str) -> Error {
-    let names: Vec<&str> = schema.fields().map(|field| field.name()).collect();
+    let mut names: Vec<&str> = schema.fields().map(|field| field.name()).collect();
+    names.extend(schema.dimension_labels.iter().map(|label| label.name.as_str()));
     Error::not_found(format!("there is no field {name:?}; the fields are {}", names.join(", ")))
 }
 
@@ -228,7 +245,7 @@ impl FieldCells<'_> {
 }
 
 impl<'a> InputColumn<'a> {
-    fn into_cells(self, shape: CellShape) -> Result<FieldCells<'a>> {
+    pub(super) fn into_cells(self, shape: CellShape) -> Result<FieldCells<'a>> {
         match self.0 {
             Repr::Raw(ColumnRef { data, offsets, validity }) => Ok(FieldCells {
                 data: Bytes::Slice(data),

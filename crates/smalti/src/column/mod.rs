@@ -1,11 +1,12 @@
 //! Cells to write, in the many forms that Rust programs have them in.
 
 mod cell;
+mod codes;
 mod input;
 
 pub use cell::Cell;
 pub use input::{Columns, InputColumn, IntoColumn};
-pub(crate) use input::{FieldCells, cells, unknown_field};
+pub(crate) use input::{FieldCells, Form, cells, unknown_field};
 
 use arrow_buffer::Buffer;
 

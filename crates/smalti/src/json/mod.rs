@@ -21,4 +21,6 @@ mod schema;
 
 pub use cell::{CellNotation, push_json};
 pub use parse::{CellSeed, ParsedCell};
-pub use schema::{SchemaFile, extent_to_json, schema_from_json, schema_to_json};
+pub use schema::{
+    SchemaFile, attribute_from_json, enumeration_from_json, extent_to_json, schema_from_json, schema_to_json,
+};

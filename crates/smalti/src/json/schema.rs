@@ -8,17 +8,32 @@ mod filters;
 mod read;
 mod write;
 
+use crate::Schema;
 use serde_json::Value;
-use smalti_format::{ArraySchema, Enumeration};
+use smalti_array::Definitions;
+use smalti_format::{ArraySchema, Attribute, Enumeration};
 use smalti_types::{Datatype, Extent, Result};
 
-/// What a schema file says: the schema, and the enumerations that its attributes name.
+/// What a schema file says: the schema, and what it names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SchemaFile {
     /// The schema; its list of enumerations is empty, since files get their names when the array is created.
     pub schema: ArraySchema,
     /// The enumerations, without the names of their files.
     pub enumerations: Vec<Enumeration>,
+    /// For each dimension label of the schema, in their order, the schema of the label's array.
+    pub labels: Vec<ArraySchema>,
+}
+
+impl SchemaFile {
+    /// The checked schema, ready to create an array with.
+    ///
+    /// # Errors
+    /// `InvalidArgument` naming what breaks a rule.
+    pub fn build(self) -> Result<Schema> {
+        let SchemaFile { schema, enumerations, labels } = self;
+        Schema::from_parts(schema, Definitions { enumerations, labels })
+    }
 }
 
 /// The JSON of a schema, with the contents of its enumerations as far as they are given.
@@ -39,4 +54,24 @@ pub fn schema_from_json(text: &str) -> Result<SchemaFile> {
     let value: Value = serde_json::from_str(text)
         .map_err(|error| smalti_types::Error::invalid(format!("the schema is no JSON: {error}")))?;
     read::schema(&value)
+}
+
+/// The attribute that JSON text describes, as in the list `attrs` of a schema.
+///
+/// # Errors
+/// `InvalidArgument`, naming the place in the text.
+pub fn attribute_from_json(text: &str) -> Result<Attribute> {
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| smalti_types::Error::invalid(format!("the attribute is no JSON: {error}")))?;
+    read::lone_attribute(&value)
+}
+
+/// The enumeration that JSON text describes, as in the list `enumerations` of a schema.
+///
+/// # Errors
+/// `InvalidArgument`, naming the place in the text.
+pub fn enumeration_from_json(text: &str) -> Result<Enumeration> {
+    let value: Value = serde_json::from_str(text)
+        .map_err(|error| smalti_types::Error::invalid(format!("the enumeration is no JSON: {error}")))?;
+    read::lone_enumeration(&value)
 }

@@ -30,6 +30,7 @@ pub struct Attribute {
     filters: FilterPipeline,
     nullable: bool,
     fill: Option<Value>,
+    enumeration: Option<String>,
 }
 
 impl Attribute {
@@ -42,6 +43,7 @@ impl Attribute {
             filters: FilterPipeline::default(),
             nullable: false,
             fill: None,
+            enumeration: None,
         }
     }
 
@@ -105,6 +107,13 @@ impl Attribute {
         self
     }
 
+    /// The values are codes of the labels of an [enumeration](crate::Enumeration); for one integer a cell.
+    #[must_use]
+    pub fn enumeration(mut self, name: impl Into<String>) -> Attribute {
+        self.enumeration = Some(name.into());
+        self
+    }
+
     /// Filters for the values, first to last.
     #[must_use]
     pub fn filters(mut self, filters: impl IntoPipeline) -> Attribute {
@@ -112,8 +121,8 @@ impl Attribute {
         self
     }
 
-    pub(super) fn build(self) -> Result<StoredAttribute> {
-        let Attribute { name, datatype, values_per_cell, filters, nullable, fill } = self;
+    pub(crate) fn build(self) -> Result<StoredAttribute> {
+        let Attribute { name, datatype, values_per_cell, filters, nullable, fill, enumeration } = self;
         let named = |error: Error| error.context(format_args!("attribute {name:?}"));
         let cell_val_num = CellValNum::from_raw(values_per_cell)
             .ok_or_else(|| named(Error::invalid("a cell holds between 1 and 4294967294 values")))?;
@@ -148,7 +157,7 @@ impl Attribute {
             nullable,
             fill_valid,
             order: DataOrder::Unordered,
-            enumeration: None,
+            enumeration,
         })
     }
 }

@@ -1,8 +1,12 @@
 //! Building schemas.
 
-use super::{Attribute, Dimension, IntoPipeline, Schema};
+use super::{Attribute, Dimension, IntoPipeline, Label, Schema};
+use crate::range::Side;
+use crate::{Enumeration, RangeEnd};
+use smalti_array::Definitions;
 use smalti_format::{ArraySchema, CurrentDomain, Version};
-use smalti_types::{ArrayType, Filter, FilterPipeline, Layout, Result};
+use smalti_types::{ArrayType, Error, Extent, Filter, FilterPipeline, Layout, Result};
+use std::ops::RangeBounds;
 
 /// A schema that is being built; made by [`Schema::dense`] and [`Schema::sparse`].
 ///
@@ -32,6 +36,9 @@ pub struct SchemaBuilder {
     schema: ArraySchema,
     dimensions: Vec<Dimension>,
     attributes: Vec<Attribute>,
+    enumerations: Vec<Enumeration>,
+    labels: Vec<Label>,
+    current_domain: Vec<(String, Side)>,
     version: u32,
 }
 
@@ -54,7 +61,15 @@ impl SchemaBuilder {
             current_domain: CurrentDomain::Empty,
         };
         let version = Version::DEFAULT.number();
-        SchemaBuilder { schema, dimensions: Vec::new(), attributes: Vec::new(), version }
+        SchemaBuilder {
+            schema,
+            dimensions: Vec::new(),
+            attributes: Vec::new(),
+            enumerations: Vec::new(),
+            labels: Vec::new(),
+            current_domain: Vec::new(),
+            version,
+        }
     }
 
     /// Appends a dimension; their order is that of coordinates.
@@ -68,6 +83,33 @@ impl SchemaBuilder {
     #[must_use]
     pub fn attribute(mut self, attribute: Attribute) -> Self {
         self.attributes.push(attribute);
+        self
+    }
+
+    /// Adds an enumeration, for [attributes that use it](Attribute::enumeration). From format version 20.
+    #[must_use]
+    pub fn enumeration(mut self, enumeration: Enumeration) -> Self {
+        self.enumerations.push(enumeration);
+        self
+    }
+
+    /// Adds a dimension label. From format version 18.
+    #[must_use]
+    pub fn label(mut self, label: Label) -> Self {
+        self.labels.push(label);
+        self
+    }
+
+    /// The part of a dimension that is in use for now: writes keep inside, and
+    /// [evolution](crate::Evolution::expand_current_domain) can make it larger, up to the domain. Without one of their own the
+    /// other dimensions are in use as a whole, but dimensions of strings need one. From format version 22.
+    #[must_use]
+    pub fn current_domain<T: RangeEnd>(
+        mut self,
+        dimension: impl Into<String>,
+        range: impl RangeBounds<T>,
+    ) -> Self {
+        self.current_domain.push((dimension.into(), Side::of(&range)));
         self
     }
 
@@ -139,13 +181,49 @@ impl SchemaBuilder {
     /// `InvalidArgument` naming the dimension, attribute or filter that breaks a rule, and the rule; `Unsupported` for
     /// unknown format versions.
     pub fn build(self) -> Result<Schema> {
-        let SchemaBuilder { mut schema, dimensions, attributes, version } = self;
+        let SchemaBuilder {
+            mut schema,
+            dimensions,
+            attributes,
+            enumerations,
+            labels,
+            current_domain,
+            version,
+        } = self;
         schema.version = Version::new(version)?;
         schema.dimensions = dimensions.into_iter().map(Dimension::build).collect::<Result<_>>()?;
         schema.fill_absent_extents();
         schema.attributes = attributes.into_iter().map(Attribute::build).collect::<Result<_>>()?;
-        Schema::from_stored(schema)
+        schema.current_domain = rectangle(&schema, &current_domain)?;
+        let enumerations = enumerations.into_iter().map(Enumeration::build).collect::<Result<_>>()?;
+        let labels = labels.into_iter().map(|label| label.build(&mut schema)).collect::<Result<_>>()?;
+        Schema::from_parts(schema, Definitions { enumerations, labels })
     }
+}
+
+/// The current domain of some named sides.
+fn rectangle(schema: &ArraySchema, sides: &[(String, Side)]) -> Result<CurrentDomain> {
+    if sides.is_empty() {
+        return Ok(CurrentDomain::Empty);
+    }
+    for (idx, (name, _)) in sides.iter().enumerate() {
+        if schema.dimension(name).is_none() || sides[..idx].iter().any(|(other, _)| other == name) {
+            let what = if schema.dimension(name).is_none() { "is no dimension" } else { "is given twice" };
+            return Err(Error::invalid(format!("current domain: {name:?} {what}")));
+        }
+    }
+    let side = |dimension: &smalti_format::Dimension| {
+        let asked = sides.iter().find(|(name, _)| *name == dimension.name);
+        match (asked, dimension.domain) {
+            (Some((_, side)), _) => side.on(dimension),
+            (None, Some((lo, hi))) => Ok(Extent::Num { lo: lo.ordinal(), hi: hi.ordinal() }),
+            (None, None) => Err(Error::invalid(format!(
+                "dimension {:?} is of strings, which have no bounds; give its current domain too",
+                dimension.name
+            ))),
+        }
+    };
+    schema.dimensions.iter().map(side).collect::<Result<_>>().map(CurrentDomain::Rectangle)
 }
 
 #[cfg(test)]

@@ -3,11 +3,14 @@
 mod attribute;
 mod builder;
 mod dimension;
+mod label;
 
 pub use attribute::Attribute;
 pub use builder::SchemaBuilder;
 pub use dimension::Dimension;
+pub use label::Label;
 
+use smalti_array::Definitions;
 use smalti_codecs::{Codec, FieldKind};
 use smalti_format::ArraySchema;
 use smalti_types::{ArrayType, Error, Filter, FilterPipeline, Result};
@@ -29,7 +32,11 @@ use std::sync::Arc;
 /// # Ok::<(), smalti::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Schema(Arc<ArraySchema>);
+pub struct Schema {
+    stored: Arc<ArraySchema>,
+    /// What the schema only names, for the array that is made with it; empty for the schema of an array.
+    definitions: Arc<Definitions>,
+}
 
 impl Schema {
     /// Starts the schema of a dense array: every cell of the domain has a value.
@@ -47,15 +54,30 @@ impl Schema {
     /// # Errors
     /// `InvalidArgument` naming the dimension, attribute or filter that breaks a rule.
     pub fn from_stored(schema: impl Into<Arc<ArraySchema>>) -> Result<Schema> {
-        let schema = schema.into();
-        schema.check()?;
-        check_filters(&schema)?;
-        Ok(Schema(schema))
+        Schema::from_parts(schema, Definitions::default())
+    }
+
+    /// Takes a schema as it is stored with the enumerations and labels that it names, and checks it.
+    ///
+    /// # Errors
+    /// `InvalidArgument` naming the dimension, attribute, filter or enumeration that breaks a rule.
+    pub fn from_parts(schema: impl Into<Arc<ArraySchema>>, definitions: Definitions) -> Result<Schema> {
+        let stored = definitions.naming(&schema.into());
+        stored.check()?;
+        check_filters(&stored)?;
+        definitions.check(&stored)?;
+        definitions.labels.iter().try_for_each(check_filters)?;
+        Ok(Schema { stored: Arc::new(stored), definitions: Arc::new(definitions) })
+    }
+
+    /// The enumerations and labels that the schema was built with.
+    pub fn definitions(&self) -> &Definitions {
+        &self.definitions
     }
 
     /// The schema of an array that is there: what is on disk need not keep the rules of today.
     pub(crate) fn unchecked(schema: Arc<ArraySchema>) -> Schema {
-        Schema(schema)
+        Schema { stored: schema, definitions: Arc::default() }
     }
 }
 
@@ -63,7 +85,7 @@ impl Deref for Schema {
     type Target = ArraySchema;
 
     fn deref(&self) -> &ArraySchema {
-        &self.0
+        &self.stored
     }
 }
 

@@ -5,7 +5,8 @@ use crate::json::{CellSeed, ParsedCell, hex};
 use serde::de::DeserializeSeed;
 use serde_json::Value;
 use smalti_format::{
-    ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, Enumeration, Version, default_fill_value,
+    ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, DimensionLabel, Enumeration, Version,
+    default_fill_value,
 };
 use smalti_types::{
     ArrayType, CellValNum, Datatype, Error, Extent, Filter, FilterPipeline, Layout, Result, Scalar,
@@ -34,9 +35,6 @@ const SCHEMA_KEYS: &[&str] = &[
 pub(super) fn schema(value: &Value) -> Result<SchemaFile> {
     let root = Place { path: "schema".into(), value };
     root.only_keys(SCHEMA_KEYS)?;
-    if root.get("labels").is_some_and(|labels| labels.value.as_array().is_none_or(|list| !list.is_empty())) {
-        return Err(Error::unsupported("schema.labels: this release creates no dimension labels"));
-    }
     let version = match root.get("version") {
         None => Version::DEFAULT,
         Some(version) => {
@@ -81,7 +79,19 @@ pub(super) fn schema(value: &Value) -> Result<SchemaFile> {
         enumerations: Vec::new(),
     };
     schema.fill_absent_extents();
-    Ok(SchemaFile { schema, enumerations })
+    let labels = match root.get("labels") {
+        None => Vec::new(),
+        Some(list) => list.items()?.iter().map(|one| label(one, &mut schema)).collect::<Result<_>>()?,
+    };
+    Ok(SchemaFile { schema, enumerations, labels })
+}
+
+pub(super) fn lone_attribute(value: &Value) -> Result<Attribute> {
+    attribute(&Place { path: "attribute".into(), value })
+}
+
+pub(super) fn lone_enumeration(value: &Value) -> Result<Enumeration> {
+    enumeration(&Place { path: "enumeration".into(), value })
 }
 
 fn dimension(place: &Place<'_>) -> Result<Dimension> {
@@ -134,12 +144,7 @@ fn attribute(place: &Place<'_>) -> Result<Attribute> {
         Some(fill) => hex::decode(fill.text()?)
             .ok_or_else(|| wrong(&fill.path, "a fill value is pairs of hexadecimal digits"))?,
     };
-    let order = match place.get("order").map(|order| order.text().map(String::from)).transpose()?.as_deref() {
-        None | Some("unordered") => DataOrder::Unordered,
-        Some("increasing") => DataOrder::Increasing,
-        Some("decreasing") => DataOrder::Decreasing,
-        Some(other) => return Err(wrong(&place.path, &format!("no order of data is called {other:?}"))),
-    };
+    let order = place.get("order").map_or(Ok(DataOrder::Unordered), |order| data_order(&order))?;
     Ok(Attribute {
         name: place.required("name")?.text()?.into(),
         datatype,
@@ -158,24 +163,56 @@ fn attribute(place: &Place<'_>) -> Result<Attribute> {
 fn enumeration(place: &Place<'_>) -> Result<Enumeration> {
     place.only_keys(&["name", "type", "cell_val_num", "ordered", "values", "bits"])?;
     let datatype = place.required("type")?.datatype()?;
-    let cell_val_num = cell_val_num(place.get("cell_val_num"))?;
-    let (mut data, mut offsets) = (Vec::new(), Vec::new());
+    // Text has any length unless it says otherwise.
+    let cell_val_num = match place.get("cell_val_num") {
+        None if datatype.is_string() => CellValNum::Var,
+        given => cell_val_num(given)?,
+    };
+    let mut enumeration = Enumeration::new(place.required("name")?.text()?, datatype, cell_val_num);
+    enumeration.is_ordered = place.get("ordered").map_or(Ok(false), |flag| flag.flag())?;
     for element in place.required("values")?.items()? {
-        if cell_val_num.is_var() {
-            offsets.push(data.len() as u64);
-        }
-        element.cell(datatype, cell_val_num, &mut data)?;
+        let mut bytes = Vec::new();
+        element.cell(datatype, cell_val_num, &mut bytes)?;
+        enumeration.push(&bytes).map_err(|error| wrong(&element.path, error.message()))?;
     }
-    Ok(Enumeration {
-        version: 0,
-        name: place.required("name")?.text()?.into(),
-        file: String::new(),
-        datatype,
-        cell_val_num,
-        is_ordered: place.get("ordered").map_or(Ok(false), |flag| flag.flag())?,
-        data,
-        offsets,
-    })
+    Ok(enumeration)
+}
+
+fn data_order(place: &Place<'_>) -> Result<DataOrder> {
+    match place.text()? {
+        "unordered" => Ok(DataOrder::Unordered),
+        "increasing" => Ok(DataOrder::Increasing),
+        "decreasing" => Ok(DataOrder::Decreasing),
+        other => Err(wrong(&place.path, &format!("no order of data is called {other:?}"))),
+    }
+}
+
+/// Adds a label to a schema; the schema of its array. The place of that array follows from the order of the labels.
+fn label(place: &Place<'_>, schema: &mut ArraySchema) -> Result<ArraySchema> {
+    place.only_keys(&["name", "dim", "order", "type", "attr", "uri", "tile", "filters"])?;
+    let dim = place.required("dim")?;
+    let dim: u32 = match dim.value.as_str() {
+        None => dim.integer()?,
+        Some(name) => schema
+            .dimension(name)
+            .and_then(|(idx, _)| u32::try_from(idx).ok())
+            .ok_or_else(|| wrong(&dim.path, &format!("there is no dimension {name:?}")))?,
+    };
+    let datatype = place.required("type")?.datatype()?;
+    let order = place.get("order").map_or(Ok(DataOrder::Increasing), |order| data_order(&order))?;
+    let mut label = DimensionLabel::new(place.required("name")?.text()?, dim, datatype, order);
+    if let Some(attribute) = place.get("attr") {
+        label.attribute = attribute.text()?.into();
+    }
+    let mut array = schema.label_array(&label).map_err(|error| wrong(&place.path, error.message()))?;
+    if let Some(tile) = place.get("tile") {
+        array.dimensions[0].tile_extent = Some(tile.count(array.dimensions[0].datatype)?);
+    }
+    if let Some(filters) = place.get("filters") {
+        array.attributes[0].filters = filters::from_json(&filters)?;
+    }
+    schema.add_label(label);
+    Ok(array)
 }
 
 fn current_domain(place: Option<Place<'_>>, dimensions: &[Dimension]) -> Result<CurrentDomain> {

@@ -1,0 +1,55 @@
+//! `smalti write` of dimension labels: a file with one dimension and its labels.
+
+use crate::args::WriteArgs;
+use crate::cells::{Field, Region, cell_count_of, place};
+use crate::failure::{Failure, Outcome};
+use smalti::format::ArraySchema;
+use smalti::{Array, Column, ColumnRef, Duplicates, Extent, Layout, WriteRequest, WrittenFragment};
+
+/// Whether a file holds labels.
+pub(super) fn has_labels(schema: &ArraySchema, columns: &[(Field, Column)]) -> bool {
+    columns.iter().any(|(field, _)| schema.label(&field.name).is_some())
+}
+
+/// Writes labels at the positions that stand beside them, which must follow each other.
+pub(super) fn write(
+    array: &Array,
+    args: &WriteArgs,
+    columns: Vec<(Field, Column)>,
+) -> Outcome<(WrittenFragment, usize)> {
+    let schema = array.schema();
+    let wrong =
+        || Failure::invalid("labels come from a file of their own, with one dimension and its labels");
+    let mut dimensions = columns.iter().filter(|(field, _)| field.is_dimension);
+    let (Some((dimension, positions)), None) = (dimensions.next(), dimensions.next()) else {
+        return Err(wrong());
+    };
+    let (dim, _) = schema.dimension(&dimension.name).ok_or_else(wrong)?;
+    let is_own = |(field, _): &(Field, Column)| {
+        field.is_dimension
+            || schema.label(&field.name).is_some_and(|label| label.dimension_idx as usize == dim)
+    };
+    if !columns.iter().all(is_own) {
+        return Err(wrong());
+    }
+    let cell_count = cell_count_of(dimension, positions);
+    let byte_len = dimension.cell_byte_len();
+    let ordinal = |cell: usize| dimension.datatype.ordinal(positions.as_ref().cell(cell, byte_len));
+    let ordinals = (0..cell_count).map(ordinal).collect::<smalti::Result<Vec<u64>>>()?;
+    let lo = ordinals.iter().copied().min().ok_or_else(|| Failure::invalid("there are no rows to write"))?;
+    let side = Extent::Num { lo, hi: ordinals.iter().copied().max().unwrap_or(lo) };
+    let columns = place(columns, &Region::new(std::slice::from_ref(&side))?)?;
+    let mut subarray: Vec<Extent> =
+        (0..schema.dimensions.len()).map(|idx| crate::ranges::whole(schema, idx)).collect();
+    subarray[dim] = side;
+    let named: Vec<(String, ColumnRef<'_>)> =
+        columns.iter().map(|(field, column)| (field.name.clone(), column.as_ref())).collect();
+    let request = WriteRequest {
+        columns: named,
+        subarray: Some(subarray),
+        layout: Layout::RowMajor,
+        at: args.at,
+        duplicates: Duplicates::default(),
+    };
+    Ok((array.write_raw(&request).map_err(|error| error.at_uri(&args.array))?, cell_count))
+}
