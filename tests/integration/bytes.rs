@@ -34,6 +34,13 @@ const DIFFERENT: &[(&str, &str)] = &[
     ("dense_huge_domain", "too large to be read whole"),
 ];
 
+/// Cases that older releases wrote with other bytes than the newest does for the same filters.
+const OTHER_RELEASES: &[(&str, &str)] = &[
+    ("v15/filter_double_delta_coords", "double delta gave one bit to deltas that are all 0, and gives two now"),
+    ("v17/filter_double_delta_coords", "as above"),
+    ("v19/filter_delta_coords", "the first release with delta kept eight bytes more"),
+];
+
 fn new_place() -> ArrayPlace {
     let env = Env::new(ManualClock::new(1), SeededEntropy::new(1));
     ArrayPlace::in_store(Arc::new(MemoryStore::new()), "array".into(), None, env)
@@ -146,7 +153,9 @@ fn data_files_are_those_of_libtiledb_where_filters_leave_no_choice() {
                 let (_, other) = ours.iter().find(|(path, _)| path.ends_with(&format!("/{file}"))).unwrap();
                 if bytes == other {
                     same += 1;
-                } else if !is_library_dependent(snapshot.schema(), file) {
+                } else if !is_library_dependent(snapshot.schema(), file)
+                    && !OTHER_RELEASES.iter().any(|(case, _)| case == &name)
+                {
                     failed.push(format!("{name} {file}: {} and {}", bytes.len(), other.len()));
                 }
             }

@@ -4,6 +4,7 @@
 //! order, tile, statistics, filter, data files, metadata, commit (see `write`).
 #![forbid(unsafe_code)]
 
+mod aggregate;
 mod budget;
 pub mod condition;
 mod current_domain;
@@ -17,9 +18,11 @@ mod read;
 mod request;
 mod show;
 mod sparse;
+mod summary;
 mod workspace;
 mod write;
 
+pub use aggregate::{Aggregate, AggregateRequest, AggregateValue, Function, aggregate};
 pub use budget::DEFAULT_MEMORY_BYTE_LEN;
 pub use delete::delete;
 pub use progress::{ReadProgress, ReadStatistics};

@@ -1,5 +1,6 @@
 //! Reads: from a request to a stream of batches.
 
+use crate::aggregate::Folded;
 use crate::condition::BoundCondition;
 use crate::current_domain;
 use crate::dense::DenseBatches;
@@ -18,6 +19,8 @@ pub struct Batches<'a> {
     labels: Option<LabelFields>,
     max_cell_count: usize,
     progress: Arc<ReadProgress>,
+    /// Of an aggregate: whether the statistics were asked.
+    is_summarised: bool,
     state: State<'a>,
 }
 
@@ -56,7 +59,14 @@ pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches
     if let Some((fields, batches)) = labels::read_alone(snapshot, &resolved)? {
         let state = if is_empty { State::Done } else { State::Made(batches.into_iter()) };
         let progress = request.progress.clone().unwrap_or_default();
-        return Ok(Batches { fields, labels: None, max_cell_count: usize::MAX, progress, state });
+        return Ok(Batches {
+            fields,
+            labels: None,
+            max_cell_count: usize::MAX,
+            progress,
+            is_summarised: false,
+            state,
+        });
     }
     let mut batches = match LabelFields::new(snapshot, &resolved)? {
         None => read_cells(snapshot, &resolved)?,
@@ -109,7 +119,7 @@ pub(crate) fn read_cells<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> R
         State::Done
     };
     let fields = fields.into_iter().map(|(_, field)| field).collect();
-    Ok(Batches { fields, labels: None, max_cell_count, progress, state })
+    Ok(Batches { fields, labels: None, max_cell_count, progress, is_summarised: false, state })
 }
 
 impl Batches<'_> {
@@ -121,6 +131,24 @@ impl Batches<'_> {
     /// What the read has done so far, and where it can be stopped.
     pub fn progress(&self) -> &Arc<ReadProgress> {
         &self.progress
+    }
+
+    /// The next cells of an aggregate: those that no statistics answer for; what is answered is folded.
+    ///
+    /// # Errors
+    /// What store and codecs report.
+    pub(crate) fn next_unsummarised(&mut self, folded: &mut [Folded]) -> Result<Option<Batch>> {
+        self.progress.check()?;
+        if !self.is_summarised {
+            self.is_summarised = true;
+            if let State::Independent(plan, 0) = &mut self.state {
+                plan.summarise(folded)?;
+            }
+        }
+        match &mut self.state {
+            State::Dense(batches) => batches.pull_unsummarised(folded),
+            _ => self.pull(),
+        }
     }
 
     fn pull(&mut self) -> Result<Option<Batch>> {
@@ -184,7 +212,7 @@ fn check_layout(schema: &ArraySchema, asked: Option<Layout>) -> Result<Layout> {
 }
 
 /// The fields of a read: those asked for, or all dimensions, then all attributes.
-fn result_fields(schema: &ArraySchema, asked: &[String]) -> Result<Vec<(FieldId, ResultField)>> {
+pub(crate) fn result_fields(schema: &ArraySchema, asked: &[String]) -> Result<Vec<(FieldId, ResultField)>> {
     let mut ids = Vec::new();
     if asked.is_empty() {
         ids.extend((0..schema.dimensions.len()).map(FieldId::Dimension));

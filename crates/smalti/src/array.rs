@@ -4,13 +4,15 @@ use crate::options::Pool;
 use crate::views::View;
 use crate::{
     DeleteBuilder, Fragment, GlobalWriteBuilder, Interval, Metadata, MetadataBuilder, Options, ReadBuilder,
-    Schema, WriteBuilder, WrittenDelete, WrittenFragment,
+    Schema, Value, WriteBuilder, WrittenDelete, WrittenFragment,
 };
 use arrow_schema::SchemaRef;
 use smalti_array::{ArrayPlace, Snapshot, Upgrade};
 use smalti_query::condition::Condition;
-use smalti_query::{Batches, ReadRequest, WriteRequest};
-use smalti_types::{Extent, Result, TimeRange};
+use smalti_query::{
+    Aggregate, AggregateRequest, AggregateValue, Batches, Function, ReadRequest, WriteRequest,
+};
+use smalti_types::{Datatype, Extent, Result, TimeRange};
 
 /// An array, open for reading and writing.
 ///
@@ -373,6 +375,37 @@ impl Array {
     pub fn read_raw(&self, request: &ReadRequest) -> Result<Batches<'_>> {
         let snapshot = self.snapshot()?;
         self.pool.run(|| smalti_query::read(snapshot, request))
+    }
+
+    /// Aggregates in the words of the engine; see [`ReadBuilder::aggregate`].
+    ///
+    /// # Errors
+    /// As [`ReadBuilder::aggregate`].
+    pub fn aggregate_raw(&self, request: &AggregateRequest) -> Result<Vec<Option<Value>>> {
+        let snapshot = self.snapshot()?;
+        let found = self.pool.run(|| smalti_query::aggregate(snapshot, request))?;
+        let schema = snapshot.schema();
+        let datatype = |aggregate: &Aggregate| {
+            let name = aggregate.field.as_deref().unwrap_or_default();
+            let dimension = schema.dimension(name).map(|(_, dimension)| dimension.datatype);
+            dimension.or_else(|| schema.attribute(name).map(|(_, attribute)| attribute.datatype))
+        };
+        let values = request.aggregates.iter().zip(found);
+        values
+            .map(|(aggregate, value)| {
+                let is_cell = matches!(aggregate.function, Function::Min | Function::Max);
+                match (value, datatype(aggregate).filter(|_| is_cell)) {
+                    (AggregateValue::Nothing, _) => Ok(None),
+                    (AggregateValue::Number(number), None) => Ok(Some(Value::from(number))),
+                    (AggregateValue::Number(number), Some(datatype)) => {
+                        Value::from_le_bytes(datatype, number.to_le_bytes()).map(Some)
+                    }
+                    (AggregateValue::Text(text), datatype) => {
+                        Value::from_le_bytes(datatype.unwrap_or(Datatype::StringAscii), text).map(Some)
+                    }
+                }
+            })
+            .collect()
     }
 
     /// A write in the words of the engine.

@@ -3,11 +3,11 @@
 use crate::arrow::ArrowForm;
 use crate::column::unknown_field;
 use crate::range::extent_of;
-use crate::{Array, Number, RangeEnd, RecordBatches};
+use crate::{Array, Number, RangeEnd, RecordBatches, Value};
 use arrow_array::RecordBatch;
 use ndarray::{ArrayD, IxDyn, ShapeBuilder};
 use smalti_query::condition::Condition;
-use smalti_query::{Batches, LabelRange, ReadRequest, TIMESTAMPS_FIELD};
+use smalti_query::{Aggregate, AggregateRequest, Batches, LabelRange, ReadRequest, TIMESTAMPS_FIELD};
 use smalti_types::{Error, Extent, Layout, Result};
 use std::ops::RangeBounds;
 
@@ -204,6 +204,41 @@ impl<'a> ReadBuilder<'a> {
             Some(error) => Err(error),
             None => self.array.read_raw(&self.request),
         }
+    }
+
+    /// Aggregates of the selected cells, in their order; `None` where no cell has a value. Whole tiles are answered from their
+    /// statistics. In dense arrays too only the cells that fulfil the condition count.
+    ///
+    /// # Errors
+    /// As [`batches`](ReadBuilder::batches); `InvalidArgument` for functions that a field's type does not have, and sums that
+    /// leave 64 bits.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// use smalti::{Aggregate, Function};
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// # let array = Array::create("mem://aggregate-docs", &schema)?;
+    /// array.write().column("a", &[5, 1, 4, 1, 5, 9, 2, 6, 5, 3]).commit()?;
+    /// let wanted = [Aggregate::count(), Aggregate::new(Function::Sum, "a"), Aggregate::new(Function::Max, "a")];
+    /// let found = array.read().range("x", 0..=4).filter(field("a").gt(1)).aggregate(wanted)?;
+    /// assert_eq!(found[0].as_ref().and_then(|count| count.to_vec::<u64>()), Some(vec![3]));
+    /// assert_eq!(found[1].as_ref().and_then(|sum| sum.to_vec::<i64>()), Some(vec![14]));
+    /// assert_eq!(found[2].as_ref().and_then(|max| max.to_vec::<i32>()), Some(vec![5]));
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn aggregate(self, aggregates: impl IntoIterator<Item = Aggregate>) -> Result<Vec<Option<Value>>> {
+        if let Some(error) = self.refused {
+            return Err(error);
+        }
+        self.array.aggregate_raw(&AggregateRequest {
+            aggregates: aggregates.into_iter().collect(),
+            ranges: self.request.ranges,
+            label_ranges: self.request.label_ranges,
+            condition: self.request.condition,
+            memory_byte_len: self.request.memory_byte_len,
+            saturates: false,
+            progress: self.request.progress,
+        })
     }
 
     /// All cells in one record batch.

@@ -12,4 +12,4 @@ pub use field_codec::{CellShape, FieldCodec, FieldFilters, FilteredTile, Filtere
 pub use generic::{MAX_GENERIC_TILE_BYTE_LEN, read_generic_tile, write_generic_tile};
 pub use rules::codec_rules;
 pub use smalti_codecs::{Codec, Encryption, PlainLayout, Scratch};
-pub use stats::{Stats, StatsBuilder, StatsKind};
+pub use stats::{Stats, StatsBuilder, StatsKind, Total};

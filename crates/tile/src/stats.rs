@@ -32,10 +32,14 @@ pub struct Stats {
     pub null_count: u64,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Total {
+/// A sum before it is cut to 64 bits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Total {
+    /// Of signed integers, dates and times.
     Signed(i128),
+    /// Of unsigned integers.
     Unsigned(u128),
+    /// Of floats.
     Float(f64),
 }
 
@@ -80,7 +84,7 @@ impl StatsKind {
     pub fn merge<'a>(&self, tiles: impl Iterator<Item = &'a Stats>) -> Stats {
         let mut all = StatsBuilder::new(*self);
         for tile in tiles {
-            all.merge_tile(tile);
+            all.add_tile(tile);
         }
         all.finish()
     }
@@ -122,6 +126,26 @@ impl StatsBuilder {
         } else {
             dispatch_physical!(self.kind.datatype, T => self.add_numbers::<T>(column, cells));
         }
+    }
+
+    /// The number of null cells so far.
+    pub fn null_count(&self) -> u64 {
+        self.null_count
+    }
+
+    /// The sum so far.
+    pub fn total(&self) -> Total {
+        self.total
+    }
+
+    /// The least value so far, little-endian; `None` before the first.
+    pub fn min(&self) -> Option<&[u8]> {
+        self.min.as_deref()
+    }
+
+    /// The greatest value so far, little-endian; `None` before the first.
+    pub fn max(&self) -> Option<&[u8]> {
+        self.max.as_deref()
     }
 
     /// The statistics of all cells taken in.
@@ -210,7 +234,11 @@ impl StatsBuilder {
         }
     }
 
-    fn merge_tile(&mut self, tile: &Stats) {
+    /// Takes in the statistics of a tile.
+    ///
+    /// # Panics
+    /// When the bounds of numbers are not of the type's length.
+    pub fn add_tile(&mut self, tile: &Stats) {
         self.null_count += tile.null_count;
         if self.kind.has_min_max {
             if self.kind.is_bytewise() {

@@ -4,7 +4,9 @@ use smalti_array::{ArrayPlace, Snapshot};
 use smalti_format::{
     ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, Version, default_fill_value,
 };
-use smalti_query::{Batch, ResultField};
+use smalti_query::{
+    Aggregate, AggregateRequest, AggregateValue, Batch, Function, ReadRequest, ResultField, aggregate,
+};
 use smalti_store::{ManualClock, MemoryStore, SeededEntropy};
 use smalti_types::{ArrayType, CellValNum, Datatype, Env, Filter, FilterPipeline, Layout, Scalar, TimeRange};
 use std::sync::Arc;
@@ -122,4 +124,51 @@ pub fn rows(fields: &[ResultField], batches: &[Batch]) -> Vec<(Vec<Vec<u8>>, Row
         }
     }
     rows
+}
+
+/// Compares the aggregates of what a read selects with those of the rows that it should give.
+pub fn check_aggregates<'r>(
+    snapshot: &Snapshot,
+    read: &ReadRequest,
+    rows: impl Iterator<Item = &'r Row> + Clone,
+    what: &str,
+) {
+    let functions = [Function::Sum, Function::Min, Function::Max, Function::Mean];
+    let mut aggregates = vec![Aggregate::count()];
+    aggregates.extend(functions.map(|function| Aggregate::new(function, "n")));
+    aggregates.extend(
+        [Function::Count, Function::NullCount, Function::Min, Function::Max]
+            .map(|function| Aggregate::new(function, "s")),
+    );
+    let request = AggregateRequest {
+        aggregates,
+        ranges: read.ranges.clone(),
+        condition: read.condition.clone(),
+        memory_byte_len: read.memory_byte_len,
+        ..AggregateRequest::default()
+    };
+    let number = |scalar| AggregateValue::Number(scalar);
+    let count = number(Scalar::U64(rows.clone().count() as u64));
+    let numbers = rows.clone().map(|(n, _)| *n);
+    let sum: u64 = numbers.clone().map(u64::from).sum();
+    let mean = sum as f64 / rows.clone().count().max(1) as f64;
+    let of_number =
+        |value: Option<u32>| value.map_or(AggregateValue::Nothing, |value| number(Scalar::U32(value)));
+    let texts = rows.clone().filter_map(|(_, text)| text.clone());
+    let of_text = |value: Option<Vec<u8>>| value.map_or(AggregateValue::Nothing, AggregateValue::Text);
+    let is_empty = rows.clone().next().is_none();
+    let wanted = vec![
+        count.clone(),
+        number(Scalar::U64(sum)),
+        of_number(numbers.clone().min()),
+        of_number(numbers.max()),
+        if is_empty { AggregateValue::Nothing } else { number(Scalar::F64(mean)) },
+        count,
+        number(Scalar::U64(rows.filter(|(_, text)| text.is_none()).count() as u64)),
+        of_text(texts.clone().min()),
+        of_text(texts.max()),
+    ];
+    assert_eq!(aggregate(snapshot, &request).unwrap(), wanted, "{what}");
+    let only_count = AggregateRequest { aggregates: vec![Aggregate::count()], ..request };
+    assert_eq!(aggregate(snapshot, &only_count).unwrap(), wanted[..1], "{what}");
 }

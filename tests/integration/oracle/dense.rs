@@ -1,6 +1,6 @@
 //! Dense arrays of one to three dimensions.
 
-use super::arrays::{Columns, Row, dimension, fill, open, place, rows, schema};
+use super::arrays::{Columns, Row, check_aggregates, dimension, fill, open, place, rows, schema};
 use proptest::prelude::*;
 use smalti_query::condition::{Condition, Relation};
 use smalti_query::{Batch, Duplicates, GlobalWriter, ReadRequest, WriteRequest, read, write};
@@ -225,6 +225,9 @@ fn run(case: &Case) {
             }
         })
         .collect();
+    let is_counted = |row: &&Row| case.below.is_none_or(|(below, _)| row.0 < below);
+    let counted = expected.iter().map(|(_, row)| row).filter(is_counted);
+    check_aggregates(&snapshot, &request, counted, &format!("{case:?}"));
     // A read that only the dimensions' order distinguishes is compared cell by cell.
     assert_eq!(found.len(), expected.len());
     for (position, (found, expected)) in found.iter().zip(&expected).enumerate() {

@@ -1,6 +1,6 @@
 //! Sparse arrays with an integer, a float and a string dimension in any combination.
 
-use super::arrays::{Columns, Row, dimension, open, place, rows, schema};
+use super::arrays::{Columns, Row, check_aggregates, dimension, open, place, rows, schema};
 use proptest::prelude::*;
 use smalti_query::condition::{Condition, Relation};
 use smalti_query::{Batch, Duplicates, GlobalWriter, ReadRequest, WriteRequest, delete, read, write};
@@ -300,6 +300,7 @@ fn run(case: &Case) {
     }
     let expected: Vec<(Vec<Vec<u8>>, Row)> =
         expected.into_iter().map(|(cell, row)| (cell.iter().map(bytes).collect(), row)).collect();
+    check_aggregates(&snapshot, &request, expected.iter().map(|(_, row)| row), &format!("{case:?}"));
     assert_eq!(found, expected, "{case:?}");
 }
 

@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Write(WriteArgs),
     /// Read cells
     Read(ReadArgs),
+    /// Compute count, sum, min, max, mean and null_count of cells
+    Aggregate(AggregateArgs),
     /// Read and change the metadata of an array or group
     Meta(MetaArgs),
     /// Change the schema: attributes, enumerations, current domain
@@ -94,6 +96,30 @@ pub(crate) struct CreateArgs {
     /// Part of a dimension that is in use for now, instead of what the file says; `smalti evolve` makes it larger
     #[arg(long, value_name = "D=LO:HI")]
     pub(crate) current_domain: Vec<String>,
+}
+
+/// Arguments of `smalti aggregate`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AggregateArgs {
+    /// Path or URI of the array
+    pub(crate) array: String,
+    /// What to compute: `count`, or `sum:FIELD`, `min:FIELD`, `max:FIELD`, `mean:FIELD`, `null_count:FIELD`
+    #[arg(required = true, value_name = "FUNCTION[:FIELD]")]
+    pub(crate) functions: Vec<String>,
+    /// Range of a dimension or label, as for `smalti read`
+    #[arg(long, value_name = "D=LO:HI")]
+    pub(crate) range: Vec<String>,
+    /// Ranges as JSON: {"d": [[lo, hi], ...], ...}
+    #[arg(long, value_name = "JSON", conflicts_with = "range")]
+    pub(crate) ranges_json: Option<String>,
+    /// Only the cells that fulfil a condition, such as "pop > 1000000 and country == 'FR'"
+    #[arg(long = "where", value_name = "EXPR")]
+    pub(crate) condition: Option<String>,
+    /// Give sums that leave 64 bits as the nearest bound instead of an error
+    #[arg(long)]
+    pub(crate) saturate: bool,
+    #[command(flatten)]
+    pub(crate) times: OpenTimes,
 }
 
 /// Arguments of `smalti delete`.

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod aggregate;
 mod create;
 mod delete;
 mod evolve;
@@ -33,6 +34,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Fragments(args) => fragments::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Write(args) => write::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Read(args) => read::run(global, args).map_err(|failure| failure.at(&args.array)),
+        Command::Aggregate(args) => aggregate::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Meta(args) => meta::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Upgrade(args) => upgrade::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Inspect(args) => inspect::run(global, args),

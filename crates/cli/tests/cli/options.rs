@@ -15,7 +15,8 @@ fn options_for_all_commands_stand_anywhere() {
     points(&session);
     let dense = session.text("read grid --format jsonl");
     let sparse = session.text("read points --format jsonl");
-    for options in ["--threads 1", "--threads 8", "--memory 1", "--memory 4KiB", "--memory 2GiB --threads 2"]
+    for options in
+        ["--threads 1", "--threads 8", "--memory 1KiB", "--memory 4KiB", "--memory 2GiB --threads 2"]
     {
         assert_eq!(session.text(&format!("{options} read grid --format jsonl")), dense, "{options}");
         assert_eq!(session.text(&format!("read points --format jsonl {options}")), sparse, "{options}");

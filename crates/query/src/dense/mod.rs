@@ -5,13 +5,16 @@ mod cost;
 mod filter;
 mod points;
 mod reader;
+mod summarise;
 mod target;
 
+use crate::aggregate::Folded;
 use crate::budget::Budget;
 use crate::condition::BoundCondition;
 use crate::fetch::Fetch;
 use crate::progress::ReadProgress;
 use crate::request::{Batch, ReadRequest, ResultField};
+use crate::summary::FragmentSummary;
 use crate::workspace::Workspaces;
 use boxes::{Axis, ContiguousParts, Part};
 use filter::DenseFilter;
@@ -32,6 +35,8 @@ pub(crate) struct DenseBatches<'a> {
     /// Parts that were cut out of one that takes too much memory, the next one last.
     cut: Vec<Part>,
     max_cell_count: usize,
+    /// Of an aggregate: what the fragments' metadata says, once it was looked at.
+    summaries: Vec<Option<FragmentSummary>>,
 }
 
 /// What is left to read.
@@ -135,7 +140,7 @@ impl<'a> DenseBatches<'a> {
         } else {
             Work::Parts(plan.parts(max_cell_count))
         };
-        Ok(DenseBatches { plan, work, cut: Vec::new(), max_cell_count })
+        Ok(DenseBatches { plan, work, cut: Vec::new(), max_cell_count, summaries: Vec::new() })
     }
 
     pub(crate) fn pull(&mut self) -> Result<Option<Batch>> {
@@ -150,10 +155,39 @@ impl<'a> DenseBatches<'a> {
                 }
                 self.plan.read_part(&part).map(Some)
             }
+            Work::Tiles(_) => self.pull_tiles(|_, _| Ok(false)),
+        }
+    }
+
+    /// The next cells of an aggregate that no statistics answer for; what is answered is folded.
+    ///
+    /// # Errors
+    /// What store and codecs report.
+    pub(crate) fn pull_unsummarised(&mut self, folded: &mut [Folded]) -> Result<Option<Batch>> {
+        if self.plan.filter.is_some() || !matches!(self.work, Work::Tiles(_)) {
+            return self.pull();
+        }
+        let mut summaries = std::mem::take(&mut self.summaries);
+        let pulled = self.pull_tiles(|plan, rect| plan.summarise(rect, &mut summaries, folded));
+        self.summaries = summaries;
+        pulled
+    }
+
+    /// The cells of the next tiles but those of which `is_answered` says so.
+    fn pull_tiles(
+        &mut self,
+        mut is_answered: impl FnMut(&DensePlan<'_>, &[Interval]) -> Result<bool>,
+    ) -> Result<Option<Batch>> {
+        match &mut self.work {
+            Work::Parts(_) => Ok(None),
             Work::Tiles(tiles) => {
                 let mut rects = Vec::new();
                 let mut cell_count = 0u128;
                 while let Some(rect) = tiles.peek() {
+                    if is_answered(&self.plan, rect)? {
+                        tiles.next();
+                        continue;
+                    }
                     let cells: u128 = rect.iter().map(|side| side.value_count()).product();
                     if !rects.is_empty() && cell_count + cells > self.max_cell_count as u128 {
                         break;

@@ -431,7 +431,7 @@ fn write_coordinates(target: &Target, dim: usize, datatype: Datatype, out: &mut 
 }
 
 /// Whether a box lies in another.
-fn contains(outer: &[Interval], inner: &[Interval]) -> bool {
+pub(super) fn contains(outer: &[Interval], inner: &[Interval]) -> bool {
     outer.iter().zip(inner).all(|(outer, inner)| outer.lo <= inner.lo && inner.hi <= outer.hi)
 }
 

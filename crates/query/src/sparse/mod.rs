@@ -7,6 +7,7 @@ mod plan;
 mod predicate;
 mod prune;
 mod select;
+mod summarise;
 mod windows;
 
 pub(crate) use plan::ranges;

@@ -24,7 +24,7 @@ pub(crate) struct FragmentPredicate<'a> {
     /// For a delete that some of the fragment's cells may be later than: its time.
     spares_after: Option<u64>,
     /// Whether it is the condition of the read.
-    is_condition: bool,
+    pub(super) is_condition: bool,
 }
 
 /// The predicates of a read, before they are looked up in fragments.

@@ -1,0 +1,97 @@
+//! `smalti aggregate`: numbers about cells, without the cells.
+
+use super::fields_of;
+use crate::args::{AggregateArgs, Dates, Enums, Global, Notation};
+use crate::engine;
+use crate::failure::{Failure, Outcome};
+use crate::formats::Table;
+use crate::ranges;
+use serde_json::{Map, Value as Json, json};
+use smalti::{Aggregate, AggregateRequest, Array, Function, Value};
+use std::io::Write;
+
+const FUNCTIONS: &[(&str, Function)] = &[
+    ("count", Function::Count),
+    ("sum", Function::Sum),
+    ("min", Function::Min),
+    ("max", Function::Max),
+    ("mean", Function::Mean),
+    ("null_count", Function::NullCount),
+];
+
+pub(super) fn run(global: &Global, args: &AggregateArgs) -> Outcome {
+    let aggregates = args.functions.iter().map(|text| parse(text)).collect::<Outcome<Vec<_>>>()?;
+    let condition = args.condition.as_deref().map(str::parse).transpose()?;
+    let array = engine::open(global, &args.array, args.times)?;
+    let (ranges, label_ranges) =
+        ranges::parse_with_labels(array.schema(), &args.range, args.ranges_json.as_deref())?;
+    let request = AggregateRequest {
+        aggregates,
+        ranges,
+        label_ranges,
+        condition,
+        memory_byte_len: global.memory.map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
+        saturates: args.saturate,
+        progress: None,
+    };
+    let values = array.aggregate_raw(&request)?;
+    let mut out = std::io::stdout().lock();
+    let shown = |aggregate: &Aggregate, value: &Option<Value>| {
+        value.as_ref().map_or(Ok(Json::Null), |value| show(&array, aggregate, value))
+    };
+    let rows = args.functions.iter().zip(&request.aggregates).zip(&values);
+    if global.json {
+        let object: Map<String, Json> = rows
+            .map(|((name, aggregate), value)| Ok((name.clone(), shown(aggregate, value)?)))
+            .collect::<Outcome<_>>()?;
+        return Ok(writeln!(out, "{}", Json::Object(object))?);
+    }
+    let mut table = Table::new([("aggregate".to_string(), false), ("value".to_string(), true)]);
+    for ((name, aggregate), value) in rows {
+        let text = match shown(aggregate, value)? {
+            Json::String(text) => text,
+            Json::Null => "none".to_string(),
+            other => other.to_string(),
+        };
+        table.push(vec![name.clone(), text]);
+    }
+    Ok(table.print(&mut out)?)
+}
+
+fn parse(text: &str) -> Outcome<Aggregate> {
+    let (name, field) = match text.split_once(':') {
+        Some((name, field)) => (name, Some(field.to_string())),
+        None => (text, None),
+    };
+    let Some((_, function)) = FUNCTIONS.iter().find(|(known, _)| *known == name) else {
+        let names: Vec<&str> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
+        return Err(Failure::usage(format!("there is no aggregate {name:?}; there is {}", names.join(", "))));
+    };
+    Ok(Aggregate { function: *function, field })
+}
+
+/// A value as `smalti read` prints cells.
+fn show(array: &Array, aggregate: &Aggregate, value: &Value) -> Outcome<Json> {
+    let is_cell = matches!(aggregate.function, Function::Min | Function::Max);
+    if is_cell {
+        let notation = Notation { dates: Dates::Iso, enums: Enums::Codes };
+        let field = fields_of(array, notation)?
+            .into_iter()
+            .find(|field| Some(&field.name) == aggregate.field.as_ref());
+        if let Some(field) = field {
+            let mut text = Vec::new();
+            field.json_notation().push(&mut text, value.as_bytes());
+            return serde_json::from_slice(&text).map_err(|error| Failure::invalid(error.to_string()));
+        }
+    }
+    Ok(match value.as_scalar() {
+        Some(scalar) => match (scalar.as_i128(), scalar.as_f64()) {
+            (Some(number), _) => {
+                i64::try_from(number).map_or_else(|_| json!(number as u64), |number| json!(number))
+            }
+            (None, number) if number.is_finite() => json!(number),
+            (None, number) => json!(number.to_string()),
+        },
+        None => json!(value.as_str()),
+    })
+}

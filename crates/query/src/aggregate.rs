@@ -1,0 +1,240 @@
+//! Aggregates: count, sum, minimum, maximum, mean and null count of fields, over ranges and by condition.
+//!
+//! Tiles that are wholly selected are answered from their statistics in the fragment's metadata, where these say enough;
+//! the others are folded as they are decoded, and nothing is kept of them.
+
+use crate::condition::Condition;
+use crate::progress::ReadProgress;
+use crate::read::{read_cells, result_fields};
+use crate::request::{LabelRange, ReadRequest};
+use smalti_array::Snapshot;
+use smalti_tile::{CellShape, StatsBuilder, StatsKind, Total};
+use smalti_types::{Error, Extent, Layout, Result, Scalar};
+use std::sync::Arc;
+
+/// What to compute of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Function {
+    /// The number of cells, null ones included.
+    Count,
+    /// The sum of the cells that are not null. NaN makes it NaN.
+    Sum,
+    /// The least cell that is neither null nor NaN.
+    Min,
+    /// The greatest cell that is neither null nor NaN.
+    Max,
+    /// The sum divided by the number of cells that are not null.
+    Mean,
+    /// The number of cells that are null.
+    NullCount,
+}
+
+/// One aggregate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Aggregate {
+    /// What to compute.
+    pub function: Function,
+    /// Of which attribute or dimension; [`Function::Count`] needs none.
+    pub field: Option<String>,
+}
+
+impl Aggregate {
+    /// A function of a field.
+    pub fn new(function: Function, field: impl Into<String>) -> Self {
+        Aggregate { function, field: Some(field.into()) }
+    }
+
+    /// The number of cells.
+    pub fn count() -> Self {
+        Aggregate { function: Function::Count, field: None }
+    }
+}
+
+/// What to aggregate. The default computes nothing over everything.
+#[derive(Debug, Clone, Default)]
+pub struct AggregateRequest {
+    /// The aggregates.
+    pub aggregates: Vec<Aggregate>,
+    /// As in [`ReadRequest`](crate::ReadRequest).
+    pub ranges: Vec<Vec<Extent>>,
+    /// As in [`ReadRequest`](crate::ReadRequest).
+    pub label_ranges: Vec<LabelRange>,
+    /// Which cells; in dense arrays too the others do not count.
+    pub condition: Option<Condition>,
+    /// As in [`ReadRequest`](crate::ReadRequest).
+    pub memory_byte_len: Option<usize>,
+    /// Whether sums that leave 64 bits are given as the nearest bound, as libtiledb gives them, instead of an error.
+    pub saturates: bool,
+    /// As in [`ReadRequest`](crate::ReadRequest).
+    pub progress: Option<Arc<ReadProgress>>,
+}
+
+/// The value of an aggregate.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AggregateValue {
+    /// There is none: no cell that is neither null nor NaN.
+    Nothing,
+    /// A number: a count, a sum (`I64`, `U64` or `F64`), a mean (`F64`), or a cell of the field's type.
+    Number(Scalar),
+    /// A cell of text.
+    Text(Vec<u8>),
+}
+
+/// What was gathered of one field.
+pub(crate) struct Folded {
+    pub(crate) shape: CellShape,
+    pub(crate) kind: StatsKind,
+    pub(crate) stats: StatsBuilder,
+    pub(crate) cell_count: u64,
+    /// Whether nothing but the number of cells is asked for.
+    pub(crate) is_counted_only: bool,
+}
+
+/// Computes aggregates, in their order.
+///
+/// # Errors
+/// `InvalidArgument` for unknown fields, functions that a field's type does not have, and sums that leave 64 bits; what
+/// a [`read`](crate::read) reports.
+pub fn aggregate(snapshot: &Snapshot, request: &AggregateRequest) -> Result<Vec<AggregateValue>> {
+    let schema = snapshot.schema();
+    let mut names: Vec<String> = Vec::new();
+    for field in request.aggregates.iter().filter_map(|aggregate| aggregate.field.as_ref()) {
+        if !names.contains(field) {
+            names.push(field.clone());
+        }
+    }
+    let named = names.len();
+    if names.is_empty() {
+        // Something to count: coordinates cost nothing in dense arrays, and are read in sparse ones only where needed.
+        names.extend(schema.dimensions.first().map(|dimension| dimension.name.clone()));
+    }
+    let fields = result_fields(schema, &names)?;
+    let mut folded: Vec<Folded> = fields
+        .iter()
+        .map(|(_, field)| {
+            let kind = StatsKind::new(field.shape.datatype, field.shape.cell_val_num, false);
+            Folded {
+                shape: field.shape,
+                kind,
+                stats: StatsBuilder::new(kind),
+                cell_count: 0,
+                is_counted_only: named == 0,
+            }
+        })
+        .collect();
+    for aggregate in &request.aggregates {
+        check(aggregate, &names[..named], &folded)?;
+    }
+    let single = request.ranges.iter().all(|ranges| ranges.len() <= 1);
+    let layout = match schema.is_dense() {
+        true if single => Layout::GlobalOrder,
+        true => Layout::RowMajor,
+        false => Layout::Unordered,
+    };
+    let read = ReadRequest {
+        fields: names.clone(),
+        ranges: request.ranges.clone(),
+        label_ranges: request.label_ranges.clone(),
+        layout: Some(layout),
+        memory_byte_len: request.memory_byte_len,
+        condition: request.condition.clone(),
+        leaves_out: true,
+        progress: request.progress.clone(),
+        ..ReadRequest::default()
+    };
+    let read = match crate::labels::resolved(snapshot, &read)? {
+        Some(read) => read,
+        None => return finish(request, &names, folded),
+    };
+    let mut batches = read_cells(snapshot, &read)?;
+    while let Some(batch) = batches.next_unsummarised(&mut folded)? {
+        for (folded, column) in folded.iter_mut().zip(&batch.columns) {
+            folded.stats.add(column.as_ref(), 0..batch.cell_count);
+            folded.cell_count += batch.cell_count as u64;
+        }
+    }
+    finish(request, &names, folded)
+}
+
+fn check(aggregate: &Aggregate, names: &[String], folded: &[Folded]) -> Result<()> {
+    let Some(name) = &aggregate.field else {
+        return match aggregate.function {
+            Function::Count => Ok(()),
+            function => Err(Error::invalid(format!("{function:?} needs a field"))),
+        };
+    };
+    let Some(folded) = names.iter().position(|known| known == name).map(|idx| &folded[idx]) else {
+        return Ok(());
+    };
+    let refuse = |what: &str| {
+        Err(Error::invalid(format!("cells of field {name:?} ({}) have no {what}", folded.shape.datatype)))
+    };
+    match aggregate.function {
+        Function::Sum | Function::Mean
+            if !folded.kind.has_sum || folded.shape.datatype == smalti_types::Datatype::Char =>
+        {
+            refuse("sum")
+        }
+        Function::Min | Function::Max if !folded.kind.has_min_max => refuse("least and greatest"),
+        _ => Ok(()),
+    }
+}
+
+fn finish(request: &AggregateRequest, names: &[String], folded: Vec<Folded>) -> Result<Vec<AggregateValue>> {
+    let value = |aggregate: &Aggregate| {
+        let idx = aggregate.field.as_ref().and_then(|field| names.iter().position(|name| name == field));
+        let folded = &folded[idx.unwrap_or(0)];
+        let valid_count = folded.cell_count.saturating_sub(folded.stats.null_count());
+        let number = |scalar| Ok(AggregateValue::Number(scalar));
+        match aggregate.function {
+            Function::Count => number(Scalar::U64(folded.cell_count)),
+            Function::NullCount => number(Scalar::U64(folded.stats.null_count())),
+            Function::Sum => {
+                sum(folded.stats.total(), request.saturates).map(AggregateValue::Number).map_err(|error| {
+                    error.context(format_args!("sum of {:?}", aggregate.field.as_deref().unwrap_or("")))
+                })
+            }
+            Function::Mean if valid_count == 0 => Ok(AggregateValue::Nothing),
+            Function::Mean => number(Scalar::F64(match folded.stats.total() {
+                Total::Signed(total) => total as f64 / valid_count as f64,
+                Total::Unsigned(total) => total as f64 / valid_count as f64,
+                Total::Float(total) => total / valid_count as f64,
+            })),
+            Function::Min => bound(folded, folded.stats.min()),
+            Function::Max => bound(folded, folded.stats.max()),
+        }
+    };
+    request.aggregates.iter().map(value).collect()
+}
+
+fn bound(folded: &Folded, bytes: Option<&[u8]>) -> Result<AggregateValue> {
+    let Some(bytes) = bytes else { return Ok(AggregateValue::Nothing) };
+    if folded.shape.datatype.is_string() || folded.shape.datatype == smalti_types::Datatype::Char {
+        return Ok(AggregateValue::Text(bytes.to_vec()));
+    }
+    Scalar::read(folded.shape.datatype, bytes).map(AggregateValue::Number)
+}
+
+fn sum(total: Total, saturates: bool) -> Result<Scalar> {
+    let overflow = |total: &dyn std::fmt::Display| {
+        Error::invalid(format!(
+            "the sum is {total}, beyond 64 bits; ask for a saturating sum, or for the mean"
+        ))
+    };
+    match total {
+        Total::Signed(total) => match i64::try_from(total) {
+            Ok(sum) => Ok(Scalar::I64(sum)),
+            Err(_) if saturates => Ok(Scalar::I64(if total < 0 { i64::MIN } else { i64::MAX })),
+            Err(_) => Err(overflow(&total)),
+        },
+        Total::Unsigned(total) => match u64::try_from(total) {
+            Ok(sum) => Ok(Scalar::U64(sum)),
+            Err(_) if saturates => Ok(Scalar::U64(u64::MAX)),
+            Err(_) => Err(overflow(&total)),
+        },
+        Total::Float(sum) if saturates && sum.is_infinite() => {
+            Ok(Scalar::F64(if sum < 0.0 { f64::MIN } else { f64::MAX }))
+        }
+        Total::Float(sum) => Ok(Scalar::F64(sum)),
+    }
+}
