@@ -39,7 +39,8 @@ impl Definitions {
                 return Err(Error::invalid(format!("the enumeration {:?} is given twice", enumeration.name)));
             }
         }
-        if let Some((name, _)) = schema.enumerations.iter().find(|(name, _)| self.enumeration(name).is_none()) {
+        if let Some((name, _)) = schema.enumerations.iter().find(|(name, _)| self.enumeration(name).is_none())
+        {
             return Err(Error::invalid(format!(
                 "the schema names the enumeration {name:?}, but its elements are not given"
             )));

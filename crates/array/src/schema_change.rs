@@ -57,7 +57,9 @@ impl ArrayPlace {
 
     fn evolved(&self, change: &SchemaChange) -> Result<TimestampedName> {
         if change.is_empty() {
-            return Err(Error::invalid("the evolution changes nothing; say what to add, drop, extend or expand"));
+            return Err(Error::invalid(
+                "the evolution changes nothing; say what to add, drop, extend or expand",
+            ));
         }
         let files = schema_files(self)?;
         let (_, newest) = files.last().ok_or_else(|| Error::not_found("no array is here"))?;
@@ -152,7 +154,11 @@ fn check_consistent(change: &SchemaChange) -> Result<()> {
     unique("attribute", "added and dropped", added.chain(dropped))?;
     let added = change.add_enumerations.iter().map(|enumeration| &enumeration.name);
     let extended = change.extend_enumerations.iter().map(|(name, _)| name);
-    unique("enumeration", "added, extended and dropped", added.chain(extended).chain(&change.drop_enumerations))?;
+    unique(
+        "enumeration",
+        "added, extended and dropped",
+        added.chain(extended).chain(&change.drop_enumerations),
+    )?;
     unique("dimension", "expanded", change.current_domain.iter().map(|(name, _)| name))
 }
 
@@ -236,7 +242,8 @@ fn expanded(schema: &ArraySchema, sides: &[(String, Extent)]) -> Result<Vec<Exte
     }
     match sides.iter().find(|(name, _)| schema.dimension(name).is_none()) {
         Some((name, _)) => {
-            let names: Vec<&str> = schema.dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
+            let names: Vec<&str> =
+                schema.dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
             Err(Error::invalid(format!(
                 "there is no dimension {name:?}; the dimensions are {}",
                 names.join(", ")

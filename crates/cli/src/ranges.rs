@@ -76,7 +76,10 @@ pub(crate) fn one_each(schema: &ArraySchema, ranges: Ranges) -> Outcome<Vec<Exte
 ///
 /// # Errors
 /// When a dimension is unknown, is named twice, or a range has no meaning.
-pub(crate) fn current_domain_sides(schema: &ArraySchema, ranges: &[String]) -> Outcome<Vec<(String, Extent)>> {
+pub(crate) fn current_domain_sides(
+    schema: &ArraySchema,
+    ranges: &[String],
+) -> Outcome<Vec<(String, Extent)>> {
     let mut sides: Vec<(String, Extent)> = Vec::new();
     for text in ranges {
         let (idx, dimension, ends) = named_dimension(schema, text)?;

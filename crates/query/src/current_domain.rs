@@ -73,7 +73,10 @@ mod tests {
             lo: lo.as_bytes(),
             hi: hi.map(str::as_bytes),
         };
-        assert_eq!(intersection(text("a", None), text("b", Some("d"))), Some(text("b", Some("d")).to_owned()));
+        assert_eq!(
+            intersection(text("a", None), text("b", Some("d"))),
+            Some(text("b", Some("d")).to_owned())
+        );
         assert_eq!(intersection(text("e", None), text("b", Some("d"))), None);
     }
 }

@@ -17,7 +17,5 @@ mod workspace;
 mod write;
 
 pub use read::{Batches, read};
-pub use request::{
-    Batch, DEFAULT_BATCH_CELL_COUNT, LabelRange, ReadRequest, ResultField, TIMESTAMPS_FIELD,
-};
+pub use request::{Batch, DEFAULT_BATCH_CELL_COUNT, LabelRange, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 pub use write::{Duplicates, GlobalWriter, WriteRequest, write};

@@ -2,7 +2,7 @@
 
 use crate::current_domain;
 use crate::dense::DenseBatches;
-use crate::labels::{self, LabelFields};
+use crate::labels::{self, LabelFields, LabelsAlone};
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 use crate::sparse::{OrderedCells, SparsePlan};
 use smalti_array::{FieldId, Snapshot, field_name, field_shape, find_field};
@@ -22,8 +22,8 @@ enum State<'a> {
     /// Tile after tile, with the next tile.
     Independent(Box<SparsePlan<'a>>, usize),
     Ordered(Box<SparsePlan<'a>>, Option<OrderedCells>),
-    /// Batches that are there already.
-    Made(std::vec::IntoIter<Batch>),
+    /// Nothing but labels.
+    Labels(Box<LabelsAlone>),
     Done,
 }
 
@@ -46,8 +46,8 @@ pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches
         Some(resolved) => (resolved, false),
         None => (ReadRequest { label_ranges: Vec::new(), ..request.clone() }, true),
     };
-    if let Some((fields, batches)) = labels::read_alone(snapshot, &resolved)? {
-        let state = if is_empty { State::Done } else { State::Made(batches.into_iter()) };
+    if let Some((fields, alone)) = LabelsAlone::new(snapshot, &resolved)? {
+        let state = if is_empty { State::Done } else { State::Labels(Box::new(alone)) };
         return Ok(Batches { fields, labels: None, max_cell_count: usize::MAX, state });
     }
     let mut batches = match LabelFields::new(snapshot, &resolved)? {
@@ -120,7 +120,7 @@ impl Batches<'_> {
                 };
                 plan.next_ordered(ordered, self.max_cell_count)
             }
-            State::Made(batches) => Ok(batches.next()),
+            State::Labels(labels) => labels.pull(),
             State::Done => Ok(None),
         }
     }

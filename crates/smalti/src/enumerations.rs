@@ -43,7 +43,8 @@ impl Enumeration {
     /// An enumeration of labels, in the order of their codes: the first has the code 0.
     pub fn new<C: Cell>(name: impl Into<String>, labels: impl IntoIterator<Item = C>) -> Enumeration {
         let mut stored = StoredEnumeration::new(name, C::DATATYPE, values_per_cell::<C>());
-        let refused = encoded(labels).and_then(|labels| labels.iter().try_for_each(|label| stored.push(label)));
+        let refused =
+            encoded(labels).and_then(|labels| labels.iter().try_for_each(|label| stored.push(label)));
         Enumeration {
             stored: Arc::new(stored),
             refused: refused.err().map(|error| error.message().to_owned()),
@@ -99,7 +100,9 @@ impl Deref for Enumeration {
 fn values_per_cell<C: Cell>() -> CellValNum {
     match C::FORM {
         Form::Single => CellValNum::ONE,
-        Form::Fixed(count) => u32::try_from(count).ok().and_then(CellValNum::from_raw).unwrap_or(CellValNum::Var),
+        Form::Fixed(count) => {
+            u32::try_from(count).ok().and_then(CellValNum::from_raw).unwrap_or(CellValNum::Var)
+        }
         Form::Var => CellValNum::Var,
     }
 }

@@ -217,7 +217,9 @@ impl<'a> ReadBuilder<'a> {
     pub fn to_ndarray<T: Number>(mut self, attribute: &str) -> Result<ArrayD<T>> {
         let schema = self.array.schema().clone();
         if !self.request.label_ranges.is_empty() {
-            return Err(Error::invalid("ranges of labels tell no shape; read batches, or give ranges of dimensions"));
+            return Err(Error::invalid(
+                "ranges of labels tell no shape; read batches, or give ranges of dimensions",
+            ));
         }
         let layout = self.request.layout.unwrap_or(Layout::RowMajor);
         if !schema.is_dense() || !matches!(layout, Layout::RowMajor | Layout::ColMajor) {

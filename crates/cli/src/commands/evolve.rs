@@ -40,7 +40,11 @@ fn change(array: &Array, args: &EvolveArgs) -> Outcome<SchemaChange> {
     Ok(SchemaChange {
         add_attributes: args.add.iter().map(add).collect::<Outcome<_>>()?,
         drop_attributes: args.drop.clone(),
-        add_enumerations: args.add_enumeration.iter().map(|text| new_enumeration(text)).collect::<Outcome<_>>()?,
+        add_enumerations: args
+            .add_enumeration
+            .iter()
+            .map(|text| new_enumeration(text))
+            .collect::<Outcome<_>>()?,
         extend_enumerations: args
             .extend_enumeration
             .iter()

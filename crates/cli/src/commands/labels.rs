@@ -18,14 +18,16 @@ pub(super) fn write(
     columns: Vec<(Field, Column)>,
 ) -> Outcome<(WrittenFragment, usize)> {
     let schema = array.schema();
-    let wrong = || Failure::invalid("labels come from a file of their own, with one dimension and its labels");
+    let wrong =
+        || Failure::invalid("labels come from a file of their own, with one dimension and its labels");
     let mut dimensions = columns.iter().filter(|(field, _)| field.is_dimension);
     let (Some((dimension, positions)), None) = (dimensions.next(), dimensions.next()) else {
         return Err(wrong());
     };
     let (dim, _) = schema.dimension(&dimension.name).ok_or_else(wrong)?;
     let is_own = |(field, _): &(Field, Column)| {
-        field.is_dimension || schema.label(&field.name).is_some_and(|label| label.dimension_idx as usize == dim)
+        field.is_dimension
+            || schema.label(&field.name).is_some_and(|label| label.dimension_idx as usize == dim)
     };
     if !columns.iter().all(is_own) {
         return Err(wrong());

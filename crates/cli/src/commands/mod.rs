@@ -52,7 +52,9 @@ fn missing(command: &str) -> Failure {
 
 /// The fields of an array in the notation that the options ask for.
 fn fields_of(array: &Array, notation: crate::args::Notation) -> Outcome<Vec<Field>> {
-    Field::all_of(array.schema(), notation, |name| Ok(Arc::new(Labels::new((*array.enumeration(name)?).clone()))))
+    Field::all_of(array.schema(), notation, |name| {
+        Ok(Arc::new(Labels::new((*array.enumeration(name)?).clone())))
+    })
 }
 
 /// The ranges of all dimensions as people read them: `row 0..2159, col 0..4319`.

@@ -26,8 +26,7 @@ pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
     let schema = array.schema();
     let labels = Field::labels_of(schema, args.notation);
     let fields = Field::select(fields_of(&array, args.notation)?, labels, &args.select, args.timestamps)?;
-    let (ranges, label_ranges) =
-        ranges::parse_with_labels(schema, &args.range, args.ranges_json.as_deref())?;
+    let (ranges, label_ranges) = ranges::parse_with_labels(schema, &args.range, args.ranges_json.as_deref())?;
     let format = output_format(global, args)?;
     let is_people = format == OutputFormat::Table && args.limit.is_none();
     let limit = if is_people { Some(TABLE_LIMIT) } else { args.limit };

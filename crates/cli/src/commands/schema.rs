@@ -137,7 +137,8 @@ fn enumeration_row(enumeration: &Enumeration) -> Vec<String> {
     /// Labels that are shown.
     const SHOWN: usize = 8;
     let notation = CellNotation::new(enumeration.datatype, enumeration.cell_val_num, true);
-    let mut labels: Vec<String> = enumeration.elements().take(SHOWN).map(|label| shown(notation, label)).collect();
+    let mut labels: Vec<String> =
+        enumeration.elements().take(SHOWN).map(|label| shown(notation, label)).collect();
     if enumeration.element_count() > SHOWN {
         labels.push(format!("... ({} in all)", human::count(enumeration.element_count() as u64)));
     }

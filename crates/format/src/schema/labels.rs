@@ -1,6 +1,8 @@
 //! Dimension labels: the arrays that hold them.
 
-use super::{ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, DimensionLabel, default_fill_value};
+use super::{
+    ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, DimensionLabel, default_fill_value,
+};
 use crate::names::{LABELS_FOLDER, is_plain};
 use smalti_types::{ArrayType, CellValNum, Datatype, Error, Filter, FilterPipeline, Layout, Result};
 
@@ -189,7 +191,9 @@ mod tests {
             ..DimensionLabel::new("lat", 0, Datatype::Float64, DataOrder::Increasing)
         };
         assert!(label("__labels/l0/").path().is_ok());
-        for uri in ["l0", "__labels", "__labels/", "__labels/..", "__labels/a/b", "/__labels/l0", "__schema/l0"] {
+        for uri in
+            ["l0", "__labels", "__labels/", "__labels/..", "__labels/a/b", "/__labels/l0", "__schema/l0"]
+        {
             assert!(label(uri).path().is_err(), "{uri}");
         }
     }

@@ -41,7 +41,8 @@ fn first_unordered(column: &InputColumn<'_>, is_increasing: bool) -> Result<Opti
     let mut front = None;
     for (cell, bytes) in column.cells.data.chunks_exact(datatype.byte_len()).enumerate() {
         let ordinal = datatype.ordinal(bytes)?;
-        let breaks = front.is_some_and(|front| if is_increasing { front >= ordinal } else { front <= ordinal });
+        let breaks =
+            front.is_some_and(|front| if is_increasing { front >= ordinal } else { front <= ordinal });
         let is_nan = datatype.is_float()
             && smalti_types::Scalar::read(datatype, bytes).is_ok_and(|value| value.as_f64().is_nan());
         if breaks || is_nan {

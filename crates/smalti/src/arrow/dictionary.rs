@@ -50,10 +50,8 @@ impl Dictionary {
     pub(crate) fn field(&self, name: &str, shape: CellShape, form: ArrowForm) -> Field {
         let mut metadata = arrow_field(name, shape, form).metadata().clone();
         metadata.insert(ENUMERATION_KEY.to_owned(), self.name.clone());
-        let dictionary = DataType::Dictionary(
-            Box::new(value_type(shape.datatype)),
-            Box::new(self.values_type.clone()),
-        );
+        let dictionary =
+            DataType::Dictionary(Box::new(value_type(shape.datatype)), Box::new(self.values_type.clone()));
         Field::new(name, dictionary, true).with_dict_is_ordered(self.is_ordered).with_metadata(metadata)
     }
 
@@ -81,7 +79,9 @@ impl Dictionary {
         let Column { mut data, validity, .. } = column;
         let codes = data.values_mut::<K::Native>();
         let is_null = |cell: usize| {
-            validity.as_ref().is_some_and(|validity| validity.as_slice().get(cell).is_none_or(|&byte| byte == 0))
+            validity
+                .as_ref()
+                .is_some_and(|validity| validity.as_slice().get(cell).is_none_or(|&byte| byte == 0))
         };
         let bits = BooleanBuffer::collect_bool(codes.len(), |cell| valid(codes[cell]) && !is_null(cell));
         // Under a null too keys have to lie among the values.

@@ -48,8 +48,8 @@ mod export;
 mod import;
 mod numbers;
 
-pub use dictionary::ENUMERATION_KEY;
 pub(crate) use dictionary::Dictionary;
+pub use dictionary::ENUMERATION_KEY;
 pub(crate) use import::column_of;
 
 use arrow_array::ArrayRef;

@@ -30,7 +30,11 @@ impl InputColumn<'_> {
     ///
     /// # Errors
     /// `InvalidArgument` names the first cell whose label the enumeration lacks.
-    pub(super) fn into_codes(self, shape: CellShape, enumeration: &Enumeration) -> Result<FieldCells<'static>> {
+    pub(super) fn into_codes(
+        self,
+        shape: CellShape,
+        enumeration: &Enumeration,
+    ) -> Result<FieldCells<'static>> {
         let known = enumeration.codes();
         if let Repr::Arrow(array) = &self.0
             && matches!(array.data_type(), DataType::Dictionary(..))

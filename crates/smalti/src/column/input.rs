@@ -183,7 +183,9 @@ impl<'a> Columns<'a> {
                 Field::Dimension(..) => None,
             };
             let cells = match enumeration {
-                Some(name) if column.holds_labels() => column.into_codes(shape, &*snapshot.enumeration(name)?),
+                Some(name) if column.holds_labels() => {
+                    column.into_codes(shape, &*snapshot.enumeration(name)?)
+                }
                 _ => column.into_cells(shape),
             };
             let cells = cells.map_err(|error| error.context(format_args!("column {name:?}")))?;

@@ -90,7 +90,9 @@ impl Label {
     pub(super) fn build(self, schema: &mut ArraySchema) -> Result<ArraySchema> {
         let Label { name, dimension, datatype, order, tile, filters } = self;
         let Some((dim, _)) = schema.dimension(&dimension) else {
-            return Err(Error::invalid(format!("dimension label {name:?}: there is no dimension {dimension:?}")));
+            return Err(Error::invalid(format!(
+                "dimension label {name:?}: there is no dimension {dimension:?}"
+            )));
         };
         let dim = u32::try_from(dim).map_err(|_| Error::invalid("too many dimensions"))?;
         let label = DimensionLabel::new(name, dim, datatype, order);
