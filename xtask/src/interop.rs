@@ -7,13 +7,27 @@ use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
 use std::process::Command;
 
-/// The cases that every change must pass, in each direction.
-const DEFAULTS: &[(&str, &str)] = &[("--count", "200"), ("--seed", "1"), ("--direction", "both")];
+/// A test program, with the options that it has unless others are given: the cases that every change must pass, in each
+/// direction.
+struct Script {
+    path: &'static str,
+    defaults: &'static [(&'static str, &'static str)],
+}
 
-const SCRIPT: &str = "tests/interop/differential.py";
+const SCRIPTS: &[Script] = &[
+    Script {
+        path: "tests/interop/differential.py",
+        defaults: &[("--count", "200"), ("--seed", "1"), ("--direction", "both")],
+    },
+    Script {
+        path: "tests/interop/evolution.py",
+        defaults: &[("--count", "40"), ("--seed", "1"), ("--direction", "both")],
+    },
+];
+
 const REQUIREMENTS: &str = "tests/interop/requirements.txt";
 
-/// Builds the program and runs the differential test with `options`, for as long as they ask.
+/// Builds the program and runs the tests with `options`, for as long as they ask.
 pub(crate) fn long_run(workspace: &Workspace, options: &[&str]) -> Outcome {
     build_program(workspace)?;
     let mut tally = Tally::default();
@@ -28,21 +42,24 @@ pub(crate) fn build_program(workspace: &Workspace) -> Outcome {
         .current_dir(&workspace.root))
 }
 
-/// Runs the differential test on the built program and adds its cases to `tally`.
+/// Runs the tests on the built program and adds their cases to `tally`.
 pub(crate) fn run_cases(workspace: &Workspace, options: &[&str], tally: &mut Tally) -> Outcome {
-    let script = workspace.root.join(SCRIPT);
-    if !script.exists() {
-        return Err(format!("{SCRIPT} is missing"));
-    }
     let python = environment(workspace, "venv", REQUIREMENTS)?;
-    let mut test = Command::new(python);
-    test.arg(script).arg("--smalti").arg(program(workspace)).args(with_defaults(options));
-    let mut cases = Tally::default();
-    let outcome = run_counted(&mut test, &mut cases);
-    *tally += cases;
-    outcome?;
-    if cases.passed == 0 {
-        return Err(format!("{SCRIPT} succeeded and reported no passed case"));
+    for Script { path, defaults } in SCRIPTS {
+        let script = workspace.root.join(path);
+        if !script.exists() {
+            return Err(format!("{path} is missing"));
+        }
+        let mut test = Command::new(&python);
+        test.arg(script).arg("--smalti").arg(program(workspace)).args(with_defaults(defaults, options));
+        let mut cases = Tally::default();
+        let outcome = run_counted(&mut test, &mut cases);
+        let passed = cases.passed;
+        *tally += cases;
+        outcome?;
+        if passed == 0 {
+            return Err(format!("{path} succeeded and reported no passed case"));
+        }
     }
     Ok(())
 }
@@ -52,8 +69,8 @@ pub(crate) fn program(workspace: &Workspace) -> std::path::PathBuf {
     workspace.target.join("release").join(format!("smalti{}", std::env::consts::EXE_SUFFIX))
 }
 
-fn with_defaults<'a>(options: &[&'a str]) -> Vec<&'a str> {
-    let absent = DEFAULTS.iter().filter(|(name, _)| !options.contains(name));
+fn with_defaults<'a>(defaults: &[(&'a str, &'a str)], options: &[&'a str]) -> Vec<&'a str> {
+    let absent = defaults.iter().filter(|(name, _)| !options.contains(name));
     absent.flat_map(|(name, value)| [*name, *value]).chain(options.iter().copied()).collect()
 }
 
@@ -64,7 +81,7 @@ mod tests {
     #[test]
     fn given_options_replace_defaults() {
         assert_eq!(
-            with_defaults(&["--seed", "7", "--jobs", "1"]),
+            with_defaults(SCRIPTS[0].defaults, &["--seed", "7", "--jobs", "1"]),
             ["--count", "200", "--direction", "both", "--seed", "7", "--jobs", "1"]
         );
     }

@@ -60,7 +60,6 @@ fn what_cannot_be_changed_says_why() {
         "evolve cities --current-domain x=0:10000",
         "evolve cities --current-domain s=a:",
         "evolve cities --current-domain y=1:2",
-        "evolve cities --drop c --at 5",
         "create more --schema cities.json --current-domain x=0:10000",
     ] {
         session.show(line);

@@ -22,7 +22,6 @@ fn what_is_not_there_is_an_error() {
         "delete grid --where 'a > 1'",
         "consolidate grid",
         "vacuum grid",
-        "evolve grid",
         "group create g",
         "explain grid",
         "fsck grid",
