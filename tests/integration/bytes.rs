@@ -36,7 +36,10 @@ const DIFFERENT: &[(&str, &str)] = &[
 
 /// Cases that older releases wrote with other bytes than the newest does for the same filters.
 const OTHER_RELEASES: &[(&str, &str)] = &[
-    ("v15/filter_double_delta_coords", "double delta gave one bit to deltas that are all 0, and gives two now"),
+    (
+        "v15/filter_double_delta_coords",
+        "double delta gave one bit to deltas that are all 0, and gives two now",
+    ),
     ("v17/filter_double_delta_coords", "as above"),
     ("v19/filter_delta_coords", "the first release with delta kept eight bytes more"),
 ];

@@ -3,10 +3,10 @@
 
 use crate::corpus::Archive;
 use rayon::prelude::*;
-use smalti_array::{ArrayPlace, Snapshot};
-use smalti_query::{ReadRequest, read};
+use smalti_array::{ArrayPlace, SchemaChange, Snapshot};
+use smalti_query::{LabelRange, ReadRequest, read};
 use smalti_store::{ManualClock, MemoryStore, SeededEntropy};
-use smalti_types::{EncryptionKey, Env, Layout, TimeRange};
+use smalti_types::{EncryptionKey, Env, Extent, Layout, TimeRange};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
 const MUTATIONS: usize = 4_000;
 
 /// Versions whose arrays are damaged: layouts of files that differ, and evolved schemas.
-const VERSIONS: &[u32] = &[1, 2, 3, 4, 5, 7, 8, 9, 11, 18, 21, 22, 23];
+const VERSIONS: &[u32] = &[1, 2, 3, 4, 5, 7, 8, 9, 11, 18, 20, 21, 22, 23];
 
 type Files = Vec<(String, Vec<u8>)>;
 
@@ -94,7 +94,8 @@ fn open_and_read(files: &Files, key: Option<&str>) {
         let _ = place.delete_group(true);
         return;
     }
-    let Ok(snapshot) = Snapshot::open(place, TimeRange::ALL) else { return };
+    let Ok(snapshot) = Snapshot::open(place.clone(), TimeRange::ALL) else { return };
+    read_names(&snapshot);
     for layout in [None, Some(Layout::RowMajor), Some(Layout::Unordered)] {
         let request = ReadRequest { layout, batch_cell_count: Some(100), ..ReadRequest::default() };
         if let Ok(batches) = read(&snapshot, &request) {
@@ -102,6 +103,36 @@ fn open_and_read(files: &Files, key: Option<&str>) {
                 if batch.is_err() {
                     break;
                 }
+            }
+        }
+    }
+}
+
+/// Reads what the schema names beside fields, by labels too, and evolves the array.
+fn read_names(snapshot: &Snapshot) {
+    let schema = snapshot.schema();
+    for (name, _) in &schema.enumerations {
+        let more = vec![(name.clone(), vec![vec![7; 8]])];
+        let _ = snapshot.enumeration(name);
+        let _ =
+            snapshot.place().evolve(&SchemaChange { extend_enumerations: more, ..SchemaChange::default() });
+    }
+    for label in &schema.dimension_labels {
+        let range = match label.cell_val_num.is_var() {
+            true => Extent::Str { lo: b"b".as_slice().into(), hi: Some(b"e".as_slice().into()) },
+            false => Extent::Num { lo: 1 << 62, hi: u64::MAX - 1 },
+        };
+        let attributes = schema.attributes.iter().take(1).map(|attribute| attribute.name.clone());
+        let request = ReadRequest {
+            fields: attributes.chain([label.name.clone()]).collect(),
+            label_ranges: vec![LabelRange { label: label.name.clone(), ranges: vec![range] }],
+            batch_cell_count: Some(100),
+            ..ReadRequest::default()
+        };
+        let alone = ReadRequest { fields: vec![label.name.clone()], ..ReadRequest::default() };
+        for request in [request, alone] {
+            if let Ok(batches) = read(snapshot, &request) {
+                let _ = batches.take(50).find(Result::is_err);
             }
         }
     }

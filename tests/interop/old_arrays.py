@@ -28,6 +28,7 @@ LEFT_OUT = {
     "lossy": "cells change with every write",
     "empty_array": "there is nothing to write again",
     "metadata_consolidated": "there is nothing to write again",
+    "enumerations_dense": "the fill value has no label",
     "v7/sparse_nullable": "its release wrote it so that nobody can read it",
     "filter_chain_scale_float_ints": "libtiledb 2.30 cannot read what these releases wrote",
 }
@@ -61,7 +62,7 @@ def check(binary, case, reference):
     keys = ["--sync", "none"] + (["--key", key] if key else [])
     uri = str(case / "array")
     schema = json.loads(run(binary, "schema", uri, "--json", *keys))
-    notation = ["--format", "jsonl", "--dates", "int", "--enums", "codes", *keys]
+    notation = ["--format", "jsonl", "--dates", "int", *keys]
 
     def theirs():
         return reference("read", key, uri, schema, "row")

@@ -1,4 +1,4 @@
-//! Arrays exchanged with libtiledb: random cases, written by one library and read by the other.
+//! Arrays and groups exchanged with libtiledb: written by one library and read by the other.
 
 use crate::Outcome;
 use crate::process::{run, run_counted};
@@ -7,18 +7,46 @@ use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
 use std::process::Command;
 
-/// The cases that every change must pass, in each direction.
-const DEFAULTS: &[(&str, &str)] = &[("--count", "200"), ("--seed", "1"), ("--direction", "both")];
+/// A test program, with the options that it knows and what they are unless others are given: the cases that every change must
+/// pass.
+struct Script {
+    path: &'static str,
+    defaults: &'static [(&'static str, &'static str)],
+    /// Whether it knows the options of single cases too.
+    knows_cases: bool,
+}
 
-/// The cases of groups that every change must pass.
-const GROUP_DEFAULTS: &[(&str, &str)] = &[("--count", "40"), ("--seed", "1")];
+const SCRIPTS: &[Script] = &[
+    Script {
+        path: "tests/interop/differential.py",
+        defaults: &[("--count", "200"), ("--seed", "1"), ("--direction", "both")],
+        knows_cases: true,
+    },
+    Script {
+        path: "tests/interop/evolution.py",
+        defaults: &[("--count", "40"), ("--seed", "1"), ("--direction", "both")],
+        knows_cases: false,
+    },
+    Script {
+        path: "tests/interop/groups.py",
+        defaults: &[("--count", "40"), ("--seed", "1")],
+        knows_cases: false,
+    },
+    Script {
+        path: "tests/interop/old_arrays.py",
+        defaults: &[("--versions", "3,5,8,11")],
+        knows_cases: false,
+    },
+];
 
-const SCRIPT: &str = "tests/interop/differential.py";
-const GROUPS: &str = "tests/interop/groups.py";
+/// Options about single cases, or about how a program of cases runs: others than the first leave them out.
+const CASE_OPTIONS: &[&str] =
+    &["--case", "--direction", "--self-check", "--keep", "--jobs", "--max-failures"];
+
 /// What the Python environment of the tests holds.
 pub(crate) const REQUIREMENTS: &str = "tests/interop/requirements.txt";
 
-/// Builds the program and runs the differential test with `options`, for as long as they ask.
+/// Builds the program and runs the tests with `options`, for as long as they ask.
 pub(crate) fn long_run(workspace: &Workspace, options: &[&str]) -> Outcome {
     build_program(workspace)?;
     let mut tally = Tally::default();
@@ -33,30 +61,25 @@ pub(crate) fn build_program(workspace: &Workspace) -> Outcome {
         .current_dir(&workspace.root))
 }
 
-/// Runs the differential tests on the built program and adds their cases to `tally`.
+/// Runs the tests on the built program and adds their cases to `tally`. Options of single cases are about the first alone.
 pub(crate) fn run_cases(workspace: &Workspace, options: &[&str], tally: &mut Tally) -> Outcome {
-    run_script(workspace, SCRIPT, &with_defaults(DEFAULTS, options), tally)?;
-    // Options for single cases are about cases of arrays.
-    if options.iter().any(|option| ["--case", "--direction", "--self-check"].contains(option)) {
-        return Ok(());
-    }
-    run_script(workspace, GROUPS, &with_defaults(GROUP_DEFAULTS, options), tally)
-}
-
-fn run_script(workspace: &Workspace, name: &str, options: &[&str], tally: &mut Tally) -> Outcome {
-    let script = workspace.root.join(name);
-    if !script.exists() {
-        return Err(format!("{name} is missing"));
-    }
     let python = environment(workspace, "venv", REQUIREMENTS)?;
-    let mut test = Command::new(python);
-    test.arg(script).arg("--smalti").arg(program(workspace)).args(options);
-    let mut cases = Tally::default();
-    let outcome = run_counted(&mut test, &mut cases);
-    *tally += cases;
-    outcome?;
-    if cases.passed == 0 {
-        return Err(format!("{name} succeeded and reported no passed case"));
+    let names_cases = options.iter().any(|option| CASE_OPTIONS.contains(option));
+    for script in SCRIPTS.iter().filter(|script| script.knows_cases || !names_cases) {
+        let path = workspace.root.join(script.path);
+        if !path.exists() {
+            return Err(format!("{} is missing", script.path));
+        }
+        let mut test = Command::new(&python);
+        test.arg(path).arg("--smalti").arg(program(workspace)).args(with_defaults(script, options));
+        let mut cases = Tally::default();
+        let outcome = run_counted(&mut test, &mut cases);
+        let passed = cases.passed;
+        *tally += cases;
+        outcome?;
+        if passed == 0 {
+            return Err(format!("{} succeeded and reported no passed case", script.path));
+        }
     }
     Ok(())
 }
@@ -66,9 +89,24 @@ pub(crate) fn program(workspace: &Workspace) -> std::path::PathBuf {
     workspace.target.join("release").join(format!("smalti{}", std::env::consts::EXE_SUFFIX))
 }
 
-fn with_defaults<'a>(defaults: &[(&'a str, &'a str)], options: &[&'a str]) -> Vec<&'a str> {
-    let absent = defaults.iter().filter(|(name, _)| !options.contains(name));
-    absent.flat_map(|(name, value)| [*name, *value]).chain(options.iter().copied()).collect()
+/// The script's options, those given in place of its own; others only for the script that knows all.
+fn with_defaults<'a>(script: &Script, options: &[&'a str]) -> Vec<&'a str> {
+    let mut all: Vec<&'a str> = Vec::new();
+    for (name, value) in script.defaults {
+        let given = options.iter().position(|option| option == name).and_then(|at| options.get(at + 1));
+        all.extend([*name, given.copied().unwrap_or(value)]);
+    }
+    if script.knows_cases {
+        let mut rest = options.iter();
+        while let Some(option) = rest.next() {
+            if script.defaults.iter().any(|(name, _)| name == option) {
+                rest.next();
+            } else {
+                all.push(option);
+            }
+        }
+    }
+    all
 }
 
 #[cfg(test)]
@@ -77,9 +115,12 @@ mod tests {
 
     #[test]
     fn given_options_replace_defaults() {
+        let options = ["--seed", "7", "--jobs", "1"];
         assert_eq!(
-            with_defaults(DEFAULTS, &["--seed", "7", "--jobs", "1"]),
-            ["--count", "200", "--direction", "both", "--seed", "7", "--jobs", "1"]
+            with_defaults(&SCRIPTS[0], &options),
+            ["--count", "200", "--seed", "7", "--direction", "both", "--jobs", "1"]
         );
+        assert_eq!(with_defaults(&SCRIPTS[2], &options), ["--count", "40", "--seed", "7"]);
+        assert_eq!(with_defaults(&SCRIPTS[3], &options), ["--versions", "3,5,8,11"]);
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn open_group(global: &Global, uri: &str, times: OpenTimes) -> Outcom
 /// What a command that takes arrays and groups alike was given.
 pub(crate) enum Opened {
     Array(Box<Array>),
-    Group(Group),
+    Group(Box<Group>),
 }
 
 /// Opens whichever of both is there.
@@ -52,7 +52,7 @@ pub(crate) fn open_any(global: &Global, uri: &str, times: OpenTimes) -> Outcome<
     match open(global, uri, times) {
         Err(Failure::Error(error)) if error.kind() == ErrorKind::NotFound => {
             let group = open_group(global, uri, times).map_err(|_| Failure::Error(error));
-            Ok(Opened::Group(group?))
+            Ok(Opened::Group(Box::new(group?)))
         }
         array => Ok(Opened::Array(Box::new(array?))),
     }

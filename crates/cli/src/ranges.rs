@@ -22,7 +22,7 @@ pub(crate) type Ranges = Vec<Vec<Extent>>;
 pub(crate) fn parse(schema: &ArraySchema, range: &[String], ranges_json: Option<&str>) -> Outcome<Ranges> {
     let mut ranges = vec![Vec::new(); schema.dimensions.len()];
     for text in range {
-        let (idx, dimension, ends) = named_dimension(schema, text)?;
+        let (idx, dimension, ends) = named_dimension(schema, "--range", text)?;
         let range = parse_text(schema, idx, dimension, ends)
             .map_err(|problem| Failure::usage(format!("--range {text}: {problem}")))?;
         ranges[idx].push(range);
@@ -82,7 +82,7 @@ pub(crate) fn current_domain_sides(
 ) -> Outcome<Vec<(String, Extent)>> {
     let mut sides: Vec<(String, Extent)> = Vec::new();
     for text in ranges {
-        let (idx, dimension, ends) = named_dimension(schema, text)?;
+        let (idx, dimension, ends) = named_dimension(schema, "--current-domain", text)?;
         let wrong = |problem: String| Failure::usage(format!("--current-domain {text}: {problem}"));
         if sides.iter().any(|(name, _)| *name == dimension.name) {
             return Err(wrong("the dimension is named twice".into()));
@@ -125,7 +125,11 @@ pub(crate) fn whole(schema: &ArraySchema, idx: usize) -> Extent {
 }
 
 /// The dimension in front of a `=`, and what follows. Names may hold `=` themselves: the longest name wins.
-fn named_dimension<'a>(schema: &'a ArraySchema, text: &'a str) -> Outcome<(usize, &'a Dimension, &'a str)> {
+fn named_dimension<'a>(
+    schema: &'a ArraySchema,
+    option: &str,
+    text: &'a str,
+) -> Outcome<(usize, &'a Dimension, &'a str)> {
     let named = |(idx, dimension): (usize, &'a Dimension)| {
         let ends = text.strip_prefix(dimension.name.as_str())?.strip_prefix('=')?;
         Some((idx, dimension, ends))
@@ -133,7 +137,7 @@ fn named_dimension<'a>(schema: &'a ArraySchema, text: &'a str) -> Outcome<(usize
     let found = schema.dimensions.iter().enumerate().filter_map(named);
     found.max_by_key(|(_, dimension, _)| dimension.name.len()).ok_or_else(|| {
         let Some((name, _)) = text.split_once('=') else {
-            return Failure::usage(format!("{text}: write a range like d=1:10"));
+            return Failure::usage(format!("{option} {text}: write it like d=1:10"));
         };
         unknown_dimension(schema, name)
     })

@@ -4,7 +4,7 @@ use crate::aggregate::Folded;
 use crate::condition::BoundCondition;
 use crate::current_domain;
 use crate::dense::DenseBatches;
-use crate::labels::{self, LabelFields};
+use crate::labels::{self, LabelFields, LabelsAlone};
 use crate::progress::ReadProgress;
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 use crate::sparse::{OrderedCells, SparsePlan, Windows};
@@ -32,8 +32,8 @@ enum State<'a> {
     Ordered(Box<SparsePlan<'a>>, Option<OrderedCells>),
     /// In order, part after part.
     Windows(Box<SparsePlan<'a>>, Box<Windows>),
-    /// Batches that are there already.
-    Made(std::vec::IntoIter<Batch>),
+    /// Nothing but labels.
+    Labels(Box<LabelsAlone>),
     Done,
 }
 
@@ -56,8 +56,8 @@ pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches
         Some(resolved) => (resolved, false),
         None => (ReadRequest { label_ranges: Vec::new(), ..request.clone() }, true),
     };
-    if let Some((fields, batches)) = labels::read_alone(snapshot, &resolved)? {
-        let state = if is_empty { State::Done } else { State::Made(batches.into_iter()) };
+    if let Some((fields, alone)) = LabelsAlone::new(snapshot, &resolved)? {
+        let state = if is_empty { State::Done } else { State::Labels(Box::new(alone)) };
         let progress = request.progress.clone().unwrap_or_default();
         return Ok(Batches {
             fields,
@@ -173,7 +173,7 @@ impl Batches<'_> {
                 plan.next_ordered(ordered, self.max_cell_count)
             }
             State::Windows(plan, windows) => plan.next_of_windows(windows, self.max_cell_count),
-            State::Made(batches) => Ok(batches.next()),
+            State::Labels(labels) => labels.pull(),
             State::Done => Ok(None),
         }
     }

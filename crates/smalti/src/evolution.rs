@@ -23,9 +23,9 @@ use std::ops::RangeBounds;
 ///     .build()?;
 /// let array = Array::create("mem://evolution-docs", &schema)?;
 /// array.evolve()
-///     .add(Attribute::of::<i8>("sky").enumeration("skies").fill(0))
+///     .add_attribute(Attribute::of::<i8>("sky").enumeration("skies").fill(0))
 ///     .add_enumeration(Enumeration::new("skies", ["clear", "overcast"]))
-///     .drop("old")
+///     .drop_attribute("old")
 ///     .expand_current_domain("day", 0..=729)
 ///     .commit()?;
 /// array.write().column("day", &[400]).column("celsius", &[21.5_f32]).column("sky", &["clear"]).commit()?;
@@ -46,14 +46,14 @@ impl<'a> Evolution<'a> {
     }
 
     /// Adds an attribute behind the others. Where cells were written without it, it has its fill value.
-    pub fn add(mut self, attribute: Attribute) -> Self {
+    pub fn add_attribute(mut self, attribute: Attribute) -> Self {
         let built = attribute.build();
         self.take(built, |change, attribute| change.add_attributes.push(attribute));
         self
     }
 
     /// Drops an attribute.
-    pub fn drop(mut self, attribute: impl Into<String>) -> Self {
+    pub fn drop_attribute(mut self, attribute: impl Into<String>) -> Self {
         self.change.drop_attributes.push(attribute.into());
         self
     }

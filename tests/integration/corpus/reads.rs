@@ -6,7 +6,7 @@ use serde_json::Value;
 use smalti_array::{ArrayPlace, Snapshot, TIMESTAMPS, find_field};
 use smalti_format::ArraySchema;
 use smalti_query::condition::{Condition, Relation};
-use smalti_query::{Batch, ReadRequest, ResultField, read};
+use smalti_query::{Batch, LabelRange, ReadRequest, ResultField, read};
 use smalti_store::{SyncLevel, system_env};
 use smalti_types::{Datatype, EncryptionKey, ErrorKind, Extent, Layout, Scalar, TimeRange};
 use std::collections::HashMap;
@@ -80,6 +80,9 @@ fn perform(case: &Case, wanted: &Value, columns: &HashMap<String, Value>) -> Res
         condition: wanted.get("cond").map(condition).transpose()?,
         ..ReadRequest::default()
     };
+    if let Some(dim) = labelled_dimension(schema, wanted) {
+        check_label_ranges(&snapshot, &request, dim)?;
+    }
     let (fields, found) = cells(&snapshot, &request)?;
     request.batch_cell_count = Some(7);
     if cells(&snapshot, &request)?.1 != found {
@@ -155,6 +158,42 @@ fn condition(wanted: &Value) -> Result<Condition, Failure> {
         }
         number => Condition::compare(part(0), relation, number.as_f64().unwrap_or_default()),
     })
+}
+
+/// The dimension whose labels alone are read.
+fn labelled_dimension(schema: &ArraySchema, wanted: &Value) -> Option<usize> {
+    let name = wanted["labels"][0][0].as_str()?;
+    schema.label(name).map(|label| label.dimension_idx as usize)
+}
+
+/// Reads cells by the range of each single label in turn: its position, and no other.
+fn check_label_ranges(snapshot: &Snapshot, request: &ReadRequest, dim: usize) -> Result<(), Failure> {
+    let schema = snapshot.schema();
+    for name in &request.fields {
+        let label = schema.label(name).ok_or_else(|| format!("{name:?} is no label"))?;
+        let (fields, labels) = cells(snapshot, request)?;
+        let column = fields.iter().position(|field| field.name == *name).unwrap_or_default();
+        for (idx, value) in labels[column].iter().enumerate() {
+            let range = match value.as_str() {
+                Some(text) => Extent::between_strings(text.as_bytes(), text.as_bytes())?,
+                None => Extent::between(scalar(label.datatype, value)?, scalar(label.datatype, value)?)?,
+            };
+            let by_label = ReadRequest {
+                fields: vec![schema.dimensions[dim].name.clone()],
+                label_ranges: vec![LabelRange { label: name.clone(), ranges: vec![range] }],
+                ..ReadRequest::default()
+            };
+            let (_, positions) = cells(snapshot, &by_label)?;
+            let wanted = schema.dimensions[dim].domain.and_then(|(lo, _)| lo.as_i128()).unwrap_or_default();
+            let wanted = Value::from((wanted + idx as i128) as i64);
+            if positions[0].is_empty() || positions[0].iter().any(|position| *position != wanted) {
+                return Err(
+                    format!("label {value} of {name:?} leads to {:?}, not {wanted}", positions[0]).into()
+                );
+            }
+        }
+    }
+    Ok(())
 }
 
 fn cells(snapshot: &Snapshot, request: &ReadRequest) -> Result<(Vec<ResultField>, Vec<Vec<Value>>), Failure> {

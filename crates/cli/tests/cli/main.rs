@@ -4,6 +4,7 @@
 
 mod damage;
 mod demo;
+mod evolve;
 mod fixtures;
 mod formats;
 mod group;

@@ -24,7 +24,6 @@ fn what_is_not_there_is_an_error() {
         "delete grid --where 'a > 1'",
         "consolidate grid",
         "vacuum grid",
-        "evolve grid",
         "explain grid",
         "fsck grid",
     ] {

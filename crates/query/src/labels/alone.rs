@@ -1,70 +1,77 @@
 //! Reads of nothing but labels of one dimension: a row for each position, not for each cell, as in the reference.
 
+use super::lookup::Lookup;
 use super::write::side_of;
-use crate::gather::{CellRun, gather};
-use crate::read::read_cells;
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField};
-use smalti_array::{Snapshot, label_shape};
+use smalti_array::{Snapshot, intervals};
 use smalti_format::DimensionLabel;
-use smalti_tile::Column;
+use smalti_space::Interval;
 use smalti_types::{Error, Result};
+use std::collections::VecDeque;
 
-/// The fields and batches of a read of labels alone; `None` when other fields are asked for, or several dimensions.
-///
-/// # Errors
-/// What reading labels reports.
-pub(crate) fn read_alone(
-    snapshot: &Snapshot,
-    request: &ReadRequest,
-) -> Result<Option<(Vec<ResultField>, Vec<Batch>)>> {
-    let schema = snapshot.schema();
-    let labels: Option<Vec<&DimensionLabel>> = request.fields.iter().map(|name| schema.label(name)).collect();
-    let labels = labels.unwrap_or_default();
-    let Some(first) = labels.first() else { return Ok(None) };
-    if labels.iter().any(|label| label.dimension_idx != first.dimension_idx) {
-        return Ok(None);
-    }
-    let dim = first.dimension_idx as usize;
-    let ranges = match request.ranges.get(dim) {
-        Some(asked) if !asked.is_empty() => asked.clone(),
-        _ => vec![side_of(schema, first, None)?],
-    };
-    let mut columns = Vec::with_capacity(labels.len());
-    let mut cell_count = 0;
-    for label in &labels {
-        let array = snapshot.open_label(label)?;
-        let request = ReadRequest {
-            fields: vec![label.attribute.clone()],
-            ranges: vec![ranges.clone()],
-            batch_cell_count: Some(usize::MAX),
-            ..ReadRequest::default()
-        };
-        let mut batches = read_cells(&array, &request)?;
-        let batch = batches.next().transpose()?;
-        columns.push(match batch {
-            Some(batch) => {
-                cell_count = batch.cell_count;
-                batch.columns.into_iter().next().ok_or_else(|| Error::corrupt("a read gave no column"))?
+/// A read of labels alone, position after position.
+#[derive(Debug)]
+pub(crate) struct LabelsAlone {
+    labels: Vec<Lookup>,
+    /// The positions that are left.
+    left: VecDeque<Interval>,
+    max_cell_count: u64,
+}
+
+impl LabelsAlone {
+    /// The fields of a read and what reads them; `None` when other fields are asked for, or labels of several dimensions.
+    ///
+    /// # Errors
+    /// What opening labels reports.
+    pub(crate) fn new(
+        snapshot: &Snapshot,
+        request: &ReadRequest,
+    ) -> Result<Option<(Vec<ResultField>, LabelsAlone)>> {
+        let schema = snapshot.schema();
+        let labels: Option<Vec<&DimensionLabel>> =
+            request.fields.iter().map(|name| schema.label(name)).collect();
+        let labels = labels.unwrap_or_default();
+        let Some(first) = labels.first() else { return Ok(None) };
+        if labels.iter().any(|label| label.dimension_idx != first.dimension_idx) {
+            return Ok(None);
+        }
+        let whole = intervals(&[side_of(schema, first, None)?])?;
+        let left = match request.ranges.get(first.dimension_idx as usize) {
+            Some(asked) if !asked.is_empty() => {
+                let asked = intervals(asked).map_err(|error| Error::invalid(error.message()))?;
+                asked.iter().filter_map(|side| side.intersect(whole[0])).collect()
             }
-            None => Column::default(),
+            _ => whole.into(),
+        };
+        let fields = labels.iter().map(|label| ResultField {
+            name: label.name.clone(),
+            shape: smalti_array::label_shape(label),
+            is_dimension: false,
         });
+        let fields = fields.collect();
+        let labels = labels.iter().map(|label| Lookup::open(snapshot, label)).collect::<Result<_>>()?;
+        let max_cell_count = request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT);
+        let max_cell_count = max_cell_count.clamp(1, DEFAULT_BATCH_CELL_COUNT) as u64;
+        Ok(Some((fields, LabelsAlone { labels, left, max_cell_count })))
     }
-    let fields = labels.iter().map(|label| ResultField {
-        name: label.name.clone(),
-        shape: label_shape(label),
-        is_dimension: false,
-    });
-    let fields: Vec<ResultField> = fields.collect();
-    let step = request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT).clamp(1, u32::MAX as usize);
-    let mut batches = Vec::new();
-    for start in (0..cell_count).step_by(step) {
-        let len = step.min(cell_count - start);
-        let run = CellRun { slot: 0, start: start as u32, len: len as u32 };
-        let cut = columns
-            .iter()
-            .zip(&fields)
-            .map(|(column, field)| gather(&[run], &[column.as_ref()], field.shape));
-        batches.push(Batch { cell_count: len, columns: cut.collect::<Result<_>>()? });
+
+    pub(crate) fn pull(&mut self) -> Result<Option<Batch>> {
+        let mut ranges = Vec::new();
+        let mut room = self.max_cell_count;
+        while room > 0 {
+            let Some(side) = self.left.pop_front() else { break };
+            let taken = (side.hi - side.lo).saturating_add(1).min(room);
+            let hi = side.lo + (taken - 1);
+            ranges.push(Interval { lo: side.lo, hi });
+            room -= taken;
+            if hi < side.hi {
+                self.left.push_front(Interval { lo: hi + 1, hi: side.hi });
+            }
+        }
+        if ranges.is_empty() {
+            return Ok(None);
+        }
+        let columns = self.labels.iter().map(|label| label.in_ranges(&ranges)).collect::<Result<_>>()?;
+        Ok(Some(Batch { cell_count: (self.max_cell_count - room) as usize, columns }))
     }
-    Ok(Some((fields, batches)))
 }

@@ -1,25 +1,27 @@
 //! The labels along a dimension, searched without reading all of them.
 
-use crate::read::read_cells;
-use crate::request::ReadRequest;
-use smalti_array::{Snapshot, dense_grid, intervals};
+use super::lookup::Lookup;
+use smalti_array::{Snapshot, intervals};
 use smalti_format::{DataOrder, DimensionLabel};
-use smalti_space::{Interval, TileGrid};
+use smalti_space::Interval;
 use smalti_tile::{Column, ColumnRef};
 use smalti_types::{Datatype, Error, Extent, ExtentRef, Result};
 use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// Labels that are read at once: few reads for a search, whatever the tiles.
+const BLOCK_LEN: u64 = 1 << 14;
 
 /// The labels of a dimension as they lie in their array.
 pub(super) struct LabelLine<'a> {
-    labels: Snapshot,
+    labels: Lookup,
     label: &'a DimensionLabel,
-    grid: TileGrid,
     /// The positions that have labels.
     positions: Interval,
-    /// Tiles that were read, with their first position.
-    tiles: RefCell<HashMap<u64, (u64, Column)>>,
+    /// Blocks that were read, counted from the first position.
+    blocks: RefCell<HashMap<u64, Column>>,
 }
 
 impl<'a> LabelLine<'a> {
@@ -28,15 +30,14 @@ impl<'a> LabelLine<'a> {
     /// # Errors
     /// `InvalidArgument` when the labels have gaps, or are out of order from one write to the next.
     pub(super) fn open(snapshot: &Snapshot, label: &'a DimensionLabel) -> Result<Option<Self>> {
-        let labels = snapshot.open_label(label)?;
+        let labels = Lookup::open(snapshot, label)?;
         let mut written = Vec::new();
-        for fragment in labels.fragments() {
+        for fragment in labels.array().fragments() {
             written.extend(intervals(fragment.non_empty_domain())?);
         }
         written.sort_by_key(|side| side.lo);
         let Some(positions) = without_gaps(&written)? else { return Ok(None) };
-        let grid = dense_grid(labels.schema())?;
-        let line = LabelLine { labels, label, grid, positions, tiles: RefCell::default() };
+        let line = LabelLine { labels, label, positions, blocks: RefCell::default() };
         // Writes are checked to be in order; so it can only break where one ends.
         for side in &written {
             line.check_step_to(side.lo)?;
@@ -89,35 +90,25 @@ impl<'a> LabelLine<'a> {
         Err(Error::invalid(format!(
             "several writes left labels that do not {} at position {}; write these positions again",
             if self.is_increasing() { "increase" } else { "decrease" },
-            crate::show::number(self.labels.schema().dimensions[0].datatype, position)
+            crate::show::number(self.labels.array().schema().dimensions[0].datatype, position)
         )))
     }
 
     /// Does something with the label at a position that has one.
     fn with_label<T>(&self, position: u64, work: impl FnOnce(Value<'_>) -> T) -> Result<T> {
         let missing = || Error::corrupt("a label is not where its fragment says");
-        let tile = self.grid.tile_along(0, position).ok_or_else(missing)?;
-        let mut tiles = self.tiles.borrow_mut();
-        if !tiles.contains_key(&tile) {
-            let whole = self.grid.tile_interval(0, tile).ok_or_else(missing)?;
-            let side = whole.intersect(self.positions).ok_or_else(missing)?;
-            tiles.insert(tile, (side.lo, self.read(side)?));
-        }
-        let (start, column) = tiles.get(&tile).ok_or_else(missing)?;
-        let cell = usize::try_from(position - start).map_err(|_| missing())?;
-        Value::of(column.as_ref(), cell, self.label.datatype).map(work).ok_or_else(missing)
-    }
-
-    fn read(&self, side: Interval) -> Result<Column> {
-        let request = ReadRequest {
-            fields: vec![self.label.attribute.clone()],
-            ranges: vec![vec![side.into()]],
-            batch_cell_count: Some(usize::MAX),
-            ..ReadRequest::default()
+        let offset = position.checked_sub(self.positions.lo).ok_or_else(missing)?;
+        let (block, cell) = (offset / BLOCK_LEN, (offset % BLOCK_LEN) as usize);
+        let mut blocks = self.blocks.borrow_mut();
+        let column = match blocks.entry(block) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(vacant) => {
+                let lo = self.positions.lo + block * BLOCK_LEN;
+                let hi = lo.saturating_add(BLOCK_LEN - 1).min(self.positions.hi);
+                vacant.insert(self.labels.in_ranges(&[Interval { lo, hi }])?)
+            }
         };
-        let batch = read_cells(&self.labels, &request)?.next();
-        let column = batch.transpose()?.and_then(|batch| batch.columns.into_iter().next());
-        column.ok_or_else(|| Error::corrupt("a read of labels gave none"))
+        Value::of(column.as_ref(), cell, self.label.datatype).map(work).ok_or_else(missing)
     }
 }
 

@@ -7,9 +7,10 @@
 mod alone;
 mod fields;
 mod line;
+mod lookup;
 mod write;
 
-pub(crate) use alone::read_alone;
+pub(crate) use alone::LabelsAlone;
 pub(crate) use fields::LabelFields;
 pub(crate) use write::write_labels;
 

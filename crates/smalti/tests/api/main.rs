@@ -2,7 +2,9 @@
 
 mod arrow_types;
 mod columns;
+mod evolution;
 mod handles;
+mod labels;
 mod reads;
 
 use smalti::prelude::*;
