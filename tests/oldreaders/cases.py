@@ -143,9 +143,12 @@ def _attributes():
         "text": [attr(t.lower(), t, "var") for t in STRINGS],
         "fixed text": [attr("c", "CHAR"), attr("c4", "CHAR", 4), attr("a3", "STRING_ASCII", 3)],
         "code units": [attr(t.lower(), t, "var") for t in celltypes.CODE_UNITS],
-        "var numbers": [attr(t.lower(), t, "var") for t in ("INT8", "UINT16", "INT32", "UINT64", "FLOAT32", "FLOAT64", "DATETIME_SEC")],
-        "several values": [attr(t.lower(), t, n) for t, n in (("INT8", 3), ("UINT16", 2), ("INT64", 4), ("FLOAT32", 2), ("FLOAT64", 3))],
-        "nullable fixed": [attr(t.lower(), t, n, True) for t, n in (("INT8", 1), ("INT64", 1), ("FLOAT32", 1), ("DATETIME_DAY", 1), ("INT16", 2))],
+        "var numbers": [attr(t.lower(), t, "var") for t in ("INT8", "UINT16", "INT32", "UINT64", *FLOATS, "DATETIME_SEC")],
+        "several values": [
+            attr(t.lower(), t, n) for t, n in (("INT8", 3), ("UINT16", 2), ("INT64", 4), ("FLOAT32", 2), ("FLOAT64", 3))
+        ],
+        "nullable fixed": [attr(t.lower(), t, 1, True) for t in ("INT8", "INT64", "FLOAT32", "DATETIME_DAY")]
+        + [attr("int16", "INT16", 2, True)],
         "nullable var": [attr(t.lower(), t, "var", True) for t in STRINGS + ("INT32", "FLOAT64")],
         "blob": [attr("b", "BLOB"), attr("bv", "BLOB", "var"), attr("bn", "BLOB", "var", True)],
         "any": [attr("a", "ANY", "var")],
@@ -196,13 +199,15 @@ def _filters():
                     name = "%s filters on %s%s: %s" % (kind, "nullable " if nullable else "", datatype, ", ".join(pipeline))
                     one = schema(kind, plane(kind), [attr("s", datatype, "var", nullable, pipeline)])
                     yield Case(name, one)
-                    if pipeline[0] == "rle" and not nullable:
+                    if pipeline[0] in ("rle", "dictionary") and not nullable:
                         yield Case(name + ", none empty", one, empties=False)
         own = {"offsets_filters": filters("double_delta", "zstd"), "validity_filters": filters("rle")}
         yield Case(kind + " filters of offsets and validity", schema(kind, plane(kind), any_attrs(), **own))
-        own = {"offsets_filters": filters("positive_delta", "bit_width_reduction", "lz4"), "validity_filters": filters("bitshuffle", "gzip")}
+        own = {"offsets_filters": filters("positive_delta", "bit_width_reduction", "lz4"),
+               "validity_filters": filters("bitshuffle", "gzip")}
         yield Case(kind + " filter chains of offsets and validity", schema(kind, plane(kind), any_attrs(), **own))
-    for pipeline in (("zstd",), ("gzip",), ("rle",), ("bitshuffle", "lz4"), ("byteshuffle", "zstd"), ("double_delta", "bzip2"), ("delta", "zstd")):
+    chains = (("bitshuffle", "lz4"), ("byteshuffle", "zstd"), ("double_delta", "bzip2"), ("delta", "zstd"))
+    for pipeline in (("zstd",), ("gzip",), ("rle",), *chains):
         name = "sparse filters of coordinates: " + ", ".join(pipeline)
         yield Case(name, schema("sparse", plane("sparse"), any_attrs(), coords_filters=filters(*pipeline)))
     own = [dim("d", "INT64", 0, 100, 10, ("double_delta", "zstd")), dim("word", "STRING_ASCII", pipeline=("rle",)),
@@ -227,7 +232,8 @@ def _special():
         yield Case(kind + " nothing written", schema(kind, plane(kind), any_attrs()), times=())
         yield Case(kind + " metadata, nothing written", schema(kind, plane(kind), any_attrs()), times=(), metadata=True)
         for via in ("csv", "arrow"):
-            yield Case("%s written from %s" % (kind, via), schema(kind, plane(kind), [attr("n", "INT32"), attr("x", "FLOAT64"), attr("s", "STRING_UTF8", "var")]), via=via)
+            attrs = [attr("n", "INT32"), attr("x", "FLOAT64"), attr("s", "STRING_UTF8", "var")]
+            yield Case("%s written from %s" % (kind, via), schema(kind, plane(kind), attrs), via=via)
     line = schema("dense", [dim("d", "INT32", 0, 39999, 20000)], [attr("n", "INT64", pipeline=("zstd",))])
     yield Case("dense written from npy, several chunks a tile", line, times=(1, 2), via="npy")
 

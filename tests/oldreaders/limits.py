@@ -7,6 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Callable
 
+from features import pipelines
+
 
 @dataclass(frozen=True)
 class Limit:
@@ -29,6 +31,12 @@ def _other_order(case, schema, writes, read):
         and len(writes) > 1
         and not schema["cell_order"].startswith(read["layout"])
     )
+
+
+def _global_over_partial_tiles(case, schema, writes, read):
+    """A dense read in global order over several fragments, where tiles reach beyond the domain."""
+    partial = any((d["domain"][1] - d["domain"][0] + 1) % d["tile"] for d in schema["dims"] if d["domain"] and d["tile"])
+    return schema["array_type"] == "dense" and read is not None and len(writes) > 1 and read["layout"] == "global" and partial
 
 
 def _several_ranges_var(case, schema, writes, read):
@@ -66,10 +74,14 @@ def _nullable_string_codec(case, schema, writes, read):
     return any(field.get("nullable") for field in _string_codec(schema, ("rle", "dictionary")))
 
 
-def _empty_under_rle(case, schema, writes, read):
-    """Null and empty strings under RLE: a tile may hold nothing else."""
-    names = [field["name"] for field in _string_codec(schema, ("rle",))]
-    return any(not value for write in writes for name in names for value in write["columns"][name])
+def _empty_under(kind):
+    """Null and empty strings under a filter of strings: a tile may hold nothing else."""
+
+    def applies(case, schema, writes, read):
+        names = [field["name"] for field in _string_codec(schema, (kind,))]
+        return any(not value for write in writes for name in names for value in write["columns"][name])
+
+    return applies
 
 
 def _filters_behind_scaling(case, schema, writes, read):
@@ -79,6 +91,16 @@ def _filters_behind_scaling(case, schema, writes, read):
         if "scale_float" in kinds and set(kinds[kinds.index("scale_float") + 1 :]) & ELEMENT_WISE:
             return schema["version"] < 20
     return False
+
+
+def _early_utf8_rle(case, schema, writes, read):
+    """RLE on var-sized UTF-8 before version 17: it works on bytes there."""
+    return schema["version"] < 17 and any(f["type"] == "STRING_UTF8" for f in _string_codec(schema, ("rle",)))
+
+
+def _delta_of_version_19(case, schema, writes, read):
+    filters = [f["filter"] for _, pipeline in pipelines(schema) for f in pipeline]
+    return schema["version"] == 19 and "delta" in filters
 
 
 def _webp(case, schema, writes, read):
@@ -99,6 +121,12 @@ LIMITS = [
         _other_order,
     ),
     Limit(
+        "dense reads in global order over several fragments and partial tiles",
+        "wrong cells",
+        ((2, 18), (2, 27)),
+        _global_over_partial_tiles,
+    ),
+    Limit(
         "dense reads of several ranges of var-sized attributes",
         "crashes",
         ((2, 8), (2, 10)),
@@ -106,13 +134,13 @@ LIMITS = [
     ),
     Limit(
         "dense dimensions of INT8 and INT16 that cross zero",
-        "these releases neither write nor read them: the number of tiles comes out wrong",
+        "these releases neither write nor read them",
         ((2, 8), (2, 9)),
         _small_integers_cross_zero,
     ),
     Limit(
         "dense tiles of 256 cells and more over dimensions of 8 bits",
-        "this release counts the cells of a tile in 8 bits: it neither writes nor reads such arrays",
+        "this release neither writes nor reads them; with wider dimensions it does",
         ((2, 14), (2, 14)),
         _tile_of_many_bytes,
     ),
@@ -124,15 +152,33 @@ LIMITS = [
     ),
     Limit(
         "rle on strings that are empty or null",
-        "a tile in which all strings are empty can be written and read by 2.8 and 2.9, and again from 2.15 on",
+        "a tile in which all strings are empty: 2.14 neither writes nor reads it, the others can read for ever in global order",
         ((2, 10), (2, 14)),
-        _empty_under_rle,
+        _empty_under("rle"),
+    ),
+    Limit(
+        "dictionary on strings that are empty or null",
+        "a tile in which all strings are empty: these releases do not read it, and 2.9 writes it so that no release reads it",
+        ((2, 9), (2, 14)),
+        _empty_under("dictionary"),
     ),
     Limit(
         "filters of elements behind scale_float in arrays of versions 15 to 19",
         "the releases of those versions write them so; those from 2.17 on read them as if of version 20",
         ((2, 17), (2, 99)),
         _filters_behind_scaling,
+    ),
+    Limit(
+        "rle on UTF-8 strings in arrays of versions before 17",
+        "2.14.0 reads them as if of version 17, mended in 2.14.2",
+        ((2, 14), (2, 14, 1)),
+        _early_utf8_rle,
+    ),
+    Limit(
+        "the delta filter in arrays of version 19",
+        "2.17 cannot read the schemas that 2.16 wrote, mended in 2.17.5",
+        ((2, 17), (2, 17, 4)),
+        _delta_of_version_19,
     ),
     Limit("WebP in 2.12", "the filter came with 2.13, in the middle of format version 16", ((2, 12), (2, 12)), _webp),
     Limit(

@@ -14,7 +14,7 @@ from smalti import Smalti, SmaltiError
 # What the program says, as libtiledb does, of values whose differences a filter cannot hold and of schemas that break a
 # rule: random cases run into it.
 UNFIT_VALUES = ("do not fit in", "positive delta", "positive_delta")
-UNFIT_SCHEMAS = ("beyond its type", "does not accept")
+UNFIT_SCHEMAS = ("beyond its type", "does not accept", "exceeds the domain")
 
 
 class Mismatch(Exception):
