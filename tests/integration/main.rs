@@ -5,6 +5,7 @@ mod bytes;
 mod cells;
 mod corpus;
 mod evolution;
+mod explain;
 mod groups;
 mod images;
 mod inspect;

@@ -33,6 +33,8 @@ pub struct Listing {
     pub fragments: Vec<ListedFragment>,
     /// Delete commits that the time range sees.
     pub deletes: Vec<ListedDelete>,
+    /// Committed fragments that the time range does not see.
+    pub outside_time: usize,
     /// Things that a reader passes over, but that somebody should look at.
     pub warnings: Vec<String>,
 }
@@ -53,7 +55,8 @@ impl Listing {
     pub fn read(place: &ArrayPlace, time: TimeRange, is_dense: bool) -> Result<Listing> {
         let store = &**place.store();
         let (root, commits) = (store.list(place.path())?, store.list(&place.join(COMMITS_FOLDER))?);
-        let mut listing = Listing { fragments: Vec::new(), deletes: Vec::new(), warnings: Vec::new() };
+        let mut listing =
+            Listing { fragments: Vec::new(), deletes: Vec::new(), outside_time: 0, warnings: Vec::new() };
         let mut committed: Vec<ListedFragment> = Vec::new();
         let mut vacuums: Vec<(TimestampedName, String)> = Vec::new();
 
@@ -108,7 +111,11 @@ impl Listing {
             .collect();
         let hidden = hidden_names(place, &vacuums, time, is_dense, &mut listing.warnings)?;
         for fragment in committed {
-            if !is_visible(&fragment.name, time, is_dense) || hidden.contains(fragment.name.as_str()) {
+            if !is_visible(&fragment.name, time, is_dense) {
+                listing.outside_time += 1;
+                continue;
+            }
+            if hidden.contains(fragment.name.as_str()) {
                 continue;
             }
             if present.contains(fragment.name.as_str()) {

@@ -21,6 +21,7 @@ pub struct Snapshot {
     schema: Arc<ArraySchema>,
     schema_name: String,
     fragments: Vec<Arc<Fragment>>,
+    outside_time: usize,
     listed_deletes: Vec<ListedDelete>,
     deletes: OnceLock<Vec<DeleteCommit>>,
     warnings: Vec<String>,
@@ -76,6 +77,7 @@ impl Snapshot {
             schema,
             schema_name,
             fragments,
+            outside_time: listing.outside_time,
             listed_deletes: listing.deletes,
             deletes: OnceLock::new(),
             warnings: listing.warnings,
@@ -112,6 +114,11 @@ impl Snapshot {
     /// The visible fragments, oldest first.
     pub fn fragments(&self) -> &[Arc<Fragment>] {
         &self.fragments
+    }
+
+    /// The number of committed fragments that the time range does not see.
+    pub fn fragments_outside_time(&self) -> usize {
+        self.outside_time
     }
 
     /// The number of delete commits in the time range.

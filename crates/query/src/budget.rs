@@ -24,6 +24,11 @@ impl Budget {
         byte_len <= self.byte_len
     }
 
+    /// The bytes of the budget.
+    pub(crate) fn byte_len(self) -> u64 {
+        self.byte_len
+    }
+
     /// What one of the stages that hold memory side by side may take: finding cells, decoding tiles, results, and tiles on
     /// their way.
     pub(crate) fn share(self) -> u64 {

@@ -4,6 +4,7 @@ use crate::aggregate::Folded;
 use crate::condition::BoundCondition;
 use crate::current_domain;
 use crate::dense::DenseBatches;
+use crate::explain::{self, Explanation, Strategy};
 use crate::labels::{self, LabelFields, LabelsAlone};
 use crate::progress::ReadProgress;
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
@@ -131,6 +132,22 @@ impl Batches<'_> {
     /// What the read has done so far, and where it can be stopped.
     pub fn progress(&self) -> &Arc<ReadProgress> {
         &self.progress
+    }
+
+    /// How the read would be carried out.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission` from the metadata.
+    pub(crate) fn explanation(&self, snapshot: &Snapshot) -> Result<Explanation> {
+        match &self.state {
+            State::Dense(batches) => batches.explanation(snapshot),
+            State::Independent(plan, _) => plan.explanation(Strategy::TileByTile),
+            State::Ordered(plan, _) => plan.explanation(Strategy::SortedAtOnce),
+            State::Windows(plan, _) => plan.explanation(Strategy::SortedByWindows),
+            State::Labels(_) | State::Done => {
+                Ok(explain::blank(snapshot, Layout::RowMajor, Strategy::Nothing))
+            }
+        }
     }
 
     /// The next cells of an aggregate: those that no statistics answer for; what is answered is folded.

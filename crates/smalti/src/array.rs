@@ -10,7 +10,8 @@ use arrow_schema::SchemaRef;
 use smalti_array::{ArrayPlace, Snapshot, Upgrade};
 use smalti_query::condition::Condition;
 use smalti_query::{
-    Aggregate, AggregateRequest, AggregateValue, Batches, Function, ReadRequest, WriteRequest,
+    Aggregate, AggregateRequest, AggregateValue, Analysis, Batches, Explanation, Function, ReadRequest,
+    WriteRequest,
 };
 use smalti_types::{Datatype, Extent, Result, TimeRange};
 
@@ -375,6 +376,39 @@ impl Array {
     pub fn read_raw(&self, request: &ReadRequest) -> Result<Batches<'_>> {
         let snapshot = self.snapshot()?;
         self.pool.run(|| smalti_query::read(snapshot, request))
+    }
+
+    /// How a read would be carried out, without reading a cell.
+    ///
+    /// # Errors
+    /// As [`read_raw`](Array::read_raw).
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::sparse()
+    /// #     .dimension(Dimension::new("x", 0..=99).tile(10))
+    /// #     .attribute(Attribute::of::<i32>("a"))
+    /// #     .build()?;
+    /// # let array = Array::create("mem://explain-docs", &schema)?;
+    /// array.write().column("x", &[1, 2]).column("a", &[10, 20]).commit()?;
+    /// array.write().column("x", &[80, 90]).column("a", &[30, 40]).commit()?;
+    /// let plan = array.read().range("x", ..50).explain()?;
+    /// assert_eq!(plan.read_tile_count(), 1);
+    /// assert_eq!(plan.fragments[1].fate, smalti::FragmentFate::OutsideRanges);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn explain_raw(&self, request: &ReadRequest) -> Result<Explanation> {
+        let snapshot = self.snapshot()?;
+        self.pool.run(|| smalti_query::explain(snapshot, request))
+    }
+
+    /// As [`explain_raw`](Array::explain_raw), and performs the read, whose cells are dropped.
+    ///
+    /// # Errors
+    /// As [`read_raw`](Array::read_raw).
+    pub fn analyze_raw(&self, request: &ReadRequest) -> Result<(Explanation, Analysis)> {
+        let snapshot = self.snapshot()?;
+        self.pool.run(|| smalti_query::analyze(snapshot, request))
     }
 
     /// Aggregates in the words of the engine; see [`ReadBuilder::aggregate`].

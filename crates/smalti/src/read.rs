@@ -7,9 +7,13 @@ use crate::{Array, Number, RangeEnd, RecordBatches, Value};
 use arrow_array::RecordBatch;
 use ndarray::{ArrayD, IxDyn, ShapeBuilder};
 use smalti_query::condition::Condition;
-use smalti_query::{Aggregate, AggregateRequest, Batches, LabelRange, ReadRequest, TIMESTAMPS_FIELD};
+use smalti_query::{
+    Aggregate, AggregateRequest, Batches, Explanation, LabelRange, ReadProgress, ReadRequest,
+    TIMESTAMPS_FIELD,
+};
 use smalti_types::{Error, Extent, Layout, Result};
 use std::ops::RangeBounds;
+use std::sync::Arc;
 
 /// A read; made by [`Array::read`].
 ///
@@ -204,6 +208,36 @@ impl<'a> ReadBuilder<'a> {
             Some(error) => Err(error),
             None => self.array.read_raw(&self.request),
         }
+    }
+
+    /// How the read would be carried out; see [`Explanation`].
+    ///
+    /// # Errors
+    /// As [`batches`](ReadBuilder::batches).
+    pub fn explain(self) -> Result<Explanation> {
+        match self.refused {
+            Some(error) => Err(error),
+            None => self.array.explain_raw(&self.request),
+        }
+    }
+
+    /// Tells how far the read is, and can stop it, from another thread.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// use smalti::{ErrorKind, ReadProgress};
+    /// use std::sync::Arc;
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// # let array = Array::create("mem://progress-docs", &schema)?;
+    /// let progress = Arc::new(ReadProgress::new());
+    /// let mut batches = array.read().progress(Arc::clone(&progress)).batches()?;
+    /// progress.cancel();
+    /// assert_eq!(batches.next().unwrap().unwrap_err().kind(), ErrorKind::Cancelled);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn progress(mut self, progress: Arc<ReadProgress>) -> Self {
+        self.request.progress = Some(progress);
+        self
     }
 
     /// Aggregates of the selected cells, in their order; `None` where no cell has a value. Whole tiles are answered from their

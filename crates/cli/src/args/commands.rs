@@ -67,8 +67,7 @@ pub(crate) enum Command {
     /// Remove an array or group
     Rm(RmArgs),
     /// Say how a read would be carried out
-    #[command(hide = true)]
-    Explain(UpkeepArgs),
+    Explain(ExplainArgs),
     /// Check an array
     #[command(hide = true)]
     Fsck(UpkeepArgs),
@@ -120,6 +119,16 @@ pub(crate) struct AggregateArgs {
     pub(crate) saturate: bool,
     #[command(flatten)]
     pub(crate) times: OpenTimes,
+}
+
+/// Arguments of `smalti explain`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ExplainArgs {
+    /// Perform the read too, and say what it did; the cells are dropped
+    #[arg(long)]
+    pub(crate) analyze: bool,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
 }
 
 /// Arguments of `smalti delete`.

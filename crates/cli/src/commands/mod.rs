@@ -4,6 +4,7 @@ mod aggregate;
 mod create;
 mod delete;
 mod evolve;
+mod explain;
 mod fragments;
 mod group;
 mod info;
@@ -46,7 +47,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Ls(args) => object::list(global, args),
         Command::Mv(args) => object::rename(global, args),
         Command::Rm(args) => object::remove(global, args),
-        Command::Explain(_) => Err(missing("explain")),
+        Command::Explain(args) => explain::run(global, args).map_err(|failure| failure.at(&args.read.array)),
         Command::Fsck(_) => Err(missing("fsck")),
     }
 }

@@ -9,14 +9,13 @@ use crate::progress::Progress;
 use crate::ranges::{self, Ranges};
 use crate::{engine, human};
 use smalti::format::ArraySchema;
-use smalti::{Array, Batch, DEFAULT_BATCH_CELL_COUNT, Extent, Layout, ReadRequest};
+use smalti::{Array, Batch, DEFAULT_BATCH_CELL_COUNT, Extent, LabelRange, Layout, ReadRequest};
 use std::io::{BufWriter, IsTerminal, Write};
 
 /// Rows of a table for people when they give no limit.
 const TABLE_LIMIT: u64 = 50;
 
 pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
-    let condition = args.condition.as_deref().map(str::parse).transpose()?;
     let array = engine::open(global, &args.array, args.times)?;
     let schema = array.schema();
     let labels = Field::labels_of(schema, args.notation);
@@ -30,29 +29,18 @@ pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
             "npy holds all cells of the ranges of a dense array; leave out --limit and --matching-only, or use another format",
         ));
     }
-    let layout = args.layout.map(Layout::from);
-    let mut sink = sink(args, format, schema, &fields, &ranges, layout)?;
-    let is_counted = schema.is_dense() && label_ranges.is_empty();
-    if format == OutputFormat::Npy && !label_ranges.is_empty() {
+    let request = request(global, args, &fields, (ranges, label_ranges), limit)?;
+    let (ranges, has_labels) = (&request.ranges, !request.label_ranges.is_empty());
+    if format == OutputFormat::Npy && has_labels {
         return Err(Failure::usage("ranges of labels tell no shape for npy; use another format"));
     }
-    let expected = is_counted.then(|| {
-        let cells = lengths(schema, &ranges).into_iter().fold(1, usize::saturating_mul) as u64;
+    let mut sink = sink(args, format, schema, &fields, ranges, request.layout)?;
+    let expected = (schema.is_dense() && !has_labels && !args.matching_only).then(|| {
+        let cells = lengths(schema, ranges).into_iter().fold(1, usize::saturating_mul) as u64;
         cells.min(limit.unwrap_or(u64::MAX))
     });
     let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
     let progress = if to_terminal { Progress::hidden() } else { Progress::new("reading", expected) };
-    let request = ReadRequest {
-        fields: fields.iter().map(|field| field.name.clone()).collect(),
-        ranges,
-        label_ranges,
-        layout,
-        batch_cell_count: batch_cell_count(global, &fields, limit),
-        memory_byte_len: global.memory.map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
-        condition,
-        leaves_out: args.matching_only,
-        ..ReadRequest::default()
-    };
     let copied = copy(&array, &fields, &request, limit, &progress, sink.as_mut());
     let copied = copied.and_then(|is_cut| sink.finish().map(|()| is_cut));
     drop((progress, sink));
@@ -67,6 +55,27 @@ pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
         eprintln!("the first {} cells; --limit N shows more", human::count(TABLE_LIMIT));
     }
     Ok(())
+}
+
+/// What the arguments ask for.
+pub(super) fn request(
+    global: &Global,
+    args: &ReadArgs,
+    fields: &[Field],
+    (ranges, label_ranges): (Ranges, Vec<LabelRange>),
+    limit: Option<u64>,
+) -> Outcome<ReadRequest> {
+    Ok(ReadRequest {
+        fields: fields.iter().map(|field| field.name.clone()).collect(),
+        ranges,
+        label_ranges,
+        layout: args.layout.map(Layout::from),
+        batch_cell_count: batch_cell_count(global, fields, limit),
+        memory_byte_len: global.memory.map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
+        condition: args.condition.as_deref().map(str::parse).transpose()?,
+        leaves_out: args.matching_only,
+        progress: None,
+    })
 }
 
 fn output_format(global: &Global, args: &ReadArgs) -> Outcome<OutputFormat> {

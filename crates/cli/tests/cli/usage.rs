@@ -24,7 +24,7 @@ fn what_is_not_there_is_an_error() {
         "delete grid --where 'a > 1'",
         "consolidate grid",
         "vacuum grid",
-        "explain grid",
+        "explain grid --select q",
         "fsck grid",
     ] {
         session.problem(line, 1);

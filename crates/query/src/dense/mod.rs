@@ -2,6 +2,7 @@
 
 mod boxes;
 mod cost;
+mod explain;
 mod filter;
 mod points;
 mod reader;

@@ -1,6 +1,7 @@
 //! Reading sparse arrays.
 
 mod cost;
+mod explain;
 mod independent;
 mod ordered;
 mod plan;

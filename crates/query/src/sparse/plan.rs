@@ -70,6 +70,17 @@ pub(crate) struct SparsePlan<'a> {
     pub(crate) is_small: bool,
     /// Whether cells may hide others, so that conditions and deletes are asked of those that are left.
     pub(crate) hides: bool,
+    /// What became of each fragment of the snapshot, newest first, before the condition was looked at.
+    pub(crate) seen: Vec<SeenFragment>,
+}
+
+/// A fragment of the snapshot as the plan met it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SeenFragment {
+    /// Its place among the plan's fragments, if tiles of it are met.
+    pub(crate) fragment_idx: Option<usize>,
+    pub(crate) is_in_ranges: bool,
+    pub(crate) met_tile_count: usize,
 }
 
 impl<'a> SparsePlan<'a> {
@@ -92,16 +103,16 @@ impl<'a> SparsePlan<'a> {
             result_fields.iter().map(|(id, field)| sparse_field(schema, *id, field)).collect::<Vec<_>>();
         let predicates = Predicates::new(snapshot, condition)?;
         let mut fragments = Vec::new();
-        let mut tiles = Vec::new();
+        let (mut tiles, mut seen) = (Vec::new(), Vec::new());
         for fragment in snapshot.fragments().iter().rev() {
             let meets = ranges
                 .iter()
                 .zip(fragment.non_empty_domain())
                 .all(|(ranges, side)| ranges.overlaps(side.as_ref()));
-            if !meets || fragment.tile_count() == 0 {
-                continue;
-            }
-            let hits = fragment.rtree()?.search(&ranges)?;
+            let is_in_ranges = meets && fragment.tile_count() > 0;
+            let hits = if is_in_ranges { fragment.rtree()?.search(&ranges)? } else { Vec::new() };
+            let fragment_idx = (!hits.is_empty()).then_some(fragments.len());
+            seen.push(SeenFragment { fragment_idx, is_in_ranges, met_tile_count: hits.len() });
             if hits.is_empty() {
                 continue;
             }
@@ -129,6 +140,7 @@ impl<'a> SparsePlan<'a> {
             budget: Budget::new(request.memory_byte_len),
             is_small: false,
             hides: false,
+            seen,
         };
         plan.hides = !snapshot.schema().allows_dups && plan.may_hide();
         plan.prune(predicates.condition())?;

@@ -1,0 +1,129 @@
+//! `smalti explain`: how a read would be carried out, and with `--analyze` what came of it.
+
+use super::{fields_of, read};
+use crate::args::{ExplainArgs, Global};
+use crate::cells::Field;
+use crate::failure::Outcome;
+use crate::formats::Table;
+use crate::{engine, human, ranges};
+use serde_json::{Value as Json, json};
+use smalti::{Analysis, Explanation, FragmentFate};
+use std::io::Write;
+
+pub(super) fn run(global: &Global, args: &ExplainArgs) -> Outcome {
+    let ExplainArgs { analyze, read: args } = args;
+    let array = engine::open(global, &args.array, args.times)?;
+    let labels = Field::labels_of(array.schema(), args.notation);
+    let fields = Field::select(fields_of(&array, args.notation)?, labels, &args.select, args.timestamps)?;
+    let wanted = ranges::parse_with_labels(array.schema(), &args.range, args.ranges_json.as_deref())?;
+    let request = read::request(global, args, &fields, wanted, args.limit)?;
+    let (explanation, analysis) = match analyze {
+        true => array.analyze_raw(&request).map(|(explanation, analysis)| (explanation, Some(analysis)))?,
+        false => (array.explain_raw(&request)?, None),
+    };
+    let mut out = std::io::stdout().lock();
+    if global.json {
+        return Ok(writeln!(out, "{}", to_json(&explanation, analysis.as_ref()))?);
+    }
+    print(&explanation, analysis.as_ref(), &mut out)
+}
+
+fn fate(fate: FragmentFate) -> &'static str {
+    match fate {
+        FragmentFate::Read => "read",
+        FragmentFate::OutsideRanges => "outside the ranges",
+        FragmentFate::NoTileMet => "no tile meets the ranges",
+        FragmentFate::RuledOut => "ruled out by statistics",
+    }
+}
+
+fn print(explanation: &Explanation, analysis: Option<&Analysis>, out: &mut impl Write) -> Outcome {
+    let Explanation { array_type, layout, strategy, .. } = explanation;
+    writeln!(out, "{array_type} read in {layout} order: {}", strategy.describe())?;
+    let read = explanation.fragments.iter().filter(|fragment| fragment.fate == FragmentFate::Read).count();
+    writeln!(
+        out,
+        "fragments: {} of {} in the time range are read, {} are outside it; delete conditions: {}",
+        read,
+        explanation.fragments.len(),
+        explanation.fragments_outside_time,
+        explanation.delete_count
+    )?;
+    let met: u64 = explanation.fragments.iter().map(|fragment| fragment.met_tile_count).sum();
+    let all: u64 = explanation.fragments.iter().map(|fragment| fragment.tile_count).sum();
+    writeln!(
+        out,
+        "tiles: {} of {} meet the ranges, {} are read",
+        human::count(met),
+        human::count(all),
+        human::count(explanation.read_tile_count())
+    )?;
+    writeln!(
+        out,
+        "to read: {} in {} requests; memory: {}",
+        human::bytes(explanation.byte_len),
+        human::count(explanation.request_count),
+        human::bytes(explanation.memory_byte_len)
+    )?;
+    if let Some(Analysis { statistics, time }) = analysis {
+        writeln!(
+            out,
+            "was read: {} in {} requests, {} tiles of fields, {} cells, {:.1} ms",
+            human::bytes(statistics.byte_len),
+            human::count(statistics.request_count),
+            human::count(statistics.tile_count),
+            human::count(statistics.cell_count),
+            time.as_secs_f64() * 1000.0
+        )?;
+    }
+    if explanation.fragments.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    let titles = [("fate", false), ("tiles", true), ("met", true), ("read", true), ("fragment", false)];
+    let mut table = Table::new(titles.map(|(title, is_number)| (title.to_string(), is_number)));
+    for fragment in &explanation.fragments {
+        table.push(vec![
+            fate(fragment.fate).to_string(),
+            human::count(fragment.tile_count),
+            human::count(fragment.met_tile_count),
+            human::count(fragment.read_tile_count),
+            fragment.name.clone(),
+        ]);
+    }
+    Ok(table.print(out)?)
+}
+
+fn to_json(explanation: &Explanation, analysis: Option<&Analysis>) -> Json {
+    let fragments = explanation.fragments.iter().map(|fragment| {
+        json!({
+            "name": fragment.name,
+            "fate": fate(fragment.fate),
+            "tiles": fragment.tile_count,
+            "tiles_met": fragment.met_tile_count,
+            "tiles_read": fragment.read_tile_count,
+        })
+    });
+    let fragments: Vec<Json> = fragments.collect();
+    let mut explained = json!({
+        "array_type": explanation.array_type.to_string(),
+        "layout": explanation.layout.to_string(),
+        "strategy": explanation.strategy.describe(),
+        "fragments_outside_time": explanation.fragments_outside_time,
+        "fragments": fragments,
+        "delete_conditions": explanation.delete_count,
+        "bytes": explanation.byte_len,
+        "requests": explanation.request_count,
+        "memory": explanation.memory_byte_len,
+    });
+    if let Some(Analysis { statistics, time }) = analysis {
+        explained["analysis"] = json!({
+            "bytes": statistics.byte_len,
+            "requests": statistics.request_count,
+            "tiles_of_fields": statistics.tile_count,
+            "cells": statistics.cell_count,
+            "ms": time.as_secs_f64() * 1000.0,
+        });
+    }
+    explained
+}
