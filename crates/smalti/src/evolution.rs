@@ -46,6 +46,7 @@ impl<'a> Evolution<'a> {
     }
 
     /// Adds an attribute behind the others. Where cells were written without it, it has its fill value.
+    #[expect(clippy::should_implement_trait, reason = "the word for it; sums of evolutions have no meaning")]
     pub fn add(mut self, attribute: Attribute) -> Self {
         let built = attribute.build();
         self.take(built, |change, attribute| change.add_attributes.push(attribute));

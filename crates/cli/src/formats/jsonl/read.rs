@@ -236,7 +236,7 @@ mod tests {
             (format!("{good}{{\"d\": 1, \"d\": 1}}"), "line 2: field \"d\": it is given twice"),
             (
                 good.replace("red", "pink"),
-                "line 1: field \"color\": \"pink\" is no value of the enumeration \"colors\"",
+                "line 1: field \"color\": \"pink\" is no label of the enumeration \"colors\"",
             ),
             (good.replace('1', "null"), "line 1: field \"d\": null, but"),
             ("[1]".into(), "line 1: invalid type: sequence, expected a JSON object"),
