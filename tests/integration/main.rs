@@ -1,11 +1,13 @@
 //! Integration tests over whole arrays: one binary, a folder a topic.
 #![forbid(unsafe_code)]
 
+mod buffers;
 mod bytes;
 mod cells;
 mod corpus;
 mod evolution;
 mod explain;
+mod gather;
 mod groups;
 mod images;
 mod inspect;

@@ -6,6 +6,7 @@
 
 mod aggregate;
 mod budget;
+mod buffers;
 pub mod condition;
 mod current_domain;
 mod delete;
@@ -25,6 +26,7 @@ mod write;
 
 pub use aggregate::{Aggregate, AggregateRequest, AggregateValue, Function, aggregate};
 pub use budget::DEFAULT_MEMORY_BYTE_LEN;
+pub use buffers::{BufferedRead, FieldBuffers, Filled};
 pub use delete::delete;
 pub use explain::{Analysis, ExplainedFragment, Explanation, FragmentFate, Strategy, analyze, explain};
 pub use progress::{ReadProgress, ReadStatistics};

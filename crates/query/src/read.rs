@@ -200,6 +200,9 @@ impl Iterator for Batches<'_> {
     type Item = Result<Batch>;
 
     fn next(&mut self) -> Option<Result<Batch>> {
+        if matches!(self.state, State::Done) {
+            return None;
+        }
         let pulled = self.progress.check().and_then(|()| self.pull());
         let pulled = pulled.and_then(|batch| match (&self.labels, batch) {
             (Some(labels), Some(batch)) => labels.apply(batch).map(Some),

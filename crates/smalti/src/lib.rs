@@ -97,9 +97,10 @@ pub use smalti_array::{
 pub use smalti_format as format;
 pub use smalti_query::condition::{Condition, Literal, Relation};
 pub use smalti_query::{
-    Aggregate, AggregateRequest, Analysis, Batch, Batches, DEFAULT_BATCH_CELL_COUNT, DEFAULT_MEMORY_BYTE_LEN,
-    Duplicates, ExplainedFragment, Explanation, FragmentFate, Function, LabelRange, ReadProgress,
-    ReadRequest, ReadStatistics, ResultField, Strategy, TIMESTAMPS_FIELD, WriteRequest,
+    Aggregate, AggregateRequest, Analysis, Batch, Batches, BufferedRead, DEFAULT_BATCH_CELL_COUNT,
+    DEFAULT_MEMORY_BYTE_LEN, Duplicates, ExplainedFragment, Explanation, FieldBuffers, Filled, FragmentFate,
+    Function, LabelRange, ReadProgress, ReadRequest, ReadStatistics, ResultField, Strategy, TIMESTAMPS_FIELD,
+    WriteRequest,
 };
 pub use smalti_store::{SyncLevel, forget_memory_store, system_env};
 pub use smalti_tile::{CellShape, Column, ColumnRef};

@@ -19,7 +19,7 @@ use smalti_space::{
 use smalti_tile::{Column, ColumnRef};
 use smalti_types::{Error, ExtentRef, Layout, Result};
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Bytes that a kept cell takes beside its key: its place, and its position while the window is sorted.
 const KEPT_CELL_BYTE_LEN: u64 = 32;
@@ -173,10 +173,14 @@ impl SparsePlan<'_> {
             self.find_window(windows)?;
         }
         let cells = &windows.cells[windows.next..];
-        let cells = &cells[..self.batch_len(cells, max_cell_count)?];
-        let batch = self.emit(cells)?;
-        windows.next += cells.len();
-        Ok(Some(batch))
+        let mut cells = &cells[..self.batch_len(cells, max_cell_count)?];
+        loop {
+            if let Some(batch) = self.emit(cells)? {
+                windows.next += cells.len();
+                return Ok(Some(batch));
+            }
+            cells = &cells[..cells.len().div_ceil(2)];
+        }
     }
 
     /// Finds the cells of the next window.
@@ -362,30 +366,31 @@ impl SparsePlan<'_> {
         Ok(())
     }
 
-    /// How many of the next cells a batch holds: as many as asked for, unless they take too much memory.
+    /// How many of the next cells a batch holds: as many as asked for, unless they are likely to take too much memory.
     fn batch_len(&self, cells: &[u64], max_cell_count: usize) -> Result<usize> {
         let share = self.budget.share();
-        let fixed: u64 = self.fields.iter().map(|field| field.shape.cell_byte_len() as u64 + 9).sum();
-        let most = (share / fixed.max(1)).max(1).min(max_cell_count.max(1) as u64) as usize;
-        let cells = &cells[..cells.len().min(most)];
-        if !self.fields.iter().any(|field| field.shape.is_var()) {
-            return Ok(cells.len());
-        }
-        let (mut met, mut byte_len) = (HashSet::new(), 0u64);
-        for (count, &origin) in cells.iter().enumerate() {
-            if met.insert((origin >> 32) as u32) {
-                let tile = &self.tiles[(origin >> 32) as usize];
-                byte_len = byte_len.saturating_add(self.cost(tile)?.fields);
-                if count > 0 && byte_len > share {
-                    return Ok(count);
+        let (mut byte_lens, mut byte_len): (HashMap<u32, u64>, u64) = (HashMap::new(), 0);
+        for (count, &origin) in cells.iter().enumerate().take(max_cell_count.max(1)) {
+            let slot = (origin >> 32) as u32;
+            let of_cell = match byte_lens.get(&slot) {
+                Some(byte_len) => *byte_len,
+                None => {
+                    let tile = &self.tiles[slot as usize];
+                    let of_cell = self.cost(tile)?.fields / tile.cell_count.max(1) as u64 + 16;
+                    byte_lens.insert(slot, of_cell);
+                    of_cell
                 }
+            };
+            byte_len += of_cell;
+            if count > 0 && byte_len > share {
+                return Ok(count);
             }
         }
-        Ok(cells.len())
+        Ok(cells.len().min(max_cell_count.max(1)))
     }
 
-    /// The fields of some cells, decoded a few tiles at a time.
-    fn emit(&self, cells: &[u64]) -> Result<Batch> {
+    /// The fields of some cells, decoded a few tiles at a time; `None` when several cells take more memory than their share.
+    fn emit(&self, cells: &[u64]) -> Result<Option<Batch>> {
         let (mut tiles, mut places) = (Vec::new(), HashMap::new());
         let mut runs: Vec<CellRun> = Vec::new();
         for &origin in cells {
@@ -408,18 +413,26 @@ impl SparsePlan<'_> {
             run.start = lens[slot];
             lens[slot] += run.len;
         }
-        let columns = (0..self.fields.len())
-            .map(|field| {
-                let pieces = self.pieces(field, &tiles, &of_tile)?;
-                let pieces: Vec<ColumnRef<'_>> = pieces.iter().map(Column::as_ref).collect();
-                gather(&runs, &pieces, self.fields[field].shape)
-            })
-            .collect::<Result<_>>()?;
-        Ok(Batch { cell_count: cells.len(), columns })
+        let mut columns = Vec::with_capacity(self.fields.len());
+        let mut left = if cells.len() > 1 { self.budget.share().saturating_mul(2) } else { u64::MAX };
+        for field in 0..self.fields.len() {
+            let Some(pieces) = self.pieces(field, &tiles, &of_tile, left)? else { return Ok(None) };
+            let pieces: Vec<ColumnRef<'_>> = pieces.iter().map(Column::as_ref).collect();
+            let column = gather(&runs, &pieces, self.fields[field].shape)?;
+            left = left.saturating_sub(column.byte_len() as u64);
+            columns.push(column);
+        }
+        Ok(Some(Batch { cell_count: cells.len(), columns }))
     }
 
-    /// The wanted cells of each tile of a field.
-    fn pieces(&self, field: usize, tiles: &[u32], of_tile: &[Vec<CellRun>]) -> Result<Vec<Column>> {
+    /// The wanted cells of each tile of a field; `None` when they take more than `most` bytes.
+    fn pieces(
+        &self,
+        field: usize,
+        tiles: &[u32],
+        of_tile: &[Vec<CellRun>],
+        most: u64,
+    ) -> Result<Option<Vec<Column>>> {
         let shape = self.fields[field].shape;
         let mut pieces = Vec::with_capacity(tiles.len());
         let mut at = 0;
@@ -440,8 +453,11 @@ impl SparsePlan<'_> {
                 gather(runs, &[column.as_ref()], shape)
             });
             pieces.extend(decoded.collect::<Result<Vec<_>>>()?);
+            if pieces.iter().map(|piece| piece.byte_len() as u64).sum::<u64>() > most {
+                return Ok(None);
+            }
         }
-        Ok(pieces)
+        Ok(Some(pieces))
     }
 }
 
