@@ -160,7 +160,7 @@ fn check(aggregate: &Aggregate, names: &[String], folded: &[Folded]) -> Result<(
     let Some(name) = &aggregate.field else {
         return match aggregate.function {
             Function::Count => Ok(()),
-            function => Err(Error::invalid(format!("{function:?} needs a field"))),
+            function => Err(Error::invalid(format!("the aggregate {function:?} needs a field"))),
         };
     };
     let Some(folded) = names.iter().position(|known| known == name).map(|idx| &folded[idx]) else {

@@ -27,7 +27,7 @@ mod write;
 pub use aggregate::{Aggregate, AggregateRequest, AggregateValue, Function, aggregate};
 pub use budget::DEFAULT_MEMORY_BYTE_LEN;
 pub use buffers::{BufferedRead, FieldBuffers, Filled};
-pub use delete::delete;
+pub use delete::{Deleted, delete};
 pub use explain::{Analysis, ExplainedFragment, Explanation, FragmentFate, Strategy, analyze, explain};
 pub use progress::{ReadProgress, ReadStatistics};
 pub use read::{Batches, read};

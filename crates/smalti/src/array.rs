@@ -347,9 +347,9 @@ impl Array {
 
     pub(crate) fn commit_delete(&self, condition: &Condition, at: Option<u64>) -> Result<WrittenDelete> {
         let snapshot = self.snapshot_to_write();
-        let name = smalti_query::delete(snapshot, condition, at).map_err(|error| error.at_uri(self.uri()))?;
+        let deleted = smalti_query::delete(snapshot, condition, at)?;
         self.expire();
-        Ok(WrittenDelete::new(name))
+        Ok(WrittenDelete::new(deleted))
     }
 
     /// Starts a write of one fragment in several pieces; see [`GlobalWriteBuilder`].

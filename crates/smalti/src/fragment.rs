@@ -2,6 +2,7 @@
 
 use crate::Interval;
 use smalti_format::names::TimestampedName;
+use smalti_query::Deleted;
 use smalti_types::{Extent, RectList, Result, TimeRange};
 use std::sync::Arc;
 
@@ -97,22 +98,25 @@ impl WrittenFragment {
 
 /// A delete that was just committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WrittenDelete {
-    name: TimestampedName,
-}
+pub struct WrittenDelete(Deleted);
 
 impl WrittenDelete {
-    pub(crate) fn new(name: TimestampedName) -> WrittenDelete {
-        WrittenDelete { name }
+    pub(crate) fn new(deleted: Deleted) -> WrittenDelete {
+        WrittenDelete(deleted)
     }
 
     /// The name of its commit, without the ending.
     pub fn name(&self) -> &str {
-        self.name.as_str()
+        self.0.name.as_str()
     }
 
     /// The time of the delete, in milliseconds since 1970.
     pub fn timestamp(&self) -> u64 {
-        self.name.range().end
+        self.0.name.range().end
+    }
+
+    /// Fields of which cells that are null, or NaN, were deleted with the others; see [`Array::delete`](crate::Array::delete).
+    pub fn taken_with(&self) -> &[String] {
+        &self.0.taken_with
     }
 }

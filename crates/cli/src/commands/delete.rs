@@ -12,8 +12,18 @@ pub(super) fn run(global: &Global, args: &DeleteArgs) -> Outcome {
         delete = delete.at(at);
     }
     let written = delete.commit()?;
+    if !written.taken_with().is_empty() {
+        eprintln!(
+            "smalti: warning: {}: cells whose {} is null, or no number, are deleted too",
+            args.array,
+            written.taken_with().join(" or ")
+        );
+    }
     if global.json {
-        println!("{}", serde_json::json!({"delete": written.name(), "at": written.timestamp()}));
+        println!(
+            "{}",
+            serde_json::json!({"delete": written.name(), "at": written.timestamp(), "taken_with": written.taken_with()})
+        );
     } else {
         println!("deleted from {} on the cells where {}", written.timestamp(), args.condition);
     }
