@@ -4,7 +4,8 @@
 use crate::corpus::Archive;
 use rayon::prelude::*;
 use smalti_array::{ArrayPlace, SchemaChange, Snapshot};
-use smalti_query::{LabelRange, ReadRequest, read};
+use smalti_query::condition::Condition;
+use smalti_query::{Aggregate, AggregateRequest, LabelRange, ReadRequest, aggregate, explain, read};
 use smalti_store::{ManualClock, MemoryStore, SeededEntropy};
 use smalti_types::{EncryptionKey, Env, Extent, Layout, TimeRange};
 use std::path::Path;
@@ -13,8 +14,8 @@ use std::sync::Arc;
 /// Damaged arrays of a run; `SMALTI_MUTATIONS` makes it longer.
 const MUTATIONS: usize = 4_000;
 
-/// Versions whose arrays are damaged: layouts of files that differ, and evolved schemas.
-const VERSIONS: &[u32] = &[1, 2, 3, 4, 5, 7, 8, 9, 11, 18, 20, 21, 22, 23];
+/// Versions whose arrays are damaged.
+const VERSIONS: std::ops::RangeInclusive<u32> = 1..=23;
 
 type Files = Vec<(String, Vec<u8>)>;
 
@@ -96,8 +97,19 @@ fn open_and_read(files: &Files, key: Option<&str>) {
     }
     let Ok(snapshot) = Snapshot::open(place.clone(), TimeRange::ALL) else { return };
     read_names(&snapshot);
-    for layout in [None, Some(Layout::RowMajor), Some(Layout::Unordered)] {
-        let request = ReadRequest { layout, batch_cell_count: Some(100), ..ReadRequest::default() };
+    let first = snapshot.schema().attributes.first().map(|attribute| attribute.name.clone());
+    let condition = first.map(|name| Condition::null(&name, false));
+    let plain = ReadRequest { batch_cell_count: Some(100), ..ReadRequest::default() };
+    let _ = explain(&snapshot, &plain);
+    let aggregates = vec![Aggregate::count()];
+    let _ = aggregate(&snapshot, &AggregateRequest { aggregates, ..AggregateRequest::default() });
+    let requests = [
+        plain.clone(),
+        ReadRequest { layout: Some(Layout::RowMajor), condition, ..plain.clone() },
+        ReadRequest { layout: Some(Layout::Unordered), ..plain.clone() },
+        ReadRequest { layout: Some(Layout::RowMajor), memory_byte_len: Some(8192), ..plain },
+    ];
+    for request in requests {
         if let Ok(batches) = read(&snapshot, &request) {
             for batch in batches.take(50) {
                 if batch.is_err() {
@@ -158,11 +170,8 @@ fn arrays_of(archive: &Archive) -> Vec<(Files, Option<String>)> {
 fn damaged_arrays_give_cells_or_errors() {
     let count =
         std::env::var("SMALTI_MUTATIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(MUTATIONS);
-    let arrays: Vec<(Files, Option<String>)> = VERSIONS
-        .iter()
-        .map(|&version| Archive::unpack(version))
-        .flat_map(|archive| arrays_of(&archive))
-        .collect();
+    let arrays: Vec<(Files, Option<String>)> =
+        VERSIONS.map(Archive::unpack).flat_map(|archive| arrays_of(&archive)).collect();
     let panics: Vec<u64> = (0..count as u64)
         .into_par_iter()
         .filter(|&seed| {

@@ -3,6 +3,7 @@
 use super::plan::{SparsePlan, TileRef};
 use crate::fetch::FieldSource;
 use crate::gather::CellRun;
+use smalti_array::Plane;
 use smalti_space::{BitMask, Column as CoordColumn, select_cells};
 use smalti_tile::Column;
 use smalti_types::{Error, Result};
@@ -50,6 +51,9 @@ impl SparsePlan<'_> {
             }
         }
         if !self.hides && (fragment.delete_times.is_some() || !fragment.predicates.is_empty()) {
+            if coords.is_empty() {
+                self.check_claim(tile)?;
+            }
             let mask = mask.get_or_insert_with(|| BitMask::ones(tile.cell_count));
             self.apply_predicates(tile, mask, &coords, timestamps.as_ref())?;
         }
@@ -58,6 +62,17 @@ impl SparsePlan<'_> {
             mask = None;
         }
         Ok(Selection { mask, count, coords, timestamps })
+    }
+
+    /// Checks that a tile has the cells that its fragment says, before memory is taken for them.
+    fn check_claim(&self, tile: &TileRef) -> Result<()> {
+        let Some(source) = self.fragments[tile.fragment_idx].dims.first() else { return Ok(()) };
+        let shape = source.codec.shape();
+        if shape.is_var() {
+            return self.tile_column(source, tile).map(drop);
+        }
+        let byte_len = shape.cell_byte_len();
+        self.fetch.tile_byte_len(source, Plane::Fixed, tile.tile_idx, tile.cell_count, byte_len).map(drop)
     }
 
     /// All cells of a tile of a field.

@@ -217,7 +217,7 @@ impl SparsePlan<'_> {
 
     /// Tiles that may have cells of the window, as many as may be decoded at once; `None` when there are no more.
     fn next_group(&self, windows: &Windows, at: &mut usize, until: Option<&Cut>) -> Result<Option<Vec<u32>>> {
-        let (mut group, mut group_byte_len) = (Vec::new(), 0);
+        let (mut group, mut group_byte_len) = (Vec::new(), 0u64);
         while let Some(&slot) = windows.order.get(*at) {
             let visit = windows.visits[slot as usize];
             if let (false, Some(low), Some(cut)) =
@@ -230,10 +230,10 @@ impl SparsePlan<'_> {
             }
             if !visit.is_done {
                 let byte_len = self.cost(&self.tiles[slot as usize])?.coords;
-                if !group.is_empty() && group_byte_len + byte_len > self.budget.share() {
+                group_byte_len = group_byte_len.saturating_add(byte_len);
+                if !group.is_empty() && group_byte_len > self.budget.share() {
                     break;
                 }
-                group_byte_len += byte_len;
                 group.push(slot);
             }
             *at += 1;
@@ -381,7 +381,7 @@ impl SparsePlan<'_> {
                     of_cell
                 }
             };
-            byte_len += of_cell;
+            byte_len = byte_len.saturating_add(of_cell);
             if count > 0 && byte_len > share {
                 return Ok(count);
             }
