@@ -17,29 +17,65 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HARNESS = os.path.join(HERE, "bench_peers.py")
-DEFAULT_WORKLOADS = "D1,D2,D3,S1,S2,S3"
 WHAT = {
     "D1": "write 3-D float32, tiles of 64^3",
     "D2": "read it all",
     "D3": "random boxes",
-    "D4": "planes",
-    "D6": "columns of a wide array",
+    "D4": "two planes",
+    "D5": "read a plane under 20 overlapping writes",
+    "D6": "8 columns of a wide array",
     "D7": "column-major result",
+    "D8": "sum, minimum, maximum and mean of a box and of it all",
     "S1": "write unordered cells, two int64 dimensions, two attributes",
     "S2": "read them all",
-    "S3": "60 random boxes",
+    "S2b": "read them all in bounded batches",
+    "S3": "random boxes",
+    "S4": "genome, ranges of strings and positions",
+    "S5": "condition on an attribute",
+    "S6": "read 50 fragments",
+    "S6q": "boxes over 50 fragments",
+    "S9d": "delete by a condition",
+    "S9r": "read after the delete",
+    "S10w": "write a dense line",
+    "S10r": "read a dense line",
+    "S11w": "write in Hilbert order",
+    "S11q": "random boxes, Hilbert order",
+    "S11r": "read all in another order, Hilbert order",
 }
+DEFAULT_WORKLOADS = ",".join(WHAT)
+# The parts of a variant's name, which slashes divide.
 VARIANTS = {
+    "none": "no filter",
+    "zstd3": "zstd",
     "bslz4": "byteshuffle, lz4",
     "bwz": "bit-width reduction, zstd",
     "dd": "double delta",
+    "32c": "boxes of 32^3",
+    "4c": "boxes of 4^3",
+    "ax0": "of the first axis",
+    "ax1": "of the second axis",
+    "ax2": "of the third axis",
+    "20w": "20 writes",
+    "row": "row-major",
+    "hilbert": "zstd",
+    "60box": "60 boxes",
+    "20box": "20 boxes",
+    "bounded100k": "100,000 cells each",
+    "region": "100 regions",
+    "region+20samples": "100 regions of 20 samples",
+    "0.1%": "keeps 0.1 %",
+    "10%": "10 % of the cells",
+    "dups": "duplicates allowed",
+    "nodups": "a tenth overwritten",
+    "50frag": "40,000 cells each at scale 1",
+    "str+null+enum": "strings, numbers that may be null, an enumeration",
 }
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peer", required=True, help="the program smalti-bench")
-    parser.add_argument("--only", default=DEFAULT_WORKLOADS, help="workloads, by default " + DEFAULT_WORKLOADS)
+    parser.add_argument("--only", default=DEFAULT_WORKLOADS, help="workloads, by default all that smalti runs")
     parser.add_argument("--reps", type=int, default=7)
     parser.add_argument("--scale", type=float, default=0.5, help="size of the data: 0.5 is 64 MiB and 1.5 million cells")
     parser.add_argument("--data", help="folder that keeps the data sets for the next run")
@@ -104,7 +140,8 @@ def table(rows):
     head = "| workload | libtiledb ms | smalti ms | faster by | by minimum | by processor time | libtiledb again |"
     lines = [head, "|---|--:|--:|--:|--:|--:|--:|"]
     for row in rows:
-        name = f"{row['workload']} {WHAT.get(row['workload'], '')}: {VARIANTS.get(row['variant'], row['variant'])}"
+        variant = ", ".join(VARIANTS.get(part, part) for part in row["variant"].split("/"))
+        name = f"{row['workload']} {WHAT.get(row['workload'], '')}: {variant}"
         times = " | ".join(f"{1e3 * row[who]['median_s']:.1f}" for who in ("theirs", "ours"))
         ratios = " | ".join(f"{row[which]:.2f}" for which in ("ratio", "ratio_min", "ratio_cpu", "control"))
         lines.append(f"| {name} | {times} | {ratios} |")
@@ -117,9 +154,10 @@ def document(rows, measurements, options):
     verdict = "slower on: " + ", ".join(slower) if slower else "slower on none of them"
     return f"""# Benchmarks
 
-smalti beside libtiledb 2.30.0 (the PyPI package tiledb 0.36.1, through its C interface), in one run, turn by turn, {threads}
-threads each, medians of {options.reps} repetitions, files in the page cache, every write durable (fsync) on both sides. The lines
-where smalti gains least come first. smalti was {verdict}.
+smalti beside libtiledb 2.30.0 (the PyPI package tiledb 0.36.1, through its C interface; deletes through TileDB-Py), in one
+run, turn by turn, {threads} threads each, medians of {options.reps} repetitions, files in the page cache. Writes and deletes are durable:
+both sync the files that they make, smalti the folders too, so a new file cannot vanish in a power cut. That shows where there
+is little else to do, as in S9d. The lines where smalti gains least come first. smalti was {verdict}.
 
 "Faster by" is the ratio of the medians, libtiledb over smalti; "libtiledb again" is the same ratio for a second entry of
 libtiledb itself, so its distance from 1 is the noise of this machine. Less than 1.3 either way is a tie.

@@ -1,11 +1,14 @@
-//! Workloads D1 to D7: a dense array of one attribute.
+//! Workloads D1 to D8: a dense array of one attribute.
 
-use crate::{Outcome, boxes, numbers, text};
+use crate::{Outcome, boxes, extents, numbers, text, wanted};
 use serde_json::Value;
 use smalti::{
-    Array, Attribute, Column, ColumnRef, Datatype, Dimension, Duplicates, Extent, Filter, Layout,
-    ReadRequest, Scalar, Schema, WriteRequest,
+    Aggregate, AggregateRequest, Array, Attribute, Column, ColumnRef, Datatype, Dimension, Duplicates,
+    Filter, Function, Layout, ReadRequest, Schema, WriteRequest,
 };
+
+/// When the first of several writes took place, in milliseconds since 1970; each later one is a millisecond younger.
+pub(crate) const FIRST_WRITE_MS: u64 = 1_700_000_000_000;
 
 /// The cells to write, loaded once.
 #[derive(Default)]
@@ -34,6 +37,27 @@ impl Input {
             at: None,
             duplicates: Duplicates::Refuse,
         })?;
+        Ok(())
+    }
+
+    /// Writes boxes over each other, each a plane's part with the number of the write added to it.
+    pub(crate) fn write_boxes(&self, query: &Value) -> Outcome<()> {
+        let cells: &[f32] = bytemuck::cast_slice(&self.bytes);
+        let [_, row_len] = numbers(&query["shape"])[..] else { return Err("no plane".into()) };
+        for (idx, sides) in boxes(&query["wboxes"]).iter().enumerate() {
+            let [rows, cols] = sides[..] else { return Err("no box of a plane".into()) };
+            let part: Vec<f32> = (rows.0..rows.1)
+                .flat_map(|row| &cells[(row * row_len + cols.0) as usize..(row * row_len + cols.1) as usize])
+                .map(|cell| cell + idx as f32)
+                .collect();
+            Array::open(text(query, "path")?)?.write_raw(&WriteRequest {
+                columns: vec![("a".into(), ColumnRef::fixed(bytemuck::cast_slice(&part)))],
+                subarray: Some(extents(sides)?),
+                layout: Layout::RowMajor,
+                at: Some(FIRST_WRITE_MS + idx as u64),
+                duplicates: Duplicates::Refuse,
+            })?;
+        }
         Ok(())
     }
 }
@@ -68,16 +92,8 @@ pub(crate) fn create(query: &Value) -> Outcome<()> {
 pub(crate) fn read(query: &Value, by_column: bool) -> Outcome<Vec<(Datatype, Column)>> {
     let array = Array::open(text(query, "path")?)?;
     let datatype = datatype(query)?;
-    let mut boxes = boxes(query);
-    if boxes.is_empty() {
-        boxes.push(Vec::new());
-    }
-    let mut columns = Vec::with_capacity(boxes.len());
-    for sides in boxes {
-        let ranges = sides
-            .into_iter()
-            .map(|(lo, hi)| Ok(vec![Extent::between(Scalar::I64(lo), Scalar::I64(hi))?]))
-            .collect::<Outcome<Vec<_>>>()?;
+    let mut columns = Vec::new();
+    for ranges in wanted(query)? {
         let request = ReadRequest {
             fields: vec!["a".into()],
             ranges,
@@ -90,6 +106,22 @@ pub(crate) fn read(query: &Value, by_column: bool) -> Outcome<Vec<(Datatype, Col
         }
     }
     Ok(columns)
+}
+
+/// Opens the array and adds up the aggregates of its boxes.
+pub(crate) fn aggregate(query: &Value) -> Outcome<f64> {
+    let array = Array::open(text(query, "path")?)?;
+    let functions = [Function::Sum, Function::Min, Function::Max, Function::Mean];
+    let mut sum = 0.0;
+    for ranges in wanted(query)? {
+        let found = array.aggregate_raw(&AggregateRequest {
+            aggregates: functions.map(|function| Aggregate::new(function, "a")).into(),
+            ranges,
+            ..AggregateRequest::default()
+        })?;
+        sum += found.iter().flatten().filter_map(|value| Some(value.as_scalar()?.as_f64())).sum::<f64>();
+    }
+    Ok(sum)
 }
 
 pub(crate) fn checksum((datatype, column): &(Datatype, Column)) -> f64 {

@@ -5,12 +5,16 @@
 #![forbid(unsafe_code)]
 
 mod dense;
+mod genome;
 mod npz;
 mod process;
 mod sparse;
+mod strings;
 
 use serde_json::{Value, json};
+use smalti::{Extent, Scalar};
 use std::io::{BufRead, Write};
+use std::path::Path;
 use std::time::Instant;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -20,6 +24,7 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 struct Peer {
     dense: dense::Input,
     sparse: sparse::Input,
+    strings: strings::Input,
 }
 
 fn main() -> Outcome<()> {
@@ -49,10 +54,26 @@ impl Peer {
                         dense::create(query)?;
                         self.dense.write(query)?;
                     }
+                    Some("ovl") => {
+                        self.dense.load(query)?;
+                        dense::create(query)?;
+                        self.dense.write_boxes(query)?;
+                    }
                     Some("pts") => {
                         self.sparse.load(query)?;
                         sparse::create(query)?;
                         self.sparse.write(query)?;
+                    }
+                    Some("frags") => {
+                        self.sparse.load(query)?;
+                        sparse::create(query)?;
+                        self.sparse.write_fragments(query)?;
+                    }
+                    Some("gen") => genome::build(query)?,
+                    Some("str") => {
+                        self.strings.load(query)?;
+                        self.strings.create(query)?;
+                        self.strings.write(query)?;
                     }
                     other => return Err(format!("unsupported: build {other:?}").into()),
                 }
@@ -69,6 +90,15 @@ impl Peer {
                         remove(path)?;
                         self.sparse.load(query)?;
                         sparse::create(query)?;
+                    }
+                    "S9d" => {
+                        remove(path)?;
+                        copy_folder(text(query, "src")?.as_ref(), path.as_ref())?;
+                    }
+                    "S10w" => {
+                        remove(path)?;
+                        self.strings.load(query)?;
+                        self.strings.create(query)?;
                     }
                     _ => {}
                 }
@@ -88,17 +118,41 @@ impl Peer {
                 self.dense.write(query)?;
                 Box::new(|| 0.0)
             }
-            "D2" | "D3" | "D4" | "D6" | "D7" => {
+            "D2" | "D3" | "D4" | "D5" | "D6" | "D7" => {
                 let columns = dense::read(query, workload == "D7")?;
                 Box::new(move || columns.iter().map(dense::checksum).sum())
+            }
+            "D8" => {
+                let sum = dense::aggregate(query)?;
+                Box::new(move || sum)
             }
             "S1" => {
                 self.sparse.write(query)?;
                 Box::new(|| 0.0)
             }
-            "S2" | "S3" => {
+            "S2" | "S3" | "S5" | "S6" | "S9r" => {
                 let batches = sparse::read(query)?;
                 Box::new(move || batches.iter().map(sparse::checksum).sum())
+            }
+            "S2b" => {
+                let cell_count = sparse::count_in_batches(query)?;
+                Box::new(move || cell_count as f64)
+            }
+            "S4" => {
+                let batches = genome::read(query)?;
+                Box::new(move || batches.iter().map(genome::checksum).sum())
+            }
+            "S9d" => {
+                sparse::delete(query)?;
+                Box::new(|| 0.0)
+            }
+            "S10w" => {
+                self.strings.write(query)?;
+                Box::new(|| 0.0)
+            }
+            "S10r" => {
+                let batches = strings::read(query)?;
+                Box::new(move || batches.iter().map(strings::checksum).sum())
             }
             other => return Err(format!("unsupported: {other}").into()),
         };
@@ -116,18 +170,49 @@ fn numbers(value: &Value) -> Vec<u64> {
     value.as_array().into_iter().flatten().filter_map(Value::as_u64).collect()
 }
 
-/// The boxes of a query: per dimension the first cell and the one after the last.
-fn boxes(query: &Value) -> Vec<Vec<(i64, i64)>> {
+/// A list of boxes as the sides of each: per dimension the first cell and the one after the last.
+fn boxes(value: &Value) -> Vec<Vec<(u64, u64)>> {
     let sides = |sides: &Value| {
-        sides
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(numbers)
-            .map(|ends| (ends[0] as i64, ends[1] as i64 - 1))
-            .collect()
+        sides.as_array().into_iter().flatten().map(numbers).map(|ends| (ends[0], ends[1])).collect()
     };
-    query["boxes"].as_array().into_iter().flatten().map(sides).collect()
+    value.as_array().into_iter().flatten().map(sides).collect()
+}
+
+/// The sides of a box as the engine takes them.
+fn extents(sides: &[(u64, u64)]) -> Outcome<Vec<Extent>> {
+    let side = |&(start, end): &(u64, u64)| {
+        Ok(Extent::between(Scalar::I64(start as i64), Scalar::I64(end as i64 - 1))?)
+    };
+    sides.iter().map(side).collect()
+}
+
+/// The ranges of each read of a query, per dimension: those of its boxes, or one read of everything.
+fn wanted(query: &Value) -> Outcome<Vec<Vec<Vec<Extent>>>> {
+    let boxes = boxes(&query["boxes"]);
+    if boxes.is_empty() {
+        return Ok(vec![Vec::new()]);
+    }
+    let ranges = |sides: &Vec<_>| Ok(extents(sides)?.into_iter().map(|side| vec![side]).collect());
+    boxes.iter().map(ranges).collect()
+}
+
+/// How the data is scaled, as the harness takes it from its environment.
+fn scale() -> f64 {
+    std::env::var("BENCH_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1.0)
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Outcome<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
 }
 
 fn remove(path: &str) -> Outcome<()> {

@@ -1,15 +1,20 @@
-//! Workloads S1 to S3: points on a plane with two attributes.
+//! Workloads S1 to S3, S5, S6, S9 and S11: points on a plane with two attributes.
 
-use crate::{Outcome, boxes, npz, text};
+use crate::dense::FIRST_WRITE_MS;
+use crate::{Outcome, npz, scale, text, wanted};
 use serde_json::Value;
 use smalti::{
-    Array, Attribute, Batch, ColumnRef, Dimension, Duplicates, Extent, Filter, Layout, ReadRequest, Scalar,
-    Schema, WriteRequest,
+    Array, Attribute, Batch, ColumnRef, Condition, Dimension, Duplicates, Filter, Layout, ReadRequest,
+    Schema, WriteRequest, field,
 };
 
 const DOMAIN: i64 = 1_000_000;
 const EXTENT: i64 = 10_000;
 const CAPACITY: u64 = 100_000;
+const FRAGMENTS: usize = 50;
+/// Cells of a fragment at scale 1.
+const FRAGMENT_CELLS: f64 = 40_000.0;
+const BOUNDED_BATCH_CELLS: usize = 100_000;
 
 /// The points, loaded once.
 #[derive(Default)]
@@ -33,19 +38,44 @@ impl Input {
     }
 
     pub(crate) fn write(&self, query: &Value) -> Outcome<()> {
-        Array::open(text(query, "path")?)?.write_raw(&WriteRequest {
-            columns: self
-                .columns
-                .iter()
-                .map(|(name, bytes)| (name.clone(), ColumnRef::fixed(bytes)))
-                .collect(),
-            subarray: None,
-            layout: Layout::Unordered,
-            at: None,
-            duplicates: Duplicates::Refuse,
-        })?;
+        write(query, self.columns.iter().map(|(name, bytes)| (name.as_str(), &bytes[..])), None)
+    }
+
+    /// Writes slices of the points one after the other. The first tenth of each has the places of the slice before.
+    pub(crate) fn write_fragments(&self, query: &Value) -> Outcome<()> {
+        let cell_count = (FRAGMENT_CELLS * scale()) as usize;
+        for idx in 0..FRAGMENTS {
+            let mut columns = Vec::with_capacity(self.columns.len());
+            for (name, bytes) in &self.columns {
+                let cell_byte_len = if name == "b" { size_of::<i32>() } else { size_of::<i64>() };
+                let byte_len = cell_count * cell_byte_len;
+                let mut part = bytes[idx * byte_len..(idx + 1) * byte_len].to_vec();
+                if idx > 0 && matches!(name.as_str(), "x" | "y") {
+                    let repeated = cell_count / 10 * cell_byte_len;
+                    part[..repeated].copy_from_slice(&bytes[(idx - 1) * byte_len..][..repeated]);
+                }
+                columns.push((name.as_str(), part));
+            }
+            let columns = columns.iter().map(|(name, part)| (*name, &part[..]));
+            write(query, columns, Some(FIRST_WRITE_MS + idx as u64))?;
+        }
         Ok(())
     }
+}
+
+fn write<'a>(
+    query: &Value,
+    columns: impl Iterator<Item = (&'a str, &'a [u8])>,
+    at: Option<u64>,
+) -> Outcome<()> {
+    Array::open(text(query, "path")?)?.write_raw(&WriteRequest {
+        columns: columns.map(|(name, bytes)| (name.to_owned(), ColumnRef::fixed(bytes))).collect(),
+        subarray: None,
+        layout: Layout::Unordered,
+        at,
+        duplicates: Duplicates::Refuse,
+    })?;
+    Ok(())
 }
 
 pub(crate) fn create(query: &Value) -> Outcome<()> {
@@ -56,7 +86,8 @@ pub(crate) fn create(query: &Value) -> Outcome<()> {
         .dimension(dimension("y"))
         .attribute(Attribute::of::<f64>("a").filters(zstd()))
         .attribute(Attribute::of::<i32>("b").filters(zstd()))
-        .capacity(CAPACITY);
+        .capacity(CAPACITY)
+        .allow_duplicates(query["v"] == "dups");
     if query["v"] == "hilbert" {
         schema = schema.hilbert();
     }
@@ -64,7 +95,7 @@ pub(crate) fn create(query: &Value) -> Outcome<()> {
     Ok(())
 }
 
-/// Opens the array and reads it all in an order, or box by box.
+/// Opens the array and reads it all in an order, or box by box, or the cells below a limit.
 pub(crate) fn read(query: &Value) -> Outcome<Vec<Batch>> {
     let array = Array::open(text(query, "path")?)?;
     let layout = match query["o"].as_str() {
@@ -72,21 +103,13 @@ pub(crate) fn read(query: &Value) -> Outcome<Vec<Batch>> {
         Some("row") => Layout::RowMajor,
         _ => Layout::Unordered,
     };
-    let mut boxes = boxes(query);
-    if boxes.is_empty() {
-        boxes.push(Vec::new());
-    }
     let mut batches = Vec::new();
-    for sides in boxes {
-        let ranges = sides
-            .into_iter()
-            .map(|(lo, hi)| Ok(vec![Extent::between(Scalar::I64(lo), Scalar::I64(hi))?]))
-            .collect::<Outcome<Vec<_>>>()?;
+    for ranges in wanted(query)? {
         let request = ReadRequest {
-            fields: Vec::new(),
             ranges,
             layout: Some(layout),
             batch_cell_count: Some(usize::MAX),
+            condition: below_limit(query),
             ..ReadRequest::default()
         };
         for batch in array.read_raw(&request)? {
@@ -94,6 +117,32 @@ pub(crate) fn read(query: &Value) -> Outcome<Vec<Batch>> {
         }
     }
     Ok(batches)
+}
+
+/// Opens the array and reads it all in batches of a bounded size, each dropped before the next.
+pub(crate) fn count_in_batches(query: &Value) -> Outcome<usize> {
+    let array = Array::open(text(query, "path")?)?;
+    let request = ReadRequest {
+        layout: Some(Layout::Unordered),
+        batch_cell_count: Some(BOUNDED_BATCH_CELLS),
+        ..ReadRequest::default()
+    };
+    let mut cell_count = 0;
+    for batch in array.read_raw(&request)? {
+        cell_count += batch?.cell_count;
+    }
+    Ok(cell_count)
+}
+
+/// Opens the array and deletes the cells below a limit.
+pub(crate) fn delete(query: &Value) -> Outcome<()> {
+    let condition = below_limit(query).ok_or("lim is missing")?;
+    Array::open(text(query, "path")?)?.delete(condition).commit()?;
+    Ok(())
+}
+
+fn below_limit(query: &Value) -> Option<Condition> {
+    Some(field("b").lt(query["lim"].as_i64()?))
 }
 
 pub(crate) fn checksum(batch: &Batch) -> f64 {
