@@ -54,6 +54,31 @@ pub(crate) fn gather(runs: &[CellRun], tiles: &[ColumnRef<'_>], shape: CellShape
     Ok(column)
 }
 
+/// A column in which every cell has the same value.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(crate) fn constant(shape: CellShape, value: &[u8], is_valid: bool, cell_count: usize) -> Result<Column> {
+    let mut data = AlignedBuf::zeroed(value.len() * cell_count)?;
+    if !value.is_empty() {
+        data.as_mut_slice().chunks_exact_mut(value.len()).for_each(|cell| cell.copy_from_slice(value));
+    }
+    let mut column = Column { data, ..Column::default() };
+    if shape.is_var() {
+        let mut offsets = AlignedBuf::zeroed((cell_count + 1) * 8)?;
+        for (cell, offset) in offsets.values_mut::<u64>().iter_mut().enumerate() {
+            *offset = (cell * value.len()) as u64;
+        }
+        column.offsets = Some(offsets);
+    }
+    if shape.is_nullable {
+        let mut validity = AlignedBuf::zeroed(cell_count)?;
+        validity.as_mut_slice().fill(u8::from(is_valid));
+        column.validity = Some(validity);
+    }
+    Ok(column)
+}
+
 fn cut(runs: &[CellRun]) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let (mut start, mut cell_count) = (0, 0);

@@ -4,11 +4,11 @@
 
 use super::reader::{DenseField, DensePlan, Task};
 use crate::condition::BoundCondition;
-use crate::gather::{CellRun, gather};
+use crate::gather::{CellRun, constant, gather};
 use crate::request::Batch;
 use smalti_space::BitMask;
 use smalti_tile::{CellShape, Column, ColumnRef};
-use smalti_types::{AlignedBuf, CellValNum, Result};
+use smalti_types::{CellValNum, Result};
 
 /// The condition of a dense read.
 pub(crate) struct DenseFilter<'a> {
@@ -56,7 +56,7 @@ impl DensePlan<'_> {
                 let column = match known {
                     Some(column) => column,
                     None if is_wanted => self.read_field(field, tasks, cell_count)?,
-                    None => return filled(field, kept),
+                    None => return constant_of(field, kept),
                 };
                 keep(field, column, &mask, filter.leaves_out)
             })
@@ -113,23 +113,12 @@ fn shape_of(field: &DenseField<'_>) -> CellShape {
     }
 }
 
-/// A column of fill values.
-fn filled(field: &DenseField<'_>, cell_count: usize) -> Result<Column> {
-    let DenseField::Attribute { shape, fill, fill_valid, .. } = field else { return Ok(Column::default()) };
-    let mut column = Column { data: AlignedBuf::zeroed(fill.len() * cell_count)?, ..Column::default() };
-    if !fill.is_empty() {
-        column.data.as_mut_slice().chunks_exact_mut(fill.len()).for_each(|cell| cell.copy_from_slice(fill));
+/// A column of fill values; nothing of coordinates, which are never left out while there are cells.
+fn constant_of(field: &DenseField<'_>, cell_count: usize) -> Result<Column> {
+    match field {
+        DenseField::Attribute { shape, fill, fill_valid, .. } => {
+            constant(*shape, fill, *fill_valid, cell_count)
+        }
+        DenseField::Dimension { .. } => Ok(Column::default()),
     }
-    if shape.is_var() {
-        let mut offsets = AlignedBuf::zeroed((cell_count + 1) * 8)?;
-        let ends = offsets.values_mut::<u64>().iter_mut().enumerate();
-        ends.for_each(|(cell, end)| *end = (cell * fill.len()) as u64);
-        column.offsets = Some(offsets);
-    }
-    if shape.is_nullable {
-        let mut validity = AlignedBuf::zeroed(cell_count)?;
-        validity.as_mut_slice().fill(u8::from(*fill_valid));
-        column.validity = Some(validity);
-    }
-    Ok(column)
 }

@@ -21,11 +21,8 @@ impl SparsePlan<'_> {
     /// # Errors
     /// What store and codecs report.
     pub(crate) fn read_tiles(&self, tiles: &[TileRef]) -> Result<Batch> {
-        let wants_dim =
-            |field: &SparseField| matches!(field.id, FieldId::Dimension(_)) && field.shape.is_var();
-        let wants_coords = self.fields.iter().any(wants_dim);
         let selected: Vec<Selection> =
-            tiles.par_iter().map(|tile| self.select(tile, wants_coords, false)).collect::<Result<_>>()?;
+            tiles.par_iter().map(|tile| self.select(tile, false, false)).collect::<Result<_>>()?;
         let cell_count = selected.iter().map(|selection| selection.count).sum();
         let columns = (0..self.fields.len())
             .map(|field| self.read_field(field, tiles, &selected, cell_count))
@@ -105,7 +102,7 @@ impl SparsePlan<'_> {
         let SparseField { id, fill, fill_valid, .. } = &self.fields[field];
         let fragment = &self.fragments[tile.fragment_idx];
         let known = match id {
-            FieldId::Dimension(dim) => selection.coords.get(*dim),
+            FieldId::Dimension(dim) => selection.coords[*dim].as_ref(),
             FieldId::Timestamps => selection.timestamps.as_ref(),
             _ => None,
         };
@@ -158,7 +155,7 @@ impl SparsePlan<'_> {
             .par_iter()
             .zip(selected)
             .map(|(tile, selection)| {
-                let is_known = matches!(id, FieldId::Dimension(_)) && !selection.coords.is_empty();
+                let is_known = matches!(id, FieldId::Dimension(dim) if selection.coords[*dim].is_some());
                 match &self.fragments[tile.fragment_idx].sources[field] {
                     Some(source) if selection.count > 0 && !is_known => {
                         self.tile_column(source, tile).map(Some)
@@ -174,7 +171,7 @@ impl SparsePlan<'_> {
         let fill_slot = tiles.len() as u32;
         for (slot, ((tile, selection), column)) in tiles.iter().zip(selected).zip(&decoded).enumerate() {
             let known = match id {
-                FieldId::Dimension(dim) => selection.coords.get(*dim),
+                FieldId::Dimension(dim) => selection.coords[*dim].as_ref(),
                 _ => None,
             };
             match column.as_ref().or(known) {

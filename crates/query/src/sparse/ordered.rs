@@ -3,9 +3,9 @@
 //! The coordinates of all wanted cells become sort keys, computed once; the sorted keys give the order, and equal
 //! neighbours the cells that hide each other: the latest write wins.
 
-use super::plan::{SparseField, SparsePlan, TileRef, cell_order, constant};
+use super::plan::{SparseField, SparsePlan, TileRef, cell_order};
 use super::select::{Selection, coord_column};
-use crate::gather::{CellRun, gather};
+use crate::gather::{CellRun, constant, gather};
 use crate::request::Batch;
 use rayon::prelude::*;
 use smalti_array::FieldId;
@@ -44,8 +44,11 @@ impl SparsePlan<'_> {
                     cell_val_num: dimension.cell_val_num,
                     is_nullable: false,
                 };
-                let tiles: Vec<ColumnRef<'_>> =
-                    selected.iter().map(|selection| selection.coords[dim].as_ref()).collect();
+                let tiles: Vec<ColumnRef<'_>> = selected
+                    .iter()
+                    .filter_map(|selection| selection.coords[dim].as_ref())
+                    .map(Column::as_ref)
+                    .collect();
                 gather(&runs, &tiles, shape)
             })
             .collect::<Result<_>>()?;
@@ -130,8 +133,8 @@ impl SparsePlan<'_> {
                     selected
                         .iter_mut()
                         .map(|selection| match is_last_use {
-                            true => std::mem::take(&mut selection.coords[dim]),
-                            false => selection.coords[dim].clone(),
+                            true => selection.coords[dim].take().unwrap_or_default(),
+                            false => selection.coords[dim].clone().unwrap_or_default(),
                         })
                         .collect()
                 }

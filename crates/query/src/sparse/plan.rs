@@ -10,8 +10,8 @@ use crate::workspace::Workspaces;
 use smalti_array::{FieldId, Fragment, Snapshot};
 use smalti_format::ArraySchema;
 use smalti_space::{CellOrder, Interval, OrderDim, RangeSet};
-use smalti_tile::{CellShape, Column};
-use smalti_types::{AlignedBuf, Error, Extent, Layout, Result};
+use smalti_tile::CellShape;
+use smalti_types::{Error, Extent, Layout, Result};
 use std::sync::Arc;
 
 /// A field of a sparse read.
@@ -271,26 +271,4 @@ fn sparse_fragment<'a>(
     let delete_times = has_deletes.then(|| source(FieldId::DeleteTimestamps)).transpose()?;
     let predicates = predicates.of_fragment(snapshot, fragment)?;
     Ok(SparseFragment { fragment, dims, sources, timestamps, delete_times, predicates, splits_in_time })
-}
-
-/// A tile in which every cell has the same value.
-pub(crate) fn constant(shape: CellShape, value: &[u8], is_valid: bool, cell_count: usize) -> Result<Column> {
-    let mut data = AlignedBuf::zeroed(value.len() * cell_count)?;
-    if !value.is_empty() {
-        data.as_mut_slice().chunks_exact_mut(value.len()).for_each(|cell| cell.copy_from_slice(value));
-    }
-    let mut column = Column { data, ..Column::default() };
-    if shape.is_var() {
-        let mut offsets = AlignedBuf::zeroed((cell_count + 1) * 8)?;
-        for (cell, offset) in offsets.values_mut::<u64>().iter_mut().enumerate() {
-            *offset = (cell * value.len()) as u64;
-        }
-        column.offsets = Some(offsets);
-    }
-    if shape.is_nullable {
-        let mut validity = AlignedBuf::zeroed(cell_count)?;
-        validity.as_mut_slice().fill(u8::from(is_valid));
-        column.validity = Some(validity);
-    }
-    Ok(column)
 }

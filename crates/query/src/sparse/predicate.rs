@@ -3,9 +3,10 @@
 //! Of cells at the same coordinates the latest is found first; only then it is asked whether it fulfils the condition, or was
 //! deleted. So an older cell never comes back because the latest one is gone (as in libtiledb).
 
-use super::plan::{SparsePlan, TileRef, constant};
+use super::plan::{SparsePlan, TileRef};
 use crate::condition::{BoundCondition, BoundField};
 use crate::fetch::FieldSource;
+use crate::gather::constant;
 use smalti_array::{FieldId, Fragment, Snapshot};
 use smalti_format::ArraySchema;
 use smalti_format::names::{CommitKind, commit_file_name};
@@ -128,8 +129,8 @@ impl SparsePlan<'_> {
             .any(|fragment| !fragment.predicates.is_empty() || fragment.delete_times.is_some())
     }
 
-    /// Takes the cells out of a mask that were deleted, or do not fulfil the read's condition. `coords` may hold the
-    /// coordinates that are decoded already, all dimensions or none.
+    /// Takes the cells out of a mask that were deleted, or do not fulfil the read's condition. `coords` holds the
+    /// coordinates that are decoded already.
     ///
     /// # Errors
     /// What store and codecs report.
@@ -137,7 +138,7 @@ impl SparsePlan<'_> {
         &self,
         tile: &TileRef,
         mask: &mut BitMask,
-        coords: &[Column],
+        coords: &[Option<Column>],
         timestamps: Option<&Column>,
     ) -> Result<()> {
         let fragment = &self.fragments[tile.fragment_idx];
@@ -183,12 +184,12 @@ impl SparsePlan<'_> {
         &self,
         tile: &TileRef,
         predicate: &FragmentPredicate<'_>,
-        coords: &[Column],
+        coords: &[Option<Column>],
         timestamps: Option<&Column>,
     ) -> Result<BitMask> {
         let fields = predicate.condition.fields();
         let known = |id: FieldId| match id {
-            FieldId::Dimension(dim) => coords.get(dim),
+            FieldId::Dimension(dim) => coords.get(dim)?.as_ref(),
             FieldId::Timestamps => timestamps,
             _ => None,
         };

@@ -4,7 +4,7 @@ use super::plan::{SparsePlan, TileRef};
 use crate::fetch::FieldSource;
 use crate::gather::CellRun;
 use smalti_array::Plane;
-use smalti_space::{BitMask, Column as CoordColumn, select_cells};
+use smalti_space::{BitMask, Column as CoordColumn, select_column};
 use smalti_tile::Column;
 use smalti_types::{Error, Result};
 
@@ -14,8 +14,8 @@ pub(crate) struct Selection {
     pub(crate) mask: Option<BitMask>,
     /// How many they are.
     pub(crate) count: usize,
-    /// Coordinates, if they were needed: all dimensions or none.
-    pub(crate) coords: Vec<Column>,
+    /// The coordinates of each dimension, if they were needed.
+    pub(crate) coords: Vec<Option<Column>>,
     /// Times of the cells, if they were needed.
     pub(crate) timestamps: Option<Column>,
 }
@@ -27,15 +27,17 @@ impl SparsePlan<'_> {
     /// What store and codecs report.
     pub(crate) fn select(&self, tile: &TileRef, wants_coords: bool, wants_times: bool) -> Result<Selection> {
         let fragment = &self.fragments[tile.fragment_idx];
-        let coords = if wants_coords || !tile.is_covered {
-            fragment.dims.iter().map(|source| self.tile_column(source, tile)).collect::<Result<Vec<_>>>()?
-        } else {
-            Vec::new()
-        };
+        let mut coords: Vec<Option<Column>> = vec![None; fragment.dims.len()];
         let mut mask = None;
         if !tile.is_covered {
-            let columns = coord_columns(&coords, fragment.dims.iter())?;
-            mask = Some(select_cells(&columns, &self.ranges)?);
+            mask = self.select_by_ranges(tile, &mut coords)?;
+        }
+        if wants_coords {
+            for (source, column) in fragment.dims.iter().zip(&mut coords) {
+                if column.is_none() {
+                    *column = Some(self.tile_column(source, tile)?);
+                }
+            }
         }
         let timestamps = match &fragment.timestamps {
             Some(source) if wants_times || fragment.splits_in_time => Some(self.tile_column(source, tile)?),
@@ -51,7 +53,7 @@ impl SparsePlan<'_> {
             }
         }
         if !self.hides && (fragment.delete_times.is_some() || !fragment.predicates.is_empty()) {
-            if coords.is_empty() {
+            if coords.iter().all(Option::is_none) {
                 self.check_claim(tile)?;
             }
             let mask = mask.get_or_insert_with(|| BitMask::ones(tile.cell_count));
@@ -62,6 +64,29 @@ impl SparsePlan<'_> {
             mask = None;
         }
         Ok(Selection { mask, count, coords, timestamps })
+    }
+
+    /// The cells in the ranges, found dimension by dimension: none is decoded whose ranges take in the whole tile, nor any
+    /// when no cell is left. `None` when nothing was decoded.
+    fn select_by_ranges(&self, tile: &TileRef, coords: &mut [Option<Column>]) -> Result<Option<BitMask>> {
+        let fragment = &self.fragments[tile.fragment_idx];
+        let leaves = fragment.fragment.rtree()?.leaves();
+        let mut mask: Option<BitMask> = None;
+        for (dim, (source, ranges)) in fragment.dims.iter().zip(&self.ranges).enumerate() {
+            let takes_all = ranges.is_all()
+                || leaves.is_some_and(|leaves| ranges.covers(leaves.extent(tile.tile_idx, dim)));
+            if takes_all {
+                continue;
+            }
+            let column = self.tile_column(source, tile)?;
+            let mask = mask.get_or_insert_with(|| BitMask::ones(tile.cell_count));
+            select_column(&coord_column(&column, source.codec.shape().datatype)?, ranges, mask)?;
+            coords[dim] = Some(column);
+            if !mask.any() {
+                break;
+            }
+        }
+        Ok(mask)
     }
 
     /// Checks that a tile has the cells that its fragment says, before memory is taken for them.

@@ -254,6 +254,7 @@ impl SparsePlan<'_> {
         let coords = selection
             .coords
             .iter()
+            .flatten()
             .zip(&fragment.dims)
             .map(|(column, source)| gather(&runs, &[column.as_ref()], source.column_shape()))
             .collect::<Result<Vec<_>>>()?;
