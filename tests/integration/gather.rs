@@ -26,7 +26,8 @@ fn a_million_ranges_select_their_cells() {
     let snapshot = Snapshot::open(place, TimeRange::ALL).unwrap();
     let point = |at: i32| Extent::Num { lo: at.ordinal(), hi: at.ordinal() };
     // In no order, as points come.
-    let ranges = vec![(0..1_000_000).map(|number: i32| point((number * 7919 % 1_000_000) * 3)).collect()];
+    let ranges =
+        vec![(0..1_000_000i64).map(|number| point((number * 7919 % 1_000_000) as i32 * 3)).collect()];
     let request = ReadRequest { fields: vec!["n".into()], ranges, ..ReadRequest::default() };
     let mut found = 0u32;
     for batch in read(&snapshot, &request).unwrap() {
