@@ -7,13 +7,15 @@ import math
 import celltypes
 import generate
 import numpy as np
-from celltypes import FLOATS, TEXT
+from celltypes import FLOATS, INTEGERS, TEXT
 from known_differences import OPAQUE
 from libtiledb import RELATIONS, TIMESTAMPS
 
 NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 DATE_UNITS = {"DATETIME_DAY": "D", "DATETIME_SEC": "s", "DATETIME_MS": "ms"}
 DATES = tuple(DATE_UNITS)
+# Comparisons of integers by the number in the middle of two.
+HALVES = {"<": ("<=", -0.5), "<=": ("<", 0.5), ">": (">=", 0.5), ">=": (">", -0.5)}
 
 
 def pushed_down(tree, negated=False):
@@ -183,7 +185,21 @@ class Conditions:
         if kind == "in":
             members = ", ".join(self.literal(datatype, raw) for raw in tree[2])
             return "%s %sin (%s)" % (field, "" if tree[3] else "not ", members)
-        return "%s %s %s" % (field, tree[2], self.literal(datatype, tree[3]))
+        op, literal = self.respelled(datatype, tree[2], tree[3], bool(labels) and not tree[4])
+        return "%s %s %s" % (field, op, literal)
+
+    def respelled(self, datatype, op, raw, is_label):
+        """The operator and value of a comparison, sometimes as others that say the same of integers."""
+        if datatype in INTEGERS and not is_label:
+            number = celltypes.unpack(datatype, raw)[0]
+            low, high = celltypes.limits(datatype)
+            if (op, number) in (("<=", high), (">", high), ("<", low), (">=", low)):
+                # The same beyond the end of the type: everything, nothing, nothing, everything.
+                return {"<=": "<", ">=": ">"}.get(op, op), repr(number + (1 if number == high else -1))
+            if op in HALVES and number % 3 == 0 and abs(number) < 2**50:
+                other, half = HALVES[op]
+                return other, repr(number + half)
+        return {"==": "=", "!=": "<>"}.get(op, op) if len(raw) % 2 else op, self.literal(datatype, raw)
 
     def literal(self, datatype, raw):
         if datatype in TEXT + OPAQUE:
