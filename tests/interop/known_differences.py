@@ -7,6 +7,7 @@ from typing import Callable, Optional
 
 from celltypes import limits
 
+OPAQUE = ("BLOB", "GEOM_WKB", "GEOM_WKT", "ANY")
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,8 @@ class Known:
     name: str
     reason: str
     # What `applies` is called with: "schema" (schema), "write" (schema, write), "read" (schema, read). "never": the
-    # generator does not draw it, there is nothing to ask.
+    # generator does not draw it, there is nothing to ask. Of histories.py: "test" and "stored test" (conditions, test),
+    # "history read" (case, read), "history aggregate" (case, read, cells), "history error" (case, read, message).
     about: str
     applies: Optional[Callable] = None
 
@@ -61,7 +63,149 @@ def _hilbert_point(schema):
     )
 
 
+def _fixed_char(conditions, test):
+    _, datatype, number, _, _ = conditions.fields[test[1]]
+    return test[0] != "null" and datatype == "CHAR" and number != "var"
+
+
+def _label_that_does_not_exist(conditions, test):
+    labels = conditions.labels.get(test[1])
+    if not labels or test[0] == "null" or test[4]:
+        return False
+    return any(value not in labels["values"] for value in (test[2] if test[0] == "in" else [test[3]]))
+
+
+def _dense_condition_in_another_order(case, read):
+    return (
+        case.dense
+        and read.get("condition") is not None
+        and len(case.schema["dims"]) > 1
+        and read["layout"] in ("row", "col")
+        and not case.schema["cell_order"].startswith(read["layout"])
+    )
+
+
+def _null_is_unlike_no_label(case, read):
+    if case.dense or read["layout"] not in ("row", "col") or not read.get("condition"):
+        return False
+    return any(
+        case.conditions.missing(test) and test[2] == "!=" and case.conditions.fields[test[1]][3]
+        for test in case.conditions.effective_tests(read["condition"])
+    )
+
+
+def _tests_that_it_lacks(case, read):
+    tests = case.conditions.effective_tests(read["condition"]) if read.get("condition") else []
+    return not all(case.askable(test) for test in tests)
+
+
+def _deletes_after_consolidation(case, read, message):
+    return (
+        case.consolidated
+        and bool(case.model.deletes)
+        and read["layout"] in ("row", "col")
+        and "processed condition set metadata" in message
+    )
+
+
 KNOWN_DIFFERENCES = [
+    Known(
+        "comparisons of fixed-size CHAR",
+        "libtiledb compares the first byte alone, as a signed number.",
+        "test",
+        _fixed_char,
+    ),
+    Known(
+        "comparisons of opaque bytes",
+        "libtiledb has none.",
+        "test",
+        lambda conditions, test: test[0] != "null" and conditions.fields[test[1]][1] in OPAQUE,
+    ),
+    Known(
+        "sets that hold nothing but the empty text",
+        "libtiledb takes their data for absent: it refuses the condition, and a delete commit that stores one makes the array "
+        "unreadable.",
+        "test",
+        lambda conditions, test: test[0] == "in" and not any(test[2]),
+    ),
+    Known(
+        "conditions on __timestamps",
+        "libtiledb crashes.",
+        "test",
+        lambda conditions, test: test[1] == "__timestamps",
+    ),
+    Known(
+        "deletes by null tests",
+        "libtiledb stores them in a form that it takes for another or cannot read.",
+        "stored test",
+        lambda conditions, test: test[0] == "null",
+    ),
+    Known(
+        "deletes by labels that do not exist",
+        "libtiledb stores tests that always or never hold in a form that it does not read back.",
+        "stored test",
+        _label_that_does_not_exist,
+    ),
+    Known(
+        "conditions that libtiledb does not have",
+        "See the tests above: smalti alone is compared with the model.",
+        "history read",
+        _tests_that_it_lacks,
+    ),
+    Known(
+        "conditions on dense arrays in another order than that of the cells",
+        "In row- and column-major reads whose order is not that of the cells in a tile, libtiledb applies the results of the "
+        "condition to other cells.",
+        "history read",
+        _dense_condition_in_another_order,
+    ),
+    Known(
+        "labels that do not exist, by != in row- and column-major order",
+        "libtiledb's older readers of sparse arrays take null cells for different from them; the newer ones do not.",
+        "history read",
+        _null_is_unlike_no_label,
+    ),
+    Known(
+        "row- and column-major reads after deletes and a consolidation",
+        "libtiledb's older readers ask for a list of processed conditions that they have not loaded, and fail.",
+        "history error",
+        _deletes_after_consolidation,
+    ),
+    Known(
+        "aggregates of dense arrays by conditions",
+        "libtiledb aggregates the cells that do not fulfil the condition too.",
+        "history aggregate",
+        lambda case, read, cells: case.dense and read.get("condition") is not None,
+    ),
+    Known(
+        "aggregates of dense cells that nobody wrote",
+        "libtiledb counts them, but leaves the fill values of some out of sums, bounds and null counts.",
+        "history aggregate",
+        lambda case, read, cells: case.dense and not all(ts for _, ts, _ in cells),
+    ),
+    Known(
+        "aggregates of the dimensions of dense arrays",
+        "libtiledb takes other numbers for coordinates.",
+        "never",
+    ),
+    Known(
+        "null counts of fields without a minimum",
+        "libtiledb fails on whole tiles, whose statistics it looks for.",
+        "never",
+    ),
+    Known(
+        "bounds and sums of NaN, infinities and sums that overflow",
+        "libtiledb's minimum starts from the greatest finite float, NaN makes it depend on the order, and a sum stops at the "
+        "first partial sum that overflows. smalti alone is compared with the model, and its sums of floats only where no "
+        "order of adding them overflows.",
+        "never",
+    ),
+    Known(
+        "consolidation of fragments that overlap in time",
+        "libtiledb gives the new fragment the last one's end, though an earlier one may end later: cells are then missing at "
+        "some times. Only arrays whose writes ascend are consolidated.",
+        "never",
+    ),
     Known(
         "dense var write over fewer tiles than attributes",
         "libtiledb corrupts its memory when a dense row- or column-major write covers more than one tile, has more "

@@ -18,7 +18,7 @@ from ctypes import byref, c_double, c_float, c_int, c_int32, c_uint8, c_uint32, 
 
 import celltypes
 
-READ, WRITE = 0, 1
+READ, WRITE, DELETE = 0, 1, 2
 VAR = 0xFFFFFFFF
 LAYOUTS = {"row": 0, "col": 1, "global": 2, "unordered": 3}
 ORDERS = {"row-major": 0, "col-major": 1, "hilbert": 4}
@@ -38,8 +38,15 @@ OPTIONS = dict(
     webp={"quality": (6, c_float), "format": (7, c_uint8), "lossless": (8, c_uint8)},
 )
 COMPLETED = 1
+TIMESTAMPS = ("__timestamps", "UINT64", 1, False, False)
+RELATIONS = {"<": 0, "<=": 1, ">": 2, ">=": 3, "==": 4, "!=": 5}
+IN, NOT_IN = 6, 7
+COMBINATIONS = {"and": 0, "or": 1}
+# What an aggregate over a field is stored as: a count, a mean, a sum of the field's kind; None: as the field's cells.
+AGGREGATES = {"count": "UINT64", "null_count": "UINT64", "mean": "FLOAT64", "sum": "", "min": None, "max": None}
 SMALLEST_READ_BUFFER = 1 << 12
 ROOMY_READ_BUFFER = 1 << 20
+CONSOLIDATION_BUDGET = 1 << 26
 
 
 class TileDBError(Exception):
@@ -48,6 +55,15 @@ class TileDBError(Exception):
 
 class ReferenceCrash(Exception):
     """The library's process died or did not answer in time."""
+
+
+def packed_offsets(cells):
+    """Where each cell starts when they stand one after the other."""
+    starts, at = [], 0
+    for cell in cells:
+        starts.append(at)
+        at += len(cell)
+    return struct.pack("<%dQ" % len(starts), *starts)
 
 
 def library_path():
@@ -65,16 +81,20 @@ class Library:
     def use_key(self, key):
         """Chooses the context: one for each encryption key, `None` for arrays that are not encrypted."""
         if key not in self.contexts:
-            config, error, context = c_void_p(), c_void_p(), c_void_p()
-            assert self.lib.tiledb_config_alloc(byref(config), byref(error)) == 0
+            context = c_void_p()
             options = {"sm.compute_concurrency_level": "1", "sm.io_concurrency_level": "1"}
             if key is not None:
                 options.update({"sm.encryption_type": "AES_256_GCM", "sm.encryption_key": key})
-            for name, value in options.items():
-                assert self.lib.tiledb_config_set(config, name.encode(), value.encode(), byref(error)) == 0
-            assert self.lib.tiledb_ctx_alloc(config, byref(context)) == 0
+            assert self.lib.tiledb_ctx_alloc(self.config(options), byref(context)) == 0
             self.contexts[key] = context
         self.ctx, self.key = self.contexts[key], key
+
+    def config(self, options):
+        config, error = c_void_p(), c_void_p()
+        assert self.lib.tiledb_config_alloc(byref(config), byref(error)) == 0
+        for name, value in options.items():
+            assert self.lib.tiledb_config_set(config, name.encode(), value.encode(), byref(error)) == 0
+        return config
 
     def call(self, name, *args):
         function = getattr(self.lib, "tiledb_" + name)
@@ -155,7 +175,18 @@ class Library:
                 self.call("attribute_set_fill_value_nullable", handle, fill, c_uint64(len(fill)), valid)
             else:
                 self.call("attribute_set_fill_value", handle, fill, c_uint64(len(fill)))
+        if attr.get("enumeration"):
+            self.call("attribute_set_enumeration_name", handle, attr["enumeration"].encode())
         return handle
+
+    def enumeration(self, spec):
+        """An enumeration whose `values` are bytes."""
+        values, var = spec["values"], spec["cell_val_num"] == "var"
+        data, offsets = b"".join(values), packed_offsets(values) if var else None
+        code, number = c_uint32(celltypes.CODES[spec["type"]]), c_uint32(VAR if var else 1)
+        sizes = c_uint64(len(data)), c_uint64(len(offsets or b""))
+        return self.handle("enumeration_alloc", spec["name"].encode(), code, number, c_int(spec["ordered"]),
+                           data or b"\0", sizes[0], offsets, sizes[1])
 
     def create(self, uri, schema):
         """Creates an array; returns the schema as the library then describes it."""
@@ -172,6 +203,8 @@ class Library:
             if schema.get(which + "_filters"):
                 filters = self.filter_list(schema[which + "_filters"])
                 self.call("array_schema_set_%s_filter_list" % which, handle, filters)
+        for spec in schema.get("enumerations", []):
+            self.call("array_schema_add_enumeration", handle, self.enumeration(spec))
         for attr in schema["attrs"]:
             one = self.attribute(attr)
             self.call("array_schema_add_attribute", handle, one)
@@ -331,11 +364,7 @@ class Library:
                     cells = [hidden[i] if v is None else v for i, v in enumerate(values)]
                     data, offsets, validity = bytearray(b"".join(cells)), None, None
                     if number == "var":
-                        starts, at = [], 0
-                        for cell in cells:
-                            starts.append(at)
-                            at += len(cell)
-                        offsets = bytearray(struct.pack("<%dQ" % len(starts), *starts))
+                        offsets = bytearray(packed_offsets(cells))
                     if nullable:
                         validity = bytearray(0 if v is None else 1 for v in values)
                     keep.append((data, self.set_buffers(query, name, data, offsets, validity)))
@@ -345,7 +374,7 @@ class Library:
             self.free("query", query)
             self.close(array)
 
-    def read(self, uri, schema, layout, ranges=None, names=None, at=None, since=None):
+    def read(self, uri, schema, layout, ranges=None, names=None, at=None, since=None, condition=None):
         """The cells as {field: [bytes or None]}. Buffers grow until the query completes in one submission."""
         array = self.open(uri, READ, at=at, since=since)
         try:
@@ -355,21 +384,24 @@ class Library:
             roomy = schema["array_type"] == "sparse" and layout != "global"
             room = ROOMY_READ_BUFFER if roomy else SMALLEST_READ_BUFFER
             while True:
-                out = self._read_once(array, schema, layout, ranges, names, room)
+                out = self._read_once(array, schema, layout, ranges, names, room, condition)
                 if out is not None:
                     return out
                 room *= 8
         finally:
             self.close(array)
 
-    def _read_once(self, array, schema, layout, ranges, names, room):
+    def _read_once(self, array, schema, layout, ranges, names, room, condition):
         query = self.handle("query_alloc", array, c_uint32(READ))
         try:
             self.call("query_set_layout", query, c_uint32(LAYOUTS[layout]))
             if ranges is not None:
                 self.set_ranges(array, query, schema["dims"], ranges)
+            if condition is not None:
+                self.call("query_set_condition", query, self.condition(condition))
             columns = []
-            for name, datatype, number, nullable, _ in celltypes.fields(schema):
+            fields = celltypes.fields(schema) + [TIMESTAMPS] * (names is not None and TIMESTAMPS[0] in names)
+            for name, datatype, number, nullable, _ in fields:
                 if names is not None and name not in names:
                     continue
                 data = bytearray(room)
@@ -399,6 +431,99 @@ class Library:
             return out
         finally:
             self.free("query", query)
+
+    # ---------------------------------------------------------------- conditions, deletes, aggregates
+
+    def condition(self, tree):
+        """A condition from nested tuples: ("not", child), ("and" or "or", children), ("null", field, is_null),
+        ("cmp", field, relation, bytes, of_codes), ("in", field, [bytes], is_in, of_codes)."""
+        kind = tree[0]
+        if kind == "not":
+            return self.handle("query_condition_negate", self.condition(tree[1]))
+        if kind in COMBINATIONS:
+            out = self.condition(tree[1][0])
+            for child in tree[1][1:]:
+                out = self.handle("query_condition_combine", out, self.condition(child), c_uint32(COMBINATIONS[kind]))
+            return out
+        field = tree[1].encode()
+        if kind == "in":
+            _, _, members, is_in, of_codes = tree
+            data, offsets = b"".join(members), packed_offsets(members)
+            op = c_uint32(IN if is_in else NOT_IN)
+            sizes = c_uint64(len(data)), c_uint64(len(offsets))
+            out = self.handle("query_condition_alloc_set_membership", field, data or None, sizes[0], offsets, sizes[1], op)
+        else:
+            out = self.handle("query_condition_alloc")
+            if kind == "null":
+                value, op, of_codes = None, "==" if tree[2] else "!=", False
+            else:
+                _, _, op, value, of_codes = tree
+            self.call("query_condition_init", out, field, value, c_uint64(len(value or b"")), c_uint32(RELATIONS[op]))
+        if of_codes:
+            self.call("query_condition_set_use_enumeration", out, c_int(0))
+        return out
+
+    def delete(self, uri, condition, ts):
+        array = self.open(uri, DELETE, at=ts)
+        query = self.handle("query_alloc", array, c_uint32(DELETE))
+        try:
+            self.call("query_set_condition", query, self.condition(condition))
+            self.call("query_submit", query)
+        finally:
+            self.free("query", query)
+            self.close(array)
+
+    def aggregate(self, uri, schema, aggregates, layout, ranges=None, at=None, since=None, condition=None):
+        """The values of [(function, field)] as bytes, or None where there is none."""
+        fields = {f[0]: f for f in celltypes.fields(schema)}
+        if ranges is None and schema["array_type"] == "dense":
+            ranges = {d["name"]: [d["domain"]] for d in schema["dims"]}
+        array = self.open(uri, READ, at=at, since=since)
+        query = self.handle("query_alloc", array, c_uint32(READ))
+        try:
+            self.call("query_set_layout", query, c_uint32(LAYOUTS[layout]))
+            if ranges is not None:
+                self.set_ranges(array, query, schema["dims"], ranges)
+            if condition is not None:
+                self.call("query_set_condition", query, self.condition(condition))
+            channel = self.handle("query_get_default_channel", query)
+            outs = []
+            for i, (function, field) in enumerate(aggregates):
+                if function == "count":
+                    operation = self.handle("aggregate_count_get")
+                else:
+                    operator = self.handle("channel_operator_%s_get" % function)
+                    operation = self.handle("create_unary_aggregate", query, operator, field.encode())
+                name = "out%d" % i
+                self.call("channel_apply_aggregate", channel, name.encode(), operation)
+                length, var, nullable = 8, False, False
+                if function not in ("count", "null_count"):
+                    _, datatype, number, nullable, _ = fields[field]
+                    if AGGREGATES[function] is None:
+                        var = number == "var"
+                        length = ROOMY_READ_BUFFER if var else number * celltypes.UNIT_LEN[datatype]
+                sizes = self.set_buffers(
+                    query, name, bytearray(length), bytearray(8) if var else None, bytearray(1) if nullable else None)
+                outs.append((sizes, nullable))
+            self.call("query_submit", query)
+            if self.number("query_get_status", query, ctype=c_int) != COMPLETED:
+                raise TileDBError("the aggregates are incomplete")
+            values = []
+            for (data, _, validity), nullable in outs:
+                valid = not nullable or bytes(validity[1])[0]
+                values.append(bytes(data[1][: data[0].value]) if valid else None)
+            return values
+        finally:
+            self.free("query", query)
+            self.close(array)
+
+    def consolidate(self, uri):
+        """Fragments into one; by default the times of the cells are kept."""
+        # The default budget is of gigabytes, which it takes at once.
+        self.call("array_consolidate", uri.encode(), self.config({"sm.mem.total_budget": str(CONSOLIDATION_BUDGET)}))
+
+    def vacuum(self, uri):
+        self.call("array_vacuum", uri.encode(), None)
 
     # ---------------------------------------------------------------- metadata
 
@@ -447,7 +572,7 @@ class Reference:
             return self._once(operation, key, args, kwargs)
         except ReferenceCrash:
             # A process that an earlier operation damaged may fall over only now.
-            if survivor is None or operation not in ("read", "schema", "metadata"):
+            if survivor is None or operation not in ("read", "schema", "metadata", "aggregate"):
                 raise
             return self._once(operation, key, args, kwargs)
 
