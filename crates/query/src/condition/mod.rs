@@ -31,7 +31,8 @@
 //! A delete commit stores the negated condition, and the cells for which that holds stay. So a delete takes every cell for
 //! which its condition is not known to be false: `a > 5` deletes the cells where `a` is null or NaN as well, in
 //! libtiledb and here. No stored form that libtiledb 2.30 reads can say otherwise.
-//! [`taken_with`](BoundCondition::taken_with) names the fields where this can strike.
+//! [`taken_with`](BoundCondition::taken_with) names the fields where this can strike. A comparison with a label that does not exist holds
+//! for no cell, and this is known: it takes nothing but null cells.
 
 mod bind;
 mod bound;

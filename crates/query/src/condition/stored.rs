@@ -161,6 +161,15 @@ fn push_negated(
         // A set without members is stored without bytes, which libtiledb does not read.
         StoredTest::Compare { op: CompareOp::In, offsets, .. } if offsets.is_empty() => (false, false),
         StoredTest::Compare { op: CompareOp::NotIn, offsets, .. } if offsets.is_empty() => (true, false),
+        // Nor a set of nothing but empty texts.
+        StoredTest::Compare { op: CompareOp::In, value, .. } if value.is_empty() => {
+            nodes.push(comparison(CompareOp::Ne, value, &[]));
+            return Ok(());
+        }
+        StoredTest::Compare { op: CompareOp::NotIn, value, .. } if value.is_empty() => {
+            nodes.push(comparison(CompareOp::Eq, value, &[]));
+            return Ok(());
+        }
         StoredTest::Compare { op, value, offsets } => {
             nodes.push(comparison(negated(*op), value, offsets));
             return Ok(());

@@ -38,6 +38,8 @@ fn a_delete_stores_what_stays() {
         ("f > 5 and (t = 'x' or f < 1)", "Or2; f Le [5, 0, 0, 0]; And2; t Ne [120]; f Ge [1, 0, 0, 0]"),
         ("f = 1 and not (f = 2 or f = 3)", "Or3; f Ne [1, 0, 0, 0]; f Eq [2, 0, 0, 0]; f Eq [3, 0, 0, 0]"),
         ("t in ('b', 'a', '')", "t NotIn [98, 97] [0, 1, 2]"),
+        ("t in ('')", "t Ne []"),
+        ("t not in ('')", "t Eq []"),
         ("f not in (2, 1)", "f In [2, 0, 0, 0, 1, 0, 0, 0] [0, 4]"),
         ("color = 'blue'", "color Ne [2]"),
         ("t = ''", "t Ne []"),
