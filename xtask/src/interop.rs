@@ -34,7 +34,7 @@ const SCRIPTS: &[Script] = &[
     },
     Script {
         path: "tests/interop/histories.py",
-        defaults: &[("--count", "100"), ("--seed", "1")],
+        defaults: &[("--count", "300"), ("--seed", "1")],
         knows_cases: false,
     },
     Script {
