@@ -38,6 +38,19 @@ pub struct FragmentContent {
     footer: Footer,
     rects: Option<RectList>,
     tile_count: u64,
+    processed_conditions: Vec<String>,
+}
+
+/// What the cells of a consolidated fragment say of themselves, where its schema's version has room for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CellHistory {
+    /// Whether each cell has the time of its write.
+    pub keeps_times: bool,
+    /// Whether each cell has the time and the condition of its delete.
+    pub keeps_deletes: bool,
+    /// The paths of delete commits, relative to the array, that the cells need not be asked for again: their effect is in the
+    /// cells, or the cells that they delete are not here. A cell's condition is a place in this list.
+    pub processed_conditions: Vec<String>,
 }
 
 impl FragmentContent {
@@ -70,7 +83,17 @@ impl FragmentContent {
             optional_sections: Vec::new(),
         };
         let fields = vec![FieldContent::default(); footer.slot_count(&shape)];
-        FragmentContent { fields, footer, rects: None, tile_count: 0 }
+        FragmentContent { fields, footer, rects: None, tile_count: 0, processed_conditions: Vec::new() }
+    }
+
+    /// Empty metadata of a fragment whose cells have a history.
+    pub fn with_history(schema: &ArraySchema, schema_name: &str, history: CellHistory) -> Self {
+        let mut content = FragmentContent::new(schema, schema_name);
+        content.footer.includes_timestamps = history.keeps_times;
+        content.footer.includes_delete_metadata = history.keeps_deletes;
+        content.fields = vec![FieldContent::default(); content.footer.slot_count(&schema.shape())];
+        content.processed_conditions = history.processed_conditions;
+        content
     }
 
     /// The place of a field in [`fields`](FragmentContent::fields).
@@ -142,7 +165,7 @@ impl FragmentContent {
             sections.push((Section::FragmentStatistics, self.fragment_statistics(&kinds).encode()));
         }
         if version.has(Rule::DeleteMetadata) {
-            let conditions = Vec::new();
+            let conditions = std::mem::take(&mut self.processed_conditions);
             sections.push((Section::ProcessedConditions, ProcessedConditions { conditions }.encode()));
         }
         self.footer.file_sizes = self.fields.iter().map(|field| field.byte_len).collect();
@@ -166,7 +189,8 @@ impl FragmentContent {
         let mut kinds = vec![None; self.fields.len()];
         let attributes = (0..schema.attributes.len()).map(FieldId::Attribute);
         let dimensions = (0..schema.dimensions.len()).map(FieldId::Dimension);
-        for field in attributes.chain(dimensions) {
+        let of_history = [FieldId::Timestamps, FieldId::DeleteTimestamps, FieldId::DeleteConditionIndex];
+        for field in attributes.chain(dimensions).chain(of_history) {
             let is_dimension = matches!(field, FieldId::Dimension(_));
             if is_dimension && schema.is_dense() {
                 continue;

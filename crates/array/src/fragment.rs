@@ -408,10 +408,23 @@ impl Fragment {
         if !self.footer.includes_delete_metadata {
             return Ok(HashSet::new());
         }
+        let paths = self.processed_paths()?;
+        Ok(paths.iter().map(|path| names::last_part(path).to_owned()).collect())
+    }
+
+    /// The paths of delete commits, relative to the array, that the cells need not be asked for again. A fragment that says of
+    /// no cell when it was deleted names those too whose cells were left out of it.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission`.
+    pub fn processed_paths(&self) -> Result<Vec<String>> {
+        if self.footer.section_offset(Section::ProcessedConditions, &self.shape)?.is_none() {
+            return Ok(Vec::new());
+        }
         let section = self.section(Section::ProcessedConditions)?;
         let processed =
             ProcessedConditions::decode(section.as_slice()).map_err(|error| self.in_metadata(error))?;
-        Ok(processed.conditions.iter().map(|path| names::last_part(path).to_owned()).collect())
+        Ok(processed.conditions)
     }
 
     /// The shape of a field's cells.

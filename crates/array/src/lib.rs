@@ -26,7 +26,7 @@ mod snapshot;
 mod stamp;
 mod upgrade;
 
-pub use content::{FieldContent, FragmentContent};
+pub use content::{CellHistory, FieldContent, FragmentContent};
 pub use definitions::Definitions;
 pub use deletes::{DeleteCommit, ListedDelete};
 pub use field::{Plane, TIMESTAMPS, field_filters, field_name, field_shape, find_field};

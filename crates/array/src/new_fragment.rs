@@ -1,7 +1,7 @@
 //! A fragment on its way to disk: its name, its files, its commit.
 
 use crate::stamp::next_timestamp;
-use crate::{ArrayPlace, FragmentContent, Plane, Snapshot};
+use crate::{ArrayPlace, CellHistory, FragmentContent, Plane, Snapshot};
 use smalti_format::fragment::FieldId;
 use smalti_format::names::{
     self, CommitKind, DataPart, TimestampedName, commit_path, data_file_name, fragment_path,
@@ -20,6 +20,7 @@ pub struct NewFragment {
     name: TimestampedName,
     version: Version,
     folder: String,
+    history: CellHistory,
 }
 
 impl NewFragment {
@@ -28,11 +29,19 @@ impl NewFragment {
     /// # Errors
     /// `Io` when there is no randomness.
     pub fn new(snapshot: &Snapshot, at: Option<u64>) -> Result<Self> {
+        let time = next_timestamp(snapshot.place().env(), at);
+        NewFragment::merged(snapshot, TimeRange { start: time, end: time }, CellHistory::default())
+    }
+
+    /// Names a new fragment that takes the place of others, with the cells of all their times.
+    ///
+    /// # Errors
+    /// `Io` when there is no randomness.
+    pub fn merged(snapshot: &Snapshot, range: TimeRange, history: CellHistory) -> Result<Self> {
         let place = snapshot.place().clone();
         let schema = Arc::clone(snapshot.schema());
         let version = schema.write_version();
-        let time = next_timestamp(place.env(), at);
-        let name = TimestampedName::new(TimeRange { start: time, end: time }, place.new_id()?, Some(version));
+        let name = TimestampedName::new(range, place.new_id()?, Some(version));
         let folder = place.join(&fragment_path(&name, version));
         Ok(NewFragment {
             place,
@@ -41,6 +50,7 @@ impl NewFragment {
             name,
             version,
             folder,
+            history,
         })
     }
 
@@ -67,7 +77,7 @@ impl NewFragment {
 
     /// Empty metadata to fill.
     pub fn content(&self) -> FragmentContent {
-        FragmentContent::new(&self.schema, &self.schema_name)
+        FragmentContent::with_history(&self.schema, &self.schema_name, self.history.clone())
     }
 
     /// The path of a data file.
@@ -104,12 +114,39 @@ impl NewFragment {
         content.encode(&self.schema, &self.place)
     }
 
+    /// What its cells say of themselves.
+    pub fn history(&self) -> &CellHistory {
+        &self.history
+    }
+
+    /// The file name of its schema.
+    pub fn schema_name(&self) -> &str {
+        &self.schema_name
+    }
+
+    /// The path of its folder in the store.
+    pub fn folder(&self) -> &str {
+        &self.folder
+    }
+
+    /// The path of its commit file, relative to the array.
+    pub fn commit_path(&self) -> String {
+        commit_path(&self.name, CommitKind::Write, self.version)
+    }
+
+    /// Removes what was written of it. It must not be committed.
+    ///
+    /// # Errors
+    /// What the store reports; what is left then is an orphan, which no reader sees.
+    pub fn discard(&self) -> Result<()> {
+        self.place.store().delete_folders(&[&self.folder])
+    }
+
     /// Puts the commit file: the fragment becomes visible. All its other files must be durable.
     ///
     /// # Errors
     /// What the store reports.
     pub fn commit(&self) -> Result<()> {
-        let path = self.place.join(&commit_path(&self.name, CommitKind::Write, self.version));
-        self.place.store().put(&path, &[])
+        self.place.store().put(&self.place.join(&self.commit_path()), &[])
     }
 }

@@ -86,6 +86,43 @@ impl Snapshot {
         })
     }
 
+    /// The same array as if it had only some of its fragments, which are this snapshot's, with a schema of its history: what
+    /// consolidation reads. Every time counts.
+    ///
+    /// # Errors
+    /// `Corrupt` when the schema cannot be read.
+    pub fn of_fragments(&self, fragments: Vec<Arc<Fragment>>, schema_name: &str) -> Result<Snapshot> {
+        let known = fragments.iter().map(|fragment| (&fragment.footer().schema_name, fragment.schema()));
+        let known = known.chain([(&self.schema_name, &self.schema)]);
+        let schema = match known.into_iter().find(|(name, _)| *name == schema_name) {
+            Some((_, schema)) => Arc::clone(schema),
+            None => {
+                let files = schema_files(&self.place)?;
+                let is_wanted = |name: &Option<TimestampedName>| {
+                    name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str) == schema_name
+                };
+                let (_, path) = files
+                    .iter()
+                    .find(|(name, _)| is_wanted(name))
+                    .ok_or_else(|| Error::corrupt(format!("the schema {schema_name:?} is missing")))?;
+                Arc::new(read_schema(&self.place, path)?)
+            }
+        };
+        Ok(Snapshot {
+            place: self.place.clone(),
+            time: TimeRange::ALL,
+            schema,
+            schema_name: schema_name.to_owned(),
+            fragments,
+            outside_time: 0,
+            listed_deletes: self.listed_deletes.clone(),
+            deletes: self.deletes.clone(),
+            warnings: Vec::new(),
+            codecs: Mutex::default(),
+            enumerations: Mutex::default(),
+        })
+    }
+
     /// Where the array is.
     pub fn place(&self) -> &ArrayPlace {
         &self.place

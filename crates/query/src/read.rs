@@ -8,7 +8,7 @@ use crate::explain::{self, Explanation, Strategy};
 use crate::labels::{self, LabelFields, LabelsAlone};
 use crate::progress::ReadProgress;
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
-use crate::sparse::{OrderedCells, SparsePlan, Windows};
+use crate::sparse::{DeleteHistory, OrderedCells, SparsePlan, Windows};
 use smalti_array::{FieldId, Snapshot, field_name, field_shape, find_field};
 use smalti_format::ArraySchema;
 use smalti_types::{Error, Layout, Result};
@@ -107,19 +107,46 @@ pub(crate) fn read_cells<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> R
             &progress,
         )?))
     } else if let Some(request) = current_domain::narrowed(snapshot, request) {
-        let plan = Box::new(SparsePlan::new(snapshot, &request, layout, &fields, condition, &progress)?);
-        if plan.is_independent() {
-            State::Independent(plan, 0)
-        } else if plan.is_small {
-            State::Ordered(plan, None)
-        } else {
-            let windows = Box::new(plan.windows()?);
-            State::Windows(plan, windows)
-        }
+        let plan = Box::new(SparsePlan::new(snapshot, &request, layout, &fields, condition, &progress, None)?);
+        sparse_state(plan)?
     } else {
         State::Done
     };
     let fields = fields.into_iter().map(|(_, field)| field).collect();
+    Ok(Batches { fields, labels: None, max_cell_count, progress, is_summarised: false, state })
+}
+
+fn sparse_state(plan: Box<SparsePlan<'_>>) -> Result<State<'_>> {
+    Ok(if plan.is_independent() {
+        State::Independent(plan, 0)
+    } else if plan.is_small {
+        State::Ordered(plan, None)
+    } else {
+        let windows = Box::new(plan.windows()?);
+        State::Windows(plan, windows)
+    })
+}
+
+/// Starts a read of every version of every cell of a sparse array, in global order, those of equal coordinates newest first.
+/// The condition of a delete is a place in the history's list.
+///
+/// # Errors
+/// As [`read`]; `Corrupt` from delete commits.
+pub(crate) fn read_history<'a>(
+    snapshot: &'a Snapshot,
+    fields: &[FieldId],
+    history: &DeleteHistory,
+    request: &ReadRequest,
+) -> Result<Batches<'a>> {
+    let schema = snapshot.schema();
+    let fields = fields.iter().map(|id| result_field(schema, *id)).collect::<Result<Vec<_>>>()?;
+    let progress = request.progress.clone().unwrap_or_default();
+    let history = Some(history.clone());
+    let layout = Layout::GlobalOrder;
+    let plan = SparsePlan::new(snapshot, request, layout, &fields, None, &progress, history)?;
+    let state = sparse_state(Box::new(plan))?;
+    let fields = fields.into_iter().map(|(_, field)| field).collect();
+    let max_cell_count = request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT).max(1);
     Ok(Batches { fields, labels: None, max_cell_count, progress, is_summarised: false, state })
 }
 
@@ -243,16 +270,16 @@ pub(crate) fn result_fields(schema: &ArraySchema, asked: &[String]) -> Result<Ve
         let id = id.ok_or_else(|| unknown_field(schema, name))?;
         ids.push(id);
     }
-    ids.into_iter()
-        .map(|id| {
-            let field = ResultField {
-                name: field_name(schema, id).to_owned(),
-                shape: field_shape(schema, id)?,
-                is_dimension: matches!(id, FieldId::Dimension(_)),
-            };
-            Ok((id, field))
-        })
-        .collect()
+    ids.into_iter().map(|id| result_field(schema, id)).collect()
+}
+
+fn result_field(schema: &ArraySchema, id: FieldId) -> Result<(FieldId, ResultField)> {
+    let field = ResultField {
+        name: field_name(schema, id).to_owned(),
+        shape: field_shape(schema, id)?,
+        is_dimension: matches!(id, FieldId::Dimension(_)),
+    };
+    Ok((id, field))
 }
 
 fn unknown_field(schema: &ArraySchema, name: &str) -> Error {

@@ -12,6 +12,7 @@ use smalti_array::FieldId;
 use smalti_space::{BitMask, Interval, KeyLayout, column_bounds, sort_cells};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{Error, Result};
+use std::cmp::Reverse;
 
 /// The wanted cells in their order, and everything decoded that they are copied from.
 pub(crate) struct OrderedCells {
@@ -67,8 +68,12 @@ impl SparsePlan<'_> {
             .flat_map(|run| (0..run.len).map(|cell| u64::from(run.slot) << 32 | u64::from(run.start + cell)))
             .collect();
         let mut cells = Vec::with_capacity(origins.len());
-        if schema.allows_dups {
+        if !self.drops_repeats() {
             cells.extend(order.iter().map(|cell| origins[cell]));
+            if self.history.is_some() && wants_times {
+                let repeats = keys.repeats(&order);
+                self.newest_first(&mut cells, |position| repeats.is_set(position), &selected);
+            }
         } else {
             // Fragments come newest first and the sort is stable, so the first of equal cells is the newest, unless
             // cells have times of their own.
@@ -90,6 +95,23 @@ impl SparsePlan<'_> {
         }
         let columns = self.decode_fields(&mut selected)?;
         Ok(OrderedCells { cells, next: 0, columns })
+    }
+
+    /// Puts cells of equal coordinates, which are neighbours, in the order of their times.
+    fn newest_first(
+        &self,
+        cells: &mut [u64],
+        repeats: impl Fn(usize) -> bool,
+        selected: &[Selection],
+    ) {
+        let mut start = 0;
+        for position in 1..=cells.len() {
+            if position == cells.len() || !repeats(position) {
+                // A stable sort: of equal times those of the newest fragment stay first.
+                cells[start..position].sort_by_key(|&cell| Reverse(self.time_of(cell, selected)));
+                start = position;
+            }
+        }
     }
 
     /// Takes out the cells that were deleted, or do not fulfil the condition, after those that others hide.
@@ -161,6 +183,11 @@ impl SparsePlan<'_> {
     pub(crate) fn field_column(&self, field: usize, tile: &TileRef) -> Result<Column> {
         let fragment = &self.fragments[tile.fragment_idx];
         let SparseField { id, shape, fill, fill_valid } = &self.fields[field];
+        if let (Some(history), FieldId::DeleteTimestamps | FieldId::DeleteConditionIndex) =
+            (&self.history, id)
+        {
+            return self.delete_column(history, tile, *id);
+        }
         match &fragment.sources[field] {
             Some(source) => self.tile_column(source, tile),
             None => {
@@ -173,7 +200,7 @@ impl SparsePlan<'_> {
 
     /// Whether the times of cells decide which of them hides the others.
     pub(crate) fn wants_times(&self) -> bool {
-        !self.snapshot.schema().allows_dups
+        (self.drops_repeats() || self.history.is_some())
             && self.fragments.iter().any(|fragment| fragment.timestamps.is_some())
     }
 

@@ -1,5 +1,6 @@
 //! What a sparse read needs to know before it decodes a tile: fields, fragments, and the tiles that ranges may meet.
 
+use super::history::DeleteHistory;
 use super::predicate::{FragmentPredicate, Predicates};
 use crate::budget::Budget;
 use crate::condition::BoundCondition;
@@ -35,6 +36,8 @@ pub(crate) struct SparseFragment<'a> {
     pub(crate) timestamps: Option<FieldSource<'a>>,
     /// Where the times are at which cells were deleted, if some were.
     pub(crate) delete_times: Option<FieldSource<'a>>,
+    /// Where the conditions are that deleted cells, if some were.
+    pub(crate) delete_conditions: Option<FieldSource<'a>>,
     /// What else cells of it have to fulfil.
     pub(crate) predicates: Vec<FragmentPredicate<'a>>,
     /// Whether some of its cells may lie outside the time range.
@@ -70,6 +73,8 @@ pub(crate) struct SparsePlan<'a> {
     pub(crate) is_small: bool,
     /// Whether cells may hide others, so that conditions and deletes are asked of those that are left.
     pub(crate) hides: bool,
+    /// Of a read of all that the fragments hold: the deletes by which cells may be gone.
+    pub(crate) history: Option<DeleteHistory>,
     /// What became of each fragment of the snapshot, newest first, before the condition was looked at.
     pub(crate) seen: Vec<SeenFragment>,
 }
@@ -95,6 +100,7 @@ impl<'a> SparsePlan<'a> {
         result_fields: &[(FieldId, ResultField)],
         condition: Option<BoundCondition>,
         progress: &Arc<ReadProgress>,
+        history: Option<DeleteHistory>,
     ) -> Result<Self> {
         let schema = snapshot.schema();
         let layout = simplest(layout, schema);
@@ -140,17 +146,29 @@ impl<'a> SparsePlan<'a> {
             budget: Budget::new(request.memory_byte_len),
             is_small: false,
             hides: false,
+            history,
             seen,
         };
-        plan.hides = !snapshot.schema().allows_dups && plan.may_hide();
+        plan.hides = plan.drops_repeats() && plan.may_hide();
         plan.prune(predicates.condition())?;
         plan.settle_budget()?;
         Ok(plan)
     }
 
+    /// Whether of several cells at the same coordinates only the latest is wanted.
+    pub(crate) fn drops_repeats(&self) -> bool {
+        !self.snapshot.schema().allows_dups && self.history.is_none()
+    }
+
     /// Whether the tiles can be read one after the other: no cell may hide another, and the order is that of the tiles.
     pub(crate) fn is_independent(&self) -> bool {
         let hides = self.hides;
+        let is_made = |field: &SparseField| {
+            matches!(field.id, FieldId::DeleteTimestamps | FieldId::DeleteConditionIndex)
+        };
+        if self.fields.iter().any(is_made) {
+            return false;
+        }
         match self.layout {
             Layout::Unordered => !hides,
             Layout::GlobalOrder => self.fragments.len() <= 1 && !hides,
@@ -263,12 +281,24 @@ fn sparse_fragment<'a>(
                 FieldSource::of_attribute(snapshot, fragment, name, field.shape)
             }
             FieldId::Timestamps => Ok(timestamps.clone()),
+            // Made tile by tile: see `history`.
+            FieldId::DeleteTimestamps | FieldId::DeleteConditionIndex => Ok(None),
             other => source(other).map(Some),
         })
         .collect::<Result<Vec<_>>>()?;
     let splits_in_time = fragment.includes_timestamps() && !snapshot.time().contains(fragment.time());
     let has_deletes = fragment.footer().includes_delete_metadata;
     let delete_times = has_deletes.then(|| source(FieldId::DeleteTimestamps)).transpose()?;
+    let delete_conditions = has_deletes.then(|| source(FieldId::DeleteConditionIndex)).transpose()?;
     let predicates = predicates.of_fragment(snapshot, fragment)?;
-    Ok(SparseFragment { fragment, dims, sources, timestamps, delete_times, predicates, splits_in_time })
+    Ok(SparseFragment {
+        fragment,
+        dims,
+        sources,
+        timestamps,
+        delete_times,
+        delete_conditions,
+        predicates,
+        splits_in_time,
+    })
 }

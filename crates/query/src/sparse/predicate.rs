@@ -16,14 +16,16 @@ use smalti_types::Result;
 use std::sync::Arc;
 
 /// The time in place of a delete's of cells that were not deleted.
-const NOT_DELETED: u64 = u64::MAX;
+pub(super) const NOT_DELETED: u64 = u64::MAX;
 
 /// A condition, and where a fragment keeps the fields that it looks at.
 pub(crate) struct FragmentPredicate<'a> {
     condition: Arc<BoundCondition>,
     sources: Vec<Option<FieldSource<'a>>>,
     /// For a delete that some of the fragment's cells may be later than: its time.
-    spares_after: Option<u64>,
+    pub(super) spares_after: Option<u64>,
+    /// For a delete: its time, and its place among the snapshot's deletes.
+    pub(super) delete: Option<(u64, u64)>,
     /// Whether it is the condition of the read.
     pub(super) is_condition: bool,
 }
@@ -84,7 +86,7 @@ impl Predicates {
         let mut predicates = Vec::new();
         if !self.deletes.is_empty() {
             let (time, processed) = (fragment.time(), fragment.processed_deletes()?);
-            for (at, file, stays) in &self.deletes {
+            for ((at, file, stays), place) in self.deletes.iter().zip(0..) {
                 if *at < time.start || processed.contains(file) {
                     continue;
                 }
@@ -93,6 +95,7 @@ impl Predicates {
                     condition: Arc::clone(stays),
                     sources: sources(stays)?,
                     spares_after,
+                    delete: Some((*at, place)),
                     is_condition: false,
                 });
             }
@@ -102,6 +105,7 @@ impl Predicates {
                 condition: Arc::clone(condition),
                 sources: sources(condition)?,
                 spares_after: None,
+                delete: None,
                 is_condition: true,
             });
         }
@@ -180,7 +184,7 @@ impl SparsePlan<'_> {
         Ok(())
     }
 
-    fn evaluate(
+    pub(super) fn evaluate(
         &self,
         tile: &TileRef,
         predicate: &FragmentPredicate<'_>,

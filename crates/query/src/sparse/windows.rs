@@ -297,7 +297,7 @@ impl SparsePlan<'_> {
         let cut = Cut {
             key: list.keys.permuted(&Permutation::Indices(vec![position as u32])),
             // Cells that may hide each other stay together.
-            origin: self.snapshot.schema().allows_dups.then(|| list.origin(position)),
+            origin: (!self.drops_repeats() && self.history.is_none()).then(|| list.origin(position)),
         };
         for kept in kept.iter_mut() {
             let (mut low, mut high) = (0, kept.cells.len());
@@ -326,7 +326,7 @@ impl SparsePlan<'_> {
         let mut entries = entries(&kept);
         entries.par_sort_unstable_by(|&a, &b| compare(&kept, a, b));
         let mut cells: Vec<u64> = Vec::with_capacity(entries.len());
-        let allows_dups = self.snapshot.schema().allows_dups;
+        let allows_dups = !self.drops_repeats();
         let mut last: Option<(u32, u32)> = None;
         for &entry in &entries {
             let (list, position) = (&kept[entry.0 as usize], entry.1 as usize);
@@ -473,5 +473,10 @@ fn entries(kept: &[Kept]) -> Vec<(u32, u32)> {
 fn compare(kept: &[Kept], a: (u32, u32), b: (u32, u32)) -> Ordering {
     let (first, second) = (&kept[a.0 as usize], &kept[b.0 as usize]);
     let (a, b) = (a.1 as usize, b.1 as usize);
-    first.keys.compare(a, &second.keys, b).then_with(|| first.origin(a).cmp(&second.origin(b)))
+    let later_first = || second.times.get(b).cmp(&first.times.get(a));
+    first
+        .keys
+        .compare(a, &second.keys, b)
+        .then_with(later_first)
+        .then_with(|| first.origin(a).cmp(&second.origin(b)))
 }

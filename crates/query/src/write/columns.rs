@@ -145,22 +145,33 @@ pub(crate) fn written_fields(
     snapshot: &Snapshot,
     columns: &[InputColumn<'_>],
 ) -> Result<Arc<[WrittenField]>> {
+    let fields: Vec<FieldId> = columns.iter().map(|column| column.field).collect();
+    let content = FragmentContent::new(snapshot.schema(), snapshot.schema_name());
+    fields_of_fragment(snapshot, &content, &fields)
+}
+
+/// Codecs and statistics of some fields of a fragment.
+///
+/// # Errors
+/// `Unsupported` for filters that cannot run; `InvalidArgument` for a field that the fragment does not have.
+pub(crate) fn fields_of_fragment(
+    snapshot: &Snapshot,
+    content: &FragmentContent,
+    fields: &[FieldId],
+) -> Result<Arc<[WrittenField]>> {
     let schema = snapshot.schema();
-    let shape = schema.shape();
-    let footer = FragmentContent::new(schema, snapshot.schema_name());
-    columns
+    let slots = schema.shape();
+    fields
         .iter()
-        .map(|column| {
+        .map(|&field| {
+            let shape = field_shape(schema, field)?;
+            let is_dimension = matches!(field, FieldId::Dimension(_));
             Ok(WrittenField {
-                field: column.field,
-                slot: footer.slot(&shape, column.field)?,
-                shape: column.shape,
-                codec: snapshot.place().field_codec(schema, schema.write_version(), column.field)?,
-                stats: StatsKind::new(
-                    column.shape.datatype,
-                    column.shape.cell_val_num,
-                    matches!(column.field, FieldId::Dimension(_)),
-                ),
+                field,
+                slot: content.slot(&slots, field)?,
+                shape,
+                codec: snapshot.place().field_codec(schema, schema.write_version(), field)?,
+                stats: StatsKind::new(shape.datatype, shape.cell_val_num, is_dimension),
             })
         })
         .collect()

@@ -87,6 +87,20 @@ impl<'a> DenseWrite<'a> {
             }
             order => Some(strides(&shape, order)?),
         };
+        DenseWrite::with_strides(grid, cell_order, rect, input_strides)
+    }
+
+    /// A write whose input holds tile after tile, of each the cells in the rectangle.
+    fn in_global_order(grid: &'a TileGrid, cell_order: Layout, rect: Vec<Interval>) -> Result<Self> {
+        DenseWrite::with_strides(grid, cell_order, rect, None)
+    }
+
+    fn with_strides(
+        grid: &'a TileGrid,
+        cell_order: Layout,
+        rect: Vec<Interval>,
+        input_strides: Option<Vec<usize>>,
+    ) -> Result<Self> {
         let tile_cell_count = grid
             .cell_count_per_tile()
             .and_then(|count| usize::try_from(count).ok())
@@ -111,30 +125,42 @@ impl<'a> DenseWrite<'a> {
         fields: &Arc<[WrittenField]>,
     ) -> Result<String> {
         let mut writer = FragmentWriter::new(NewFragment::new(snapshot, request.at)?, Arc::clone(fields));
-        let tile_count = usize::try_from(self.block.tile_count())
-            .map_err(|_| Error::invalid("the rectangle meets more tiles than memory can address"))?;
-        let cell_byte_len: usize = fields.iter().map(|field| field.shape.cell_byte_len()).sum();
-        let group_len = (GROUP_BYTE_LEN / (self.tile_cell_count * cell_byte_len).max(1))
-            .max(rayon::current_num_threads())
-            .max(1);
-        let starts = self.global_starts(tile_count);
-        writer.append(0..tile_count, group_len, |tile, field| {
-            self.tile(tile, starts.as_deref(), columns[field].cells, fields[field].shape)
+        let tile_count = self.tile_count()?;
+        let starts = self.input_strides.is_none().then(|| self.global_starts(tile_count));
+        writer.append(0..tile_count, self.group_len(fields), |tile, field| {
+            let start = starts.as_ref().map_or(0, |starts| starts[tile]);
+            self.tile(tile, start, columns[field].cells, fields[field].shape)
         })?;
-        let non_empty_domain = self.rect.iter().map(|&side| Extent::from(side)).collect();
-        writer.commit(FragmentExtent {
-            rects: None,
-            non_empty_domain,
-            tile_count: self.block.tile_count(),
-            last_tile_cell_count: 0,
-        })
+        writer.commit(self.extent())
     }
 
-    /// The cells of one tile of one field.
+    fn tile_count(&self) -> Result<usize> {
+        usize::try_from(self.block.tile_count())
+            .map_err(|_| Error::invalid("the rectangle meets more tiles than memory can address"))
+    }
+
+    /// How many tiles are filtered at once.
+    fn group_len(&self, fields: &[WrittenField]) -> usize {
+        let cell_byte_len: usize = fields.iter().map(|field| field.shape.cell_byte_len()).sum();
+        (GROUP_BYTE_LEN / (self.tile_cell_count * cell_byte_len).max(1))
+            .max(rayon::current_num_threads())
+            .max(1)
+    }
+
+    fn extent(&self) -> FragmentExtent {
+        FragmentExtent {
+            rects: None,
+            non_empty_domain: self.rect.iter().map(|&side| Extent::from(side)).collect(),
+            tile_count: self.block.tile_count(),
+            last_tile_cell_count: 0,
+        }
+    }
+
+    /// The cells of one tile of one field. `start` is its first cell in input that is in global order.
     fn tile(
         &self,
         tile_idx: usize,
-        starts: Option<&[usize]>,
+        start: usize,
         input: ColumnRef<'_>,
         shape: smalti_tile::CellShape,
     ) -> Result<TileCells> {
@@ -150,12 +176,11 @@ impl<'a> DenseWrite<'a> {
         let extents: Vec<u64> = part.iter().map(|side| side.hi - side.lo + 1).collect();
         let to = Geometry::of_part(&self.tile_strides, &tile_rect, &part)?;
         let tile_input_strides;
-        let from = match (&self.input_strides, starts) {
-            (Some(strides), _) => Geometry::of_part(strides, &self.rect, &part)?,
-            (None, starts) => {
+        let from = match &self.input_strides {
+            Some(strides) => Geometry::of_part(strides, &self.rect, &part)?,
+            None => {
                 tile_input_strides = strides(&extents, self.cell_order)?;
-                let offset = starts.and_then(|starts| starts.get(tile_idx)).copied().unwrap_or_default();
-                Geometry { offset, strides: &tile_input_strides }
+                Geometry { offset: start, strides: &tile_input_strides }
             }
         };
         let is_whole = part == tile_rect;
@@ -224,24 +249,81 @@ impl<'a> DenseWrite<'a> {
     }
 
     /// For input in global order: the first input cell of every tile.
-    fn global_starts(&self, tile_count: usize) -> Option<Vec<usize>> {
-        if self.input_strides.is_some() {
-            return None;
-        }
-        let dim_count = self.rect.len();
-        let (mut tile, mut tile_rect, mut part) =
-            (vec![0; dim_count], vec![Interval::ALL; dim_count], vec![Interval::ALL; dim_count]);
+    fn global_starts(&self, tile_count: usize) -> Vec<usize> {
         let mut start = 0;
         let starts = (0..tile_count).map(|tile_idx| {
             let first = start;
-            self.block.tile_coords(tile_idx as u64, &mut tile);
-            self.grid.tile_rect(&tile, &mut tile_rect);
-            if intersect_rects(&tile_rect, &self.rect, &mut part) {
-                start += part.iter().map(|side| (side.hi - side.lo + 1) as usize).product::<usize>();
-            }
+            start += self.part_cell_count(tile_idx);
             first
         });
-        Some(starts.collect())
+        starts.collect()
+    }
+
+    /// The cells of a tile that lie in the rectangle.
+    fn part_cell_count(&self, tile_idx: usize) -> usize {
+        let dim_count = self.rect.len();
+        let (mut tile, mut tile_rect) = (vec![0; dim_count], vec![Interval::ALL; dim_count]);
+        let mut part = vec![Interval::ALL; dim_count];
+        self.block.tile_coords(tile_idx as u64, &mut tile);
+        self.grid.tile_rect(&tile, &mut tile_rect);
+        match intersect_rects(&tile_rect, &self.rect, &mut part) {
+            true => part.iter().map(|side| (side.hi - side.lo + 1) as usize).product(),
+            false => 0,
+        }
+    }
+}
+
+/// A dense fragment that grows tile by tile from cells in global order.
+pub(crate) struct DenseTiles<'a> {
+    write: DenseWrite<'a>,
+    writer: FragmentWriter,
+    fields: Arc<[WrittenField]>,
+    next_tile: usize,
+}
+
+impl<'a> DenseTiles<'a> {
+    /// Starts a fragment whose cells fill a rectangle.
+    ///
+    /// # Errors
+    /// `Unsupported` when tiles do not fit in memory.
+    pub(crate) fn new(
+        new: NewFragment,
+        grid: &'a TileGrid,
+        rect: Vec<Interval>,
+        fields: Arc<[WrittenField]>,
+    ) -> Result<Self> {
+        let write = DenseWrite::in_global_order(grid, new.schema().cell_order, rect)?;
+        Ok(DenseTiles { write, writer: FragmentWriter::new(new, Arc::clone(&fields)), fields, next_tile: 0 })
+    }
+
+    /// Takes the cells of the next tiles: of each those inside the rectangle.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when these are no whole tiles; what codecs and store report.
+    pub(crate) fn append(&mut self, cell_count: usize, columns: &[Column]) -> Result<()> {
+        let first = self.next_tile;
+        let tile_count = self.write.tile_count()?;
+        let (mut starts, mut end) = (Vec::new(), 0);
+        while end < cell_count && self.next_tile < tile_count {
+            starts.push(end);
+            end += self.write.part_cell_count(self.next_tile);
+            self.next_tile += 1;
+        }
+        if end != cell_count {
+            return Err(Error::invalid(format!("{cell_count} cells are no whole tiles, which have {end}")));
+        }
+        let (write, fields) = (&self.write, &self.fields);
+        self.writer.append(first..self.next_tile, write.group_len(fields), |tile, field| {
+            write.tile(tile, starts[tile - first], columns[field].as_ref(), fields[field].shape)
+        })
+    }
+
+    /// Makes all of the fragment durable but its commit.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when tiles are missing; what the store reports.
+    pub(crate) fn seal(self) -> Result<NewFragment> {
+        self.writer.seal(self.write.extent())
     }
 }
 

@@ -142,7 +142,22 @@ impl FragmentWriter {
     ///
     /// # Errors
     /// What the store reports. An error before the commit file leaves the array as it was.
-    pub(crate) fn commit(mut self, extent: FragmentExtent) -> Result<String> {
+    pub(crate) fn commit(self, extent: FragmentExtent) -> Result<String> {
+        let sealed = self.seal(extent)?;
+        sealed.commit()?;
+        Ok(sealed.name().to_string())
+    }
+
+    /// Bytes of data that were handed in so far, filtered.
+    pub(crate) fn byte_len(&self) -> u64 {
+        self.files.iter().flatten().map(|file| file.byte_len).sum()
+    }
+
+    /// Writes what is left, then the metadata: after this the fragment is durable, and only its commit is missing.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub(crate) fn seal(mut self, extent: FragmentExtent) -> Result<NewFragment> {
         let mut streamed = Vec::new();
         let mut small = Vec::new();
         for (field, files) in self.fields.iter().zip(self.files) {
@@ -191,8 +206,7 @@ impl FragmentWriter {
         let files: Vec<NewFile<'_>> =
             small.iter().zip(&parts).map(|((path, _), parts)| NewFile { path, parts }).collect();
         store.put_batch(&files)?;
-        self.new.commit()?;
-        Ok(self.new.name().to_string())
+        Ok(self.new)
     }
 }
 

@@ -20,15 +20,14 @@ pub struct GlobalWriter<'a> {
     /// Attributes, then for sparse arrays dimensions.
     fields: Vec<(FieldId, String, CellShape)>,
     /// Cells that do not fill a tile yet.
-    waiting: Vec<Column>,
-    waiting_count: usize,
+    waiting: Pieces,
     /// The coordinates of the cell before those that wait.
     last: Option<Vec<Column>>,
 }
 
 impl std::fmt::Debug for GlobalWriter<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("GlobalWriter").field("waiting_count", &self.waiting_count).finish_non_exhaustive()
+        f.debug_struct("GlobalWriter").field("waiting", &self.waiting.cell_count).finish_non_exhaustive()
     }
 }
 
@@ -53,17 +52,8 @@ impl<'a> GlobalWriter<'a> {
                 Ok((id, smalti_array::field_name(schema, id).to_owned(), shape))
             })
             .collect::<Result<Vec<_>>>()?;
-        let waiting = fields.iter().map(|(_, _, shape)| empty(*shape)).collect::<Result<_>>()?;
-        Ok(GlobalWriter {
-            snapshot,
-            at,
-            subarray,
-            sparse: None,
-            fields,
-            waiting,
-            waiting_count: 0,
-            last: None,
-        })
+        let waiting = Pieces::new(fields.iter().map(|(_, _, shape)| *shape))?;
+        Ok(GlobalWriter { snapshot, at, subarray, sparse: None, fields, waiting, last: None })
     }
 
     /// Takes the next cells.
@@ -87,13 +77,10 @@ impl<'a> GlobalWriter<'a> {
             InputColumn::of_fields(schema, &request, count)?
         };
         check_codes(self.snapshot, &input)?;
-        let mut all = Vec::with_capacity(input.len());
-        for (waiting, column) in self.waiting.iter().zip(&input) {
-            all.push(joined(waiting.as_ref(), column.cells, column.shape)?);
-        }
-        let total = self.waiting_count + count;
+        let cells: Vec<ColumnRef<'_>> = input.iter().map(|column| column.cells).collect();
+        let (all, total) = (self.waiting.joined(&cells)?, self.waiting.cell_count + count);
         if schema.is_dense() {
-            (self.waiting, self.waiting_count) = (all, total);
+            self.waiting.set(all, total);
             return Ok(());
         }
         self.check(&input, &all)?;
@@ -104,18 +91,10 @@ impl<'a> GlobalWriter<'a> {
         }
         let Some(writer) = &mut self.sparse else { return Ok(()) };
         let full = total / writer.capacity() * writer.capacity();
-        let order = Permutation::Identity(total);
-        if full > 0 {
-            let cells: Vec<ColumnRef<'_>> = all.iter().map(Column::as_ref).collect();
-            writer.append(&cells, &order, 0..full)?;
-            self.last = Some(self.coords_of(&all, full - 1)?);
-        }
-        self.waiting = all
-            .iter()
-            .zip(&self.fields)
-            .map(|(column, (_, _, shape))| take(column.as_ref(), *shape, &order, full..total))
-            .collect::<Result<_>>()?;
-        self.waiting_count = total - full;
+        let last = full.checked_sub(1).map(|cell| coords_of(&self.fields, &all, cell)).transpose()?;
+        self.waiting.set(all, total);
+        self.waiting.write_full(writer)?;
+        self.last = last.or(self.last.take());
         Ok(())
     }
 
@@ -126,7 +105,7 @@ impl<'a> GlobalWriter<'a> {
     /// report; the array is as before then.
     pub fn finalize(mut self) -> Result<String> {
         if self.snapshot.schema().is_dense() {
-            let columns = self.fields.iter().zip(&self.waiting);
+            let columns = self.fields.iter().zip(&self.waiting.columns);
             let request = WriteRequest {
                 columns: columns.map(|((_, name, _), column)| (name.clone(), column.as_ref())).collect(),
                 subarray: self.subarray.take(),
@@ -139,10 +118,7 @@ impl<'a> GlobalWriter<'a> {
         let Some(mut writer) = self.sparse.take() else {
             return Err(Error::invalid("there are no cells to write"));
         };
-        if self.waiting_count > 0 {
-            let cells: Vec<ColumnRef<'_>> = self.waiting.iter().map(Column::as_ref).collect();
-            writer.append(&cells, &Permutation::Identity(self.waiting_count), 0..self.waiting_count)?;
-        }
+        self.waiting.write_rest(&mut writer)?;
         if writer.is_empty() {
             return Err(Error::invalid("there are no cells to write"));
         }
@@ -154,7 +130,7 @@ impl<'a> GlobalWriter<'a> {
         let schema = self.snapshot.schema();
         check_domain(schema, &coordinates(schema, input)?)?;
         let mut behind: Vec<Column> = Vec::new();
-        let mut skipped = self.waiting_count;
+        let mut skipped = self.waiting.cell_count;
         let mut dim = 0;
         for ((id, _, shape), column) in self.fields.iter().zip(all) {
             if matches!(id, FieldId::Dimension(_)) {
@@ -173,11 +149,81 @@ impl<'a> GlobalWriter<'a> {
             .collect::<Result<Vec<_>>>()?;
         check_global_order(schema, &coords, &order_keys(schema, &coords)?, skipped)
     }
+}
 
-    fn coords_of(&self, all: &[Column], cell: usize) -> Result<Vec<Column>> {
-        let order = Permutation::Identity(cell + 1);
-        let dims = self.fields.iter().zip(all).filter(|((id, _, _), _)| matches!(id, FieldId::Dimension(_)));
-        dims.map(|((_, _, shape), column)| take(column.as_ref(), *shape, &order, cell..cell + 1)).collect()
+/// The coordinates of a cell.
+fn coords_of(fields: &[(FieldId, String, CellShape)], all: &[Column], cell: usize) -> Result<Vec<Column>> {
+    let order = Permutation::Identity(cell + 1);
+    let dims = fields.iter().zip(all).filter(|((id, _, _), _)| matches!(id, FieldId::Dimension(_)));
+    dims.map(|((_, _, shape), column)| take(column.as_ref(), *shape, &order, cell..cell + 1)).collect()
+}
+
+/// Cells in their order that wait until they fill tiles.
+pub(crate) struct Pieces {
+    shapes: Vec<CellShape>,
+    columns: Vec<Column>,
+    cell_count: usize,
+}
+
+impl Pieces {
+    /// No cells yet.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn new(shapes: impl Iterator<Item = CellShape>) -> Result<Self> {
+        let shapes: Vec<CellShape> = shapes.collect();
+        let columns = shapes.iter().map(|shape| empty(*shape)).collect::<Result<_>>()?;
+        Ok(Pieces { shapes, columns, cell_count: 0 })
+    }
+
+    /// The cells that wait.
+    pub(crate) fn cell_count(&self) -> usize {
+        self.cell_count
+    }
+
+    /// The cells that wait, and others behind them.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn joined(&self, cells: &[ColumnRef<'_>]) -> Result<Vec<Column>> {
+        let waiting = self.columns.iter().zip(cells).zip(&self.shapes);
+        waiting.map(|((waiting, cells), shape)| joined(waiting.as_ref(), *cells, *shape)).collect()
+    }
+
+    /// Lets other cells wait instead.
+    pub(crate) fn set(&mut self, columns: Vec<Column>, cell_count: usize) {
+        (self.columns, self.cell_count) = (columns, cell_count);
+    }
+
+    /// Writes the cells that fill whole tiles.
+    ///
+    /// # Errors
+    /// What codecs and store report.
+    pub(crate) fn write_full(&mut self, writer: &mut SparseWriter) -> Result<()> {
+        let full = self.cell_count / writer.capacity() * writer.capacity();
+        if full == 0 {
+            return Ok(());
+        }
+        let order = Permutation::Identity(self.cell_count);
+        let cells: Vec<ColumnRef<'_>> = self.columns.iter().map(Column::as_ref).collect();
+        writer.append(&cells, &order, 0..full)?;
+        let rest = cells.iter().zip(&self.shapes);
+        let rest = rest.map(|(cells, shape)| take(*cells, *shape, &order, full..self.cell_count));
+        let rest = rest.collect::<Result<_>>()?;
+        self.set(rest, self.cell_count - full);
+        Ok(())
+    }
+
+    /// Writes all cells that wait.
+    ///
+    /// # Errors
+    /// What codecs and store report.
+    pub(crate) fn write_rest(&mut self, writer: &mut SparseWriter) -> Result<()> {
+        if self.cell_count > 0 {
+            let cells: Vec<ColumnRef<'_>> = self.columns.iter().map(Column::as_ref).collect();
+            writer.append(&cells, &Permutation::Identity(self.cell_count), 0..self.cell_count)?;
+        }
+        Ok(())
     }
 }
 

@@ -9,7 +9,10 @@ mod ordered;
 mod request;
 mod sparse;
 
-pub(crate) use dense::check_dense;
+pub(crate) use columns::fields_of_fragment;
+pub(crate) use dense::{DenseTiles, check_dense};
+pub(crate) use global::Pieces;
+pub(crate) use sparse::SparseWriter;
 pub use global::GlobalWriter;
 pub use request::{Duplicates, WriteRequest};
 

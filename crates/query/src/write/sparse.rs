@@ -146,10 +146,22 @@ impl SparseWriter {
 
     /// Commits the fragment.
     pub(crate) fn commit(self) -> Result<String> {
+        let sealed = self.seal()?;
+        sealed.commit()?;
+        Ok(sealed.name().to_string())
+    }
+
+    /// The fragment on its way.
+    pub(crate) fn fragment_writer(&self) -> &FragmentWriter {
+        &self.writer
+    }
+
+    /// Makes all of the fragment durable but its commit.
+    pub(crate) fn seal(self) -> Result<NewFragment> {
         let non_empty_domain: Vec<Extent> =
             hull(&self.rects).ok_or_else(|| Error::invalid("there are no cells to write"))?;
         let tile_count = self.rects.len() as u64;
-        self.writer.commit(FragmentExtent {
+        self.writer.seal(FragmentExtent {
             rects: Some(self.rects),
             non_empty_domain,
             tile_count,

@@ -1,0 +1,37 @@
+//! Dense fragments made one, tile after tile of the least rectangle around them.
+
+use super::{MergeRequest, Merged, discarding};
+use crate::read::read_cells;
+use crate::request::ReadRequest;
+use crate::write::{DenseTiles, fields_of_fragment};
+use smalti_array::{CellHistory, FieldId, NewFragment, Snapshot, dense_grid, intervals};
+use smalti_types::{Error, Layout, Result, TimeRange};
+
+pub(super) fn merge(snapshot: &Snapshot, range: TimeRange, request: &MergeRequest) -> Result<Merged> {
+    let schema = snapshot.schema();
+    let hull =
+        snapshot.non_empty_domain().ok_or_else(|| Error::invalid("there are no fragments to merge"))?;
+    let read = ReadRequest {
+        fields: schema.attributes.iter().map(|attribute| attribute.name.clone()).collect(),
+        ranges: hull.iter().map(|side| vec![side.clone()]).collect(),
+        layout: Some(Layout::GlobalOrder),
+        memory_byte_len: request.memory_byte_len,
+        progress: request.progress.clone(),
+        ..ReadRequest::default()
+    };
+    let new = NewFragment::merged(snapshot, range, CellHistory::default())?;
+    let ids: Vec<FieldId> = (0..schema.attributes.len()).map(FieldId::Attribute).collect();
+    let fields = fields_of_fragment(snapshot, &new.content(), &ids)?;
+    let grid = dense_grid(schema)?;
+    let copied = || -> Result<Merged> {
+        let mut tiles = DenseTiles::new(new.clone(), &grid, intervals(&hull)?, fields)?;
+        let mut cell_count = 0;
+        for batch in read_cells(snapshot, &read)? {
+            let batch = batch?;
+            cell_count += batch.cell_count as u64;
+            tiles.append(batch.cell_count, &batch.columns)?;
+        }
+        Ok(Merged { fragments: vec![tiles.seal()?], cell_count })
+    };
+    discarding(&[&new], copied())
+}
