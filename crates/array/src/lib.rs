@@ -35,7 +35,9 @@ pub use grid::{dense_grid, intervals};
 pub use group::{Branch, DeletedGroup, Member, MemberEdit, MemberWalk, NewMember, Visit};
 pub use inspect::{InspectedPart, Inspection, Inspector, UNEXPLAINED};
 pub use label::label_shape;
-pub use listing::{ListedFragment, Listing};
+pub use listing::{
+    CommitPlace, GoneHistory, ListedFragment, ListedVacuum, Listing, ReplacedFragment, gone_file,
+};
 pub use new_fragment::NewFragment;
 pub use object::{ObjectKind, WalkOrder};
 pub use place::ArrayPlace;

@@ -1,7 +1,7 @@
 //! An array as it was in a time range: immutable, shared by any number of reads.
 
 use crate::evolution::check_same_space;
-use crate::listing::{Listing, schema_files};
+use crate::listing::{GoneHistory, Listing, schema_files};
 use crate::{ArrayPlace, DeleteCommit, Fragment, ListedDelete};
 use rayon::prelude::*;
 use smalti_format::fragment::FieldId;
@@ -22,6 +22,7 @@ pub struct Snapshot {
     schema_name: String,
     fragments: Vec<Arc<Fragment>>,
     outside_time: usize,
+    gone: Vec<GoneHistory>,
     listed_deletes: Vec<ListedDelete>,
     deletes: OnceLock<Vec<DeleteCommit>>,
     warnings: Vec<String>,
@@ -78,6 +79,7 @@ impl Snapshot {
             schema_name,
             fragments,
             outside_time: listing.outside_time,
+            gone: listing.gone,
             listed_deletes: listing.deletes,
             deletes: OnceLock::new(),
             warnings: listing.warnings,
@@ -115,6 +117,7 @@ impl Snapshot {
             schema_name: schema_name.to_owned(),
             fragments,
             outside_time: 0,
+            gone: Vec::new(),
             listed_deletes: self.listed_deletes.clone(),
             deletes: self.deletes.clone(),
             warnings: Vec::new(),
@@ -156,6 +159,28 @@ impl Snapshot {
     /// The number of committed fragments that the time range does not see.
     pub fn fragments_outside_time(&self) -> usize {
         self.outside_time
+    }
+
+    /// Checks that the cells of the time range are still all there: upkeep may have merged them with later ones, or purged
+    /// them.
+    ///
+    /// # Errors
+    /// `NotFound`, with the times that can be read.
+    pub fn check_history(&self) -> Result<()> {
+        let TimeRange { start, end } = self.time;
+        let message = match self.gone.first() {
+            None => return Ok(()),
+            Some(GoneHistory::Merged(merged)) => format!(
+                "the cells of {start} to {end} are not told apart any more: those of {} to {} were merged, and what was \
+                 merged was vacuumed; read a time range that has all or none of these times",
+                merged.start, merged.end
+            ),
+            Some(GoneHistory::Purged(_, at)) => format!(
+                "cells that were deleted up to {at} were purged, so the array cannot be read as of {end}; read it as of \
+                 {at} or later"
+            ),
+        };
+        Err(Error::not_found(message).at_uri(self.place.uri()))
     }
 
     /// The number of delete commits in the time range.

@@ -86,6 +86,7 @@ pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches
 
 /// A read without dimension labels.
 pub(crate) fn read_cells<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches<'a>> {
+    snapshot.check_history()?;
     let schema = snapshot.schema();
     let layout = check_layout(schema, request.layout)?;
     let fields = result_fields(schema, &request.fields)?;
@@ -107,7 +108,8 @@ pub(crate) fn read_cells<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> R
             &progress,
         )?))
     } else if let Some(request) = current_domain::narrowed(snapshot, request) {
-        let plan = Box::new(SparsePlan::new(snapshot, &request, layout, &fields, condition, &progress, None)?);
+        let plan =
+            Box::new(SparsePlan::new(snapshot, &request, layout, &fields, condition, &progress, None)?);
         sparse_state(plan)?
     } else {
         State::Done

@@ -1,8 +1,8 @@
 //! Names of the files that say what happened, and paths as such files hold them.
 
 use super::{
-    COMMITS_FOLDER, CONSOLIDATED_ENDING, DELETE_ENDING, FRAGMENTS_FOLDER, IGNORE_ENDING, OK_ENDING,
-    TimestampedName, UPDATE_ENDING, VACUUM_ENDING, WRITE_ENDING,
+    COMMITS_FOLDER, CONSOLIDATED_ENDING, DELETE_ENDING, FRAGMENTS_FOLDER, GONE_ENDING, IGNORE_ENDING,
+    OK_ENDING, PENDING_VACUUM_ENDING, TimestampedName, UPDATE_ENDING, VACUUM_ENDING, WRITE_ENDING,
 };
 use crate::{Rule, Version};
 
@@ -56,7 +56,30 @@ pub fn commit_file_name(name: &TimestampedName, kind: CommitKind, version: Versi
 
 /// The path of a file among the commits, relative to the array.
 pub fn commit_path(name: &TimestampedName, kind: CommitKind, version: Version) -> String {
-    let file_name = commit_file_name(name, kind, version);
+    among_commits(commit_file_name(name, kind, version), version)
+}
+
+/// The fragment that a pending vacuum file is named for.
+pub fn parse_pending_vacuum(file_name: &str) -> Option<TimestampedName> {
+    TimestampedName::parse(file_name.strip_suffix(PENDING_VACUUM_ENDING)?).ok()
+}
+
+/// The path of the pending vacuum file of a fragment, relative to the array.
+pub fn pending_vacuum_path(name: &TimestampedName, version: Version) -> String {
+    among_commits(format!("{name}{PENDING_VACUUM_ENDING}"), version)
+}
+
+/// The fragment that a file is named for which says what is gone of its history.
+pub fn parse_gone(file_name: &str) -> Option<TimestampedName> {
+    TimestampedName::parse(file_name.strip_suffix(GONE_ENDING)?).ok()
+}
+
+/// The path of the file that says what is gone of a fragment's history, relative to the array.
+pub fn gone_path(name: &TimestampedName, version: Version) -> String {
+    among_commits(format!("{name}{GONE_ENDING}"), version)
+}
+
+fn among_commits(file_name: String, version: Version) -> String {
     if version.has(Rule::CommitsFolder) { format!("{COMMITS_FOLDER}/{file_name}") } else { file_name }
 }
 

@@ -4,7 +4,10 @@ mod commit;
 mod data_file;
 mod timestamped;
 
-pub use commit::{CommitKind, commit_file_name, commit_path, fragment_path, parse_commit_file};
+pub use commit::{
+    CommitKind, commit_file_name, commit_path, fragment_path, gone_path, parse_commit_file, parse_gone,
+    parse_pending_vacuum, pending_vacuum_path,
+};
 pub use data_file::{DataPart, data_file_name};
 pub use timestamped::TimestampedName;
 
@@ -52,6 +55,12 @@ constants! {
     UPDATE_ENDING = ".upd";
     /// The ending of a vacuum file.
     VACUUM_ENDING = ".vac";
+    /// The ending of a vacuum file of ours that stands before the commit of the fragment it is named for, and counts
+    /// from that commit on. libtiledb passes it over.
+    PENDING_VACUUM_ENDING = ".vac.tmp";
+    /// The ending of a file of ours, beside the commit of a merged fragment, that says which of its times cannot be told apart
+    /// any more. libtiledb passes it over.
+    GONE_ENDING = ".gone";
     /// The ending of a file of consolidated commits.
     CONSOLIDATED_ENDING = ".con";
     /// The ending of an ignore file.
