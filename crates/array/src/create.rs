@@ -100,10 +100,16 @@ impl ArrayPlace {
         Ok(())
     }
 
-    /// A random id for a name.
-    pub(crate) fn new_id(&self) -> Result<[u8; 16]> {
+    /// An id for a name: random, but later ones of the same surroundings are larger, so that of writes with one timestamp the
+    /// last is the newest.
+    ///
+    /// # Errors
+    /// `Io` when there is no randomness.
+    pub fn new_id(&self) -> Result<[u8; 16]> {
         let mut id = [0; 16];
         self.env().entropy.fill(&mut id)?;
+        let prefix = self.env().next_id_prefix(u32::from_be_bytes([id[0], id[1], id[2], id[3]]));
+        id[..4].copy_from_slice(&prefix.to_be_bytes());
         Ok(id)
     }
 

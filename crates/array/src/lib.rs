@@ -15,6 +15,7 @@ mod group;
 mod history;
 mod inspect;
 mod label;
+mod lease;
 mod listing;
 mod metadata;
 mod new_fragment;
@@ -35,6 +36,7 @@ pub use grid::{dense_grid, intervals};
 pub use group::{Branch, DeletedGroup, Member, MemberEdit, MemberWalk, NewMember, Visit};
 pub use inspect::{InspectedPart, Inspection, Inspector, UNEXPLAINED};
 pub use label::label_shape;
+pub use lease::{ReadersAway, UpkeepLock};
 pub use listing::{
     CommitPlace, GoneHistory, ListedFragment, ListedVacuum, Listing, ReplacedFragment, gone_file,
 };

@@ -7,9 +7,9 @@ use rayon::prelude::*;
 use smalti_format::fragment::FieldId;
 use smalti_format::names::{OLD_SCHEMA_FILE, TimestampedName};
 use smalti_format::{ArraySchema, Enumeration, Version};
-use smalti_store::Store;
+use smalti_store::{Lease, Store};
 use smalti_tile::FieldCodec;
-use smalti_types::{Error, Extent, ExtentRef, Result, TimeRange};
+use smalti_types::{Error, Extent, Result, TimeRange};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -26,6 +26,8 @@ pub struct Snapshot {
     listed_deletes: Vec<ListedDelete>,
     deletes: OnceLock<Vec<DeleteCommit>>,
     warnings: Vec<String>,
+    /// Keeps vacuum from taking the fragments away.
+    lease: Option<Lease>,
     codecs: Mutex<HashMap<(usize, Version, FieldId), Arc<FieldCodec>>>,
     pub(crate) enumerations: Mutex<HashMap<String, Arc<Enumeration>>>,
 }
@@ -38,6 +40,7 @@ impl Snapshot {
     /// # Errors
     /// `NotFound` when no array is there; `Corrupt`, `Unsupported`, `Permission`, with the file named.
     pub fn open(place: ArrayPlace, time: TimeRange) -> Result<Snapshot> {
+        let lease = place.reader_lease();
         let files = schema_files(&place)?;
         let at = files
             .iter()
@@ -83,9 +86,20 @@ impl Snapshot {
             listed_deletes: listing.deletes,
             deletes: OnceLock::new(),
             warnings: listing.warnings,
+            lease,
             codecs: Mutex::default(),
             enumerations: Mutex::default(),
         })
+    }
+
+    /// The newest schema of an array.
+    ///
+    /// # Errors
+    /// `NotFound` when no array is there; `Corrupt`, `Unsupported`, `Permission`, with the file named.
+    pub fn schema_of(place: &ArrayPlace) -> Result<ArraySchema> {
+        let files = schema_files(place)?;
+        let (_, path) = files.last().ok_or_else(|| Error::not_found("no array is here").at_uri(place.uri()))?;
+        read_schema(place, path)
     }
 
     /// The same array as if it had only some of its fragments, which are this snapshot's, with a schema of its history: what
@@ -121,6 +135,7 @@ impl Snapshot {
             listed_deletes: self.listed_deletes.clone(),
             deletes: self.deletes.clone(),
             warnings: Vec::new(),
+            lease: None,
             codecs: Mutex::default(),
             enumerations: Mutex::default(),
         })
@@ -154,6 +169,16 @@ impl Snapshot {
     /// The visible fragments, oldest first.
     pub fn fragments(&self) -> &[Arc<Fragment>] {
         &self.fragments
+    }
+
+    /// Whether vacuum of other handles and processes keeps off while the snapshot lives.
+    pub fn is_leased(&self) -> bool {
+        self.lease.as_ref().is_some_and(Lease::is_kept)
+    }
+
+    /// Lets vacuum take the snapshot's fragments away. Reads may fail from then on.
+    pub fn release_lease(&mut self) {
+        self.lease = None;
     }
 
     /// The number of committed fragments that the time range does not see.
@@ -207,7 +232,7 @@ impl Snapshot {
         let mut hull = fragments.next()?.to_vec();
         for domain in fragments {
             for (side, other) in hull.iter_mut().zip(domain) {
-                *side = extent_hull(side.as_ref(), other.as_ref());
+                *side = side.as_ref().hull(other.as_ref());
             }
         }
         Some(hull)
@@ -231,17 +256,4 @@ impl Snapshot {
 pub(crate) fn read_schema(place: &ArrayPlace, path: &str) -> Result<ArraySchema> {
     let tile = place.read_tile_file(path)?;
     ArraySchema::decode(tile.as_slice()).map_err(|error| error.at_uri(place.store().address(path)))
-}
-
-fn extent_hull(a: ExtentRef<'_>, b: ExtentRef<'_>) -> Extent {
-    match (a, b) {
-        (ExtentRef::Num { lo, hi }, ExtentRef::Num { lo: other_lo, hi: other_hi }) => {
-            Extent::Num { lo: lo.min(other_lo), hi: hi.max(other_hi) }
-        }
-        (ExtentRef::Str { lo, hi }, ExtentRef::Str { lo: other_lo, hi: other_hi }) => {
-            let hi = hi.zip(other_hi).map(|(a, b)| a.max(b).into());
-            Extent::Str { lo: lo.min(other_lo).into(), hi }
-        }
-        (a, _) => a.to_owned(),
-    }
 }

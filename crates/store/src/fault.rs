@@ -1,6 +1,6 @@
 //! A store whose k-th call fails.
 
-use crate::{Coalescing, Entry, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store, Tail};
+use crate::{Claim, Coalescing, Entry, FileWriter, Lease, Leftover, NewFile, NewTree, ReadInto, Store, Tail};
 use smalti_types::{Error, ErrorKind, Result};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -250,6 +250,10 @@ impl<S: Store> Store for FaultStore<S> {
 
     fn leftovers(&self, folder: &str) -> Result<Vec<Leftover>> {
         self.reading(|| self.store.leftovers(folder))
+    }
+
+    fn lease(&self, path: &str, claim: Claim) -> Result<Option<Lease>> {
+        self.store.lease(path, claim)
     }
 
     fn coalescing(&self) -> Coalescing {

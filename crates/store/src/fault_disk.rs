@@ -2,7 +2,7 @@
 
 use crate::fault::FaultSwitch;
 use crate::local::{Disk, DiskEntry};
-use crate::{Entry, FaultPlan};
+use crate::{Claim, Entry, FaultPlan, Lease};
 use std::io;
 use std::path::Path;
 
@@ -114,6 +114,10 @@ impl<D: Disk> Disk for FaultDisk<D> {
 
     fn read_exact_at(&self, file: &D::Reader, dest: &mut [u8], offset: u64) -> io::Result<()> {
         self.reading(|| self.disk.read_exact_at(file, dest, offset))
+    }
+
+    fn lease(&self, path: &Path, claim: Claim) -> io::Result<Option<Lease>> {
+        self.disk.lease(path, claim)
     }
 
     fn unique(&self) -> io::Result<u64> {

@@ -1,6 +1,6 @@
 //! A shared store is a store.
 
-use crate::{Coalescing, Entry, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store, Tail};
+use crate::{Claim, Coalescing, Entry, FileWriter, Lease, Leftover, NewFile, NewTree, ReadInto, Store, Tail};
 use smalti_types::Result;
 use std::sync::Arc;
 
@@ -71,6 +71,10 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     fn leftovers(&self, folder: &str) -> Result<Vec<Leftover>> {
         (**self).leftovers(folder)
+    }
+
+    fn lease(&self, path: &str, claim: Claim) -> Result<Option<Lease>> {
+        (**self).lease(path, claim)
     }
 
     fn coalescing(&self) -> Coalescing {

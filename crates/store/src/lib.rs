@@ -17,6 +17,7 @@ mod ext;
 mod fault;
 mod fault_disk;
 mod forward;
+mod lease;
 mod local;
 mod memory;
 mod metered;
@@ -31,6 +32,7 @@ pub use env::{ManualClock, SeededEntropy, SystemClock, SystemEntropy, system_env
 pub use ext::StoreExt;
 pub use fault::{FaultEffect, FaultPlan, FaultScope, FaultStore};
 pub use fault_disk::FaultDisk;
+pub use lease::{Claim, Lease};
 pub use local::{Disk, DiskEntry, LocalStore, OsDisk};
 pub use memory::MemoryStore;
 pub use metered::{MeteredStore, Traffic};

@@ -2,7 +2,8 @@
 
 use crate::ext::ends_early;
 use crate::path::{check_folder, check_move, check_path, join, split};
-use crate::{ByteRange, Coalescing, Entry, EntryKind, FileWriter, NewFile, NewTree, ReadInto, Store, Tail};
+use crate::lease::Claims;
+use crate::{ByteRange, Claim, Coalescing, Entry, EntryKind, FileWriter, Lease, NewFile, NewTree, ReadInto, Store, Tail};
 use bytes::Bytes;
 use smalti_types::{Error, ErrorKind, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +16,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     content: Arc<RwLock<Content>>,
+    claims: Claims,
 }
 
 #[derive(Default)]
@@ -303,6 +305,11 @@ impl Store for MemoryStore {
 
     fn address(&self, path: &str) -> String {
         format!("mem://{path}")
+    }
+
+    fn lease(&self, path: &str, claim: Claim) -> Result<Option<Lease>> {
+        check_folder(path)?;
+        Ok(self.claims.take(path, claim))
     }
 
     fn coalescing(&self) -> Coalescing {

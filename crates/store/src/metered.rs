@@ -1,6 +1,6 @@
 //! A store that counts what passes through it.
 
-use crate::{Coalescing, Entry, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store, Tail};
+use crate::{Claim, Coalescing, Entry, FileWriter, Lease, Leftover, NewFile, NewTree, ReadInto, Store, Tail};
 use smalti_types::Result;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -176,6 +176,10 @@ impl<S: Store> Store for MeteredStore<S> {
     fn leftovers(&self, folder: &str) -> Result<Vec<Leftover>> {
         add(&self.counters.lists, 1);
         self.store.leftovers(folder)
+    }
+
+    fn lease(&self, path: &str, claim: Claim) -> Result<Option<Lease>> {
+        self.store.lease(path, claim)
     }
 
     fn coalescing(&self) -> Coalescing {

@@ -2,7 +2,8 @@
 
 use crate::crash::{DiskOp, FileId, Image, Layout};
 use crate::local::{Disk, DiskEntry};
-use crate::{Entry, EntryKind};
+use crate::lease::Claims;
+use crate::{Claim, Entry, EntryKind, Lease};
 use bytes::Bytes;
 use std::ffi::OsString;
 use std::io;
@@ -17,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug, Clone, Default)]
 pub struct SimDisk {
     state: Arc<Mutex<SimState>>,
+    claims: Claims,
 }
 
 #[derive(Debug, Default)]
@@ -35,7 +37,7 @@ impl SimDisk {
     /// A disk that holds what an image holds, all of it durable.
     pub fn from_image(image: &Image) -> Self {
         let state = SimState { layout: Layout::of(image), ..SimState::default() };
-        SimDisk { state: Arc::new(Mutex::new(state)) }
+        SimDisk { state: Arc::new(Mutex::new(state)), claims: Claims::default() }
     }
 
     /// What the disk holds now.
@@ -164,6 +166,11 @@ impl Disk for SimDisk {
             .ok_or(io::ErrorKind::UnexpectedEof)?;
         dest.copy_from_slice(source);
         Ok(())
+    }
+
+    fn lease(&self, path: &Path, claim: Claim) -> io::Result<Option<Lease>> {
+        // Claims end with the process that holds them: the image that a crash leaves has none.
+        Ok(self.claims.take(&path.to_string_lossy(), claim))
     }
 
     fn unique(&self) -> io::Result<u64> {

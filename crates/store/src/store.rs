@@ -272,6 +272,17 @@ pub trait Store: Send + Sync + Debug {
         Ok(Vec::new())
     }
 
+    /// Claims a file or folder against other users of the store, in this process and in others where the store can; `None`
+    /// when somebody holds a claim that stands against it. Does not wait.
+    ///
+    /// # Errors
+    /// `NotFound` when nothing has the name; `Permission`, `Io`.
+    fn lease(&self, path: &str, claim: crate::Claim) -> Result<Option<crate::Lease>> {
+        let _ = claim;
+        crate::path::check_folder(path)?;
+        Ok(Some(crate::Lease::powerless()))
+    }
+
     /// How reads are best merged on this store.
     fn coalescing(&self) -> Coalescing {
         Coalescing::default()

@@ -2,7 +2,7 @@
 
 use crate::Result;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A source of wall-clock time.
 pub trait Clock: Send + Sync {
@@ -28,12 +28,31 @@ pub struct Env {
     pub entropy: Arc<dyn Entropy>,
     /// The latest timestamp that a write in these surroundings was given. All that share it never share a timestamp.
     pub latest_stamp: Arc<AtomicU64>,
+    /// What the latest id of a name began with, plus 1; 0 before the first.
+    latest_id_prefix: Arc<AtomicU64>,
 }
 
 impl Env {
     /// Surroundings of their own.
     pub fn new(clock: impl Clock + 'static, entropy: impl Entropy + 'static) -> Self {
-        Env { clock: Arc::new(clock), entropy: Arc::new(entropy), latest_stamp: Arc::default() }
+        Env {
+            clock: Arc::new(clock),
+            entropy: Arc::new(entropy),
+            latest_stamp: Arc::default(),
+            latest_id_prefix: Arc::default(),
+        }
+    }
+
+    /// What the next id of a name begins with: more than all before. The first comes from `random`.
+    pub fn next_id_prefix(&self, random: u32) -> u32 {
+        // Half of the numbers are left to count.
+        let first = u64::from(random >> 1) + 1;
+        let started = self.latest_id_prefix.compare_exchange(0, first, Ordering::Relaxed, Ordering::Relaxed);
+        let stored = match started {
+            Ok(_) => first,
+            Err(_) => self.latest_id_prefix.fetch_add(1, Ordering::Relaxed) + 1,
+        };
+        (stored - 1) as u32
     }
 }
 

@@ -106,6 +106,19 @@ impl ExtentRef<'_> {
         }
     }
 
+    /// The least interval around both; this one if they are of different kinds.
+    pub fn hull(self, other: ExtentRef<'_>) -> Extent {
+        match (self, other) {
+            (ExtentRef::Num { lo: a, hi: b }, ExtentRef::Num { lo: c, hi: d }) => {
+                Extent::Num { lo: a.min(c), hi: b.max(d) }
+            }
+            (ExtentRef::Str { lo: a, hi: b }, ExtentRef::Str { lo: c, hi: d }) => {
+                Extent::Str { lo: a.min(c).into(), hi: b.zip(d).map(|(b, d)| b.max(d).into()) }
+            }
+            (this, _) => this.to_owned(),
+        }
+    }
+
     /// Whether the two share a value. Intervals of different kinds share none.
     pub fn overlaps(self, other: ExtentRef<'_>) -> bool {
         match (self, other) {

@@ -2,3 +2,12 @@
 //!
 //! Nothing here changes what an array says: every operation ends in the same cells, metadata and members.
 #![forbid(unsafe_code)]
+
+mod consolidate;
+mod vacuum;
+
+pub use consolidate::{
+    Choice, Consolidation, FragmentOptions, FragmentPlan, Merge, MergedFragments, Steps, Tiers,
+    consolidate_fragments, plan_fragments,
+};
+pub use vacuum::{VacuumOptions, VacuumedFragments, vacuum_fragments};

@@ -1,5 +1,6 @@
 //! The single steps of a file system that the local write protocol is made of.
 
+use crate::{Claim, Lease};
 use std::fmt::Debug;
 use std::io;
 use std::path::Path;
@@ -59,6 +60,9 @@ pub trait Disk: Send + Sync + Debug + 'static {
     fn byte_len(&self, file: &Self::Reader) -> io::Result<u64>;
     /// Fills `dest`; `UnexpectedEof` when the file ends before.
     fn read_exact_at(&self, file: &Self::Reader, dest: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// Claims a file or folder; `None` when somebody holds a claim that stands against it.
+    fn lease(&self, path: &Path, claim: Claim) -> io::Result<Option<Lease>>;
 
     /// A number that no other leftover name carries.
     fn unique(&self) -> io::Result<u64>;

@@ -13,7 +13,7 @@ pub use os::OsDisk;
 use crate::ext::{ends_early, zeroed};
 use crate::path::{check_folder, check_move, check_path};
 use crate::{
-    ByteRange, Coalescing, Entry, EntryKind, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store,
+    ByteRange, Claim, Coalescing, Entry, EntryKind, FileWriter, Lease, Leftover, NewFile, NewTree, ReadInto, Store,
     SyncLevel, Tail,
 };
 use bytes::Bytes;
@@ -234,6 +234,15 @@ impl<D: Disk> Store for LocalStore<D> {
             .collect();
         leftovers.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         Ok(leftovers)
+    }
+
+    fn lease(&self, path: &str, claim: Claim) -> Result<Option<Lease>> {
+        check_folder(path)?;
+        match self.disk.lease(Path::new(path), claim) {
+            // File systems without locks.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(Some(Lease::powerless())),
+            lease => lease.map_err(|error| self.failed(error, path)),
+        }
     }
 
     /// A page cache answers small reads quickly: only a page of waste is cheaper than another call.

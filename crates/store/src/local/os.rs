@@ -1,11 +1,11 @@
 //! The file system of the operating system.
 
 use super::{Disk, DiskEntry, handles};
-use crate::{Entry, EntryKind};
+use crate::{Claim, Entry, EntryKind, Lease};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -260,6 +260,21 @@ impl Disk for OsDisk {
 
     fn read_exact_at(&self, file: &Arc<File>, dest: &mut [u8], offset: u64) -> io::Result<()> {
         file.read_exact_at(dest, offset)
+    }
+
+    fn lease(&self, path: &Path, claim: Claim) -> io::Result<Option<Lease>> {
+        // A lock on the open file or folder itself: it needs no right to write, and leaves nothing behind.
+        let file = File::open(self.root.join(path))?;
+        let locked = match claim {
+            Claim::Shared => file.try_lock_shared(),
+            Claim::Exclusive => file.try_lock(),
+        };
+        match locked {
+            Ok(()) => Ok(Some(Lease::held_by(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            // File systems without locks, or without locks on what is open for reading only.
+            Err(TryLockError::Error(_)) => Ok(Some(Lease::powerless())),
+        }
     }
 
     fn unique(&self) -> io::Result<u64> {

@@ -1,0 +1,237 @@
+//! Consolidation of fragments: choose, merge, publish.
+
+use super::fit::{Fit, span};
+use super::policy::Choice;
+use super::publish::{Published, publish};
+use smalti_array::{ArrayPlace, Fragment, Snapshot};
+use smalti_query::{MergeRequest, ReadProgress, merge};
+use smalti_types::{Error, Result, TimeRange};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How fragments are consolidated.
+#[derive(Debug, Clone)]
+pub struct FragmentOptions {
+    /// Which fragments are merged.
+    pub choice: Choice,
+    /// Only fragments that lie wholly in this range of times are merged.
+    pub time: TimeRange,
+    /// Leave out deleted cells, also when one fragment is left, and what was dropped from the schema. What was so cannot be
+    /// read as of earlier times any more; such reads are refused.
+    pub purges: bool,
+    /// The most bytes that a merge holds at once; `None` for the default of reads.
+    pub memory_byte_len: Option<usize>,
+    /// Begin another fragment when one has this many bytes of data. Sparse arrays only.
+    pub max_fragment_byte_len: Option<u64>,
+    /// Where merges tell how far they are, and listen for the word to stop.
+    pub progress: Option<Arc<ReadProgress>>,
+}
+
+impl Default for FragmentOptions {
+    fn default() -> Self {
+        FragmentOptions {
+            choice: Choice::default(),
+            time: TimeRange::ALL,
+            purges: false,
+            memory_byte_len: None,
+            max_fragment_byte_len: None,
+            progress: None,
+        }
+    }
+}
+
+/// Fragments that are to become one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Merge {
+    /// Their names, oldest first.
+    pub inputs: Vec<String>,
+    /// The file name of the schema that the merged fragment is written with.
+    pub schema_name: String,
+    /// The bytes of the inputs.
+    pub read_byte_len: u64,
+    /// About the bytes that will be written.
+    pub write_byte_len: u64,
+}
+
+/// What a consolidation would do.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FragmentPlan {
+    /// The merges, oldest fragments first. A consolidation in several steps is planned for its first step.
+    pub merges: Vec<Merge>,
+}
+
+/// A merge that was carried out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergedFragments {
+    /// The names of what was merged, oldest first.
+    pub inputs: Vec<String>,
+    /// The names of the new fragments: one, or more where their bytes are limited, or none when all cells were purged.
+    pub outputs: Vec<String>,
+    /// The cells that were written, every version counted.
+    pub cell_count: u64,
+    /// The bytes of the inputs.
+    pub read_byte_len: u64,
+}
+
+/// What a consolidation did.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Consolidation {
+    /// The merges, in their order.
+    pub merges: Vec<MergedFragments>,
+}
+
+/// Says what a consolidation of fragments would merge.
+///
+/// # Errors
+/// As [`consolidate_fragments`].
+pub fn plan_fragments(snapshot: &Snapshot, options: &FragmentOptions) -> Result<FragmentPlan> {
+    let fit = Fit::new(snapshot, options.time, options.purges);
+    let mut sets: Vec<Vec<usize>> = match &options.choice {
+        Choice::Tiered(tiers) => {
+            tiers.check()?;
+            tiers.choose(&fit)?.into_iter().map(Range::collect).collect()
+        }
+        Choice::Steps(steps) => {
+            steps.check()?;
+            let is_due = steps.count > 0;
+            is_due.then(|| steps.choose(&fit)).transpose()?.flatten().into_iter().map(Range::collect).collect()
+        }
+        Choice::Listed(names) => vec![listed(&fit, names)?],
+    };
+    sets.retain(|set| set.len() > 1);
+    if options.purges {
+        add_lone(snapshot, &fit, &mut sets)?;
+    }
+    let merges = sets.iter().map(|set| {
+        let schema_name = fit.check_places(set)?;
+        let inputs: Vec<Arc<Fragment>> =
+            set.iter().flat_map(|&place| fit.fragments(place..place + 1)).collect();
+        let read_byte_len = inputs.iter().map(|input| input.byte_len()).sum();
+        let factor = match (set.first(), set.last()) {
+            (Some(first), Some(last)) => fit.amplification(*first..last + 1)?,
+            _ => 1.0,
+        };
+        Ok(Merge {
+            inputs: inputs.iter().map(|input| input.name().to_string()).collect(),
+            schema_name,
+            read_byte_len,
+            write_byte_len: (read_byte_len as f64 * factor.min(1.0)) as u64,
+        })
+    });
+    Ok(FragmentPlan { merges: merges.collect::<Result<_>>()? })
+}
+
+/// Merges fragments of an array. After an error, or when it is stopped, the merge under way has left nothing; those before are
+/// complete.
+///
+/// # Errors
+/// `InvalidArgument` for fragments that are not there, or that cannot be merged without changing the array; `Io` when another
+/// consolidation is running; `Cancelled`; what reading and writing report.
+pub fn consolidate_fragments(place: &ArrayPlace, options: &FragmentOptions) -> Result<Consolidation> {
+    let _lock = place.upkeep_lock()?;
+    let mut done = Consolidation::default();
+    let step_count = match &options.choice {
+        Choice::Steps(steps) => steps.count,
+        _ => 1,
+    };
+    for _ in 0..step_count {
+        let snapshot = Snapshot::open(place.clone(), TimeRange::ALL)?;
+        let plan = plan_fragments(&snapshot, options)?;
+        if plan.merges.is_empty() {
+            break;
+        }
+        for planned in plan.merges {
+            done.merges.push(carry_out(&snapshot, planned, options)?);
+        }
+    }
+    Ok(done)
+}
+
+fn carry_out(snapshot: &Snapshot, planned: Merge, options: &FragmentOptions) -> Result<MergedFragments> {
+    let is_input = |fragment: &&Arc<Fragment>| planned.inputs.iter().any(|name| name == fragment.name().as_str());
+    let inputs: Vec<Arc<Fragment>> = snapshot.fragments().iter().filter(is_input).cloned().collect();
+    let time = span(&inputs.iter().map(|input| &**input).collect::<Vec<_>>());
+    let part = snapshot.of_fragments(inputs, &planned.schema_name)?;
+    let request = MergeRequest {
+        purges: options.purges,
+        memory_byte_len: options.memory_byte_len,
+        max_fragment_byte_len: options.max_fragment_byte_len.filter(|_| !part.schema().is_dense()),
+        progress: options.progress.clone(),
+    };
+    let merged = merge(&part, &request)?;
+    let purged_at = if options.purges { purged_at(snapshot, &part, time)? } else { None };
+    let published = publish(&part, &Published { merged: &merged.fragments, time, purged_at });
+    if let Err(error) = published {
+        return Err(error);
+    }
+    Ok(MergedFragments {
+        outputs: merged.fragments.iter().map(|fragment| fragment.name().to_string()).collect(),
+        inputs: planned.inputs,
+        cell_count: merged.cell_count,
+        read_byte_len: planned.read_byte_len,
+    })
+}
+
+/// The time from which on a purged fragment shows what its inputs showed: that of the latest delete or change of the schema that
+/// took something out.
+fn purged_at(snapshot: &Snapshot, part: &Snapshot, time: TimeRange) -> Result<Option<u64>> {
+    let deletes = snapshot.deletes()?.iter().map(|delete| delete.at()).filter(|at| *at >= time.start).max();
+    let schema = part.schema();
+    let drops = |fragment: &Arc<Fragment>| {
+        fragment.schema().attributes.iter().any(|attribute| schema.attribute(&attribute.name).is_none())
+    };
+    let evolved = part.fragments().iter().any(drops).then(|| {
+        let name = smalti_format::names::TimestampedName::parse(part.schema_name());
+        name.map_or(0, |name| name.range().end)
+    });
+    Ok(deletes.max(evolved))
+}
+
+/// The places of fragments that were asked for by name.
+fn listed(fit: &Fit<'_>, names: &[String]) -> Result<Vec<usize>> {
+    let mut places = names
+        .iter()
+        .map(|name| {
+            let name = smalti_format::names::last_part(name);
+            fit.place(name).ok_or_else(|| {
+                Error::invalid(format!(
+                    "there is no fragment {name:?} to merge; `smalti fragments` lists those that are"
+                ))
+            })
+        })
+        .collect::<Result<Vec<_>>>()?;
+    places.sort_unstable();
+    places.dedup();
+    Ok(places)
+}
+
+/// Adds fragments that nothing is merged with but of which cells can be purged.
+fn add_lone(snapshot: &Snapshot, fit: &Fit<'_>, sets: &mut Vec<Vec<usize>>) -> Result<()> {
+    if snapshot.schema().is_dense() {
+        return Ok(());
+    }
+    for place in 0..fit.byte_lens().len() {
+        if sets.iter().any(|set| set.contains(&place)) {
+            continue;
+        }
+        let has_deleted = fit.fragments(place..place + 1).iter().any(|fragment| {
+            fragment.footer().includes_delete_metadata
+        });
+        let fragments = fit.fragments(place..place + 1);
+        let mut is_due = has_deleted;
+        for fragment in &fragments {
+            let processed = fragment.processed_paths()?;
+            for delete in snapshot.deletes()? {
+                let is_processed = processed.iter().any(|path| {
+                    smalti_format::names::last_part(path).strip_suffix(".del") == Some(delete.name.as_str())
+                });
+                is_due |= delete.at() >= fragment.time().start && !is_processed;
+            }
+        }
+        if is_due {
+            sets.push(vec![place]);
+        }
+    }
+    sets.sort();
+    Ok(())
+}

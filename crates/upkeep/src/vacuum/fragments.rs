@@ -1,0 +1,171 @@
+//! Vacuum of fragments.
+//!
+//! Order: what will be gone of the array's history is written down; an ignore file takes back commits that stand in consolidated
+//! files; commit files are unlinked. Up to here readers see no change, as the vacuum files hide the fragments all the time. Then the
+//! folders go, and the vacuum files last: as long as one of the fragments that it lists is there, it stays.
+
+use crate::consolidate::finish_pending;
+use smalti_array::{ArrayPlace, CommitPlace, ListedVacuum, Listing, ReplacedFragment, Snapshot, gone_file};
+use smalti_format::names::{CommitKind, TimestampedName, commit_path, gone_path};
+use smalti_format::{NameList, Rule, Version};
+use smalti_store::StoreExt;
+use smalti_types::{ErrorKind, Result, TimeRange};
+use std::collections::HashSet;
+
+/// How fragments are vacuumed.
+#[derive(Debug, Clone)]
+pub struct VacuumOptions {
+    /// Only what was replaced by fragments that lie in this range of times is removed.
+    pub time: TimeRange,
+    /// Say what would be removed, and remove nothing.
+    pub is_dry_run: bool,
+    /// Remove fragments although snapshots of the array are open on this machine, whose reads will fail then.
+    pub ignores_readers: bool,
+}
+
+impl Default for VacuumOptions {
+    fn default() -> Self {
+        VacuumOptions { time: TimeRange::ALL, is_dry_run: false, ignores_readers: false }
+    }
+}
+
+/// What a vacuum removed, or would remove.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct VacuumedFragments {
+    /// The names of fragments.
+    pub fragments: Vec<String>,
+    /// Their bytes on disk.
+    pub byte_len: u64,
+    /// The paths of vacuum files, relative to the array.
+    pub vacuum_files: Vec<String>,
+    /// Nothing was removed, because snapshots of the array are open: vacuum again when they are closed.
+    pub waits_for_readers: bool,
+}
+
+/// Removes fragments that others replace.
+///
+/// # Errors
+/// `Io` when another consolidation or vacuum is running; what the store reports. What was not removed is still hidden then, and the
+/// next vacuum goes on.
+pub fn vacuum_fragments(place: &ArrayPlace, options: &VacuumOptions) -> Result<VacuumedFragments> {
+    let is_dense = Snapshot::schema_of(place)?.is_dense();
+    let _lock = if options.is_dry_run { None } else { Some(place.upkeep_lock()?) };
+    let listing = Listing::read(place, TimeRange::ALL, is_dense)?;
+    if !options.is_dry_run {
+        finish_pending(place, &listing)?;
+    }
+    let listing = Listing::read(place, TimeRange::ALL, is_dense)?;
+    let due = Due::of(&listing, options.time);
+    let report = due.report(place)?;
+    if options.is_dry_run || due.vacuums.is_empty() {
+        return Ok(report);
+    }
+    let away = if options.ignores_readers { None } else { place.readers_away()? };
+    if away.is_none() && !options.ignores_readers {
+        return Ok(VacuumedFragments { waits_for_readers: true, ..VacuumedFragments::default() });
+    }
+    due.tell_what_goes(place, &listing, is_dense)?;
+    due.take_back_commits(place)?;
+    // Snapshots that are opened from here on do not know the fragments.
+    drop(away);
+    let folders: Vec<&str> = due.fragments.iter().map(|replaced| replaced.fragment.path.as_str()).collect();
+    place.store().delete_folders(&folders)?;
+    let files: Vec<String> = due.vacuums.iter().map(|vacuum| place.join(&vacuum.path)).collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    place.store().delete_files(&files)?;
+    due.forget_gone(place)?;
+    Ok(report)
+}
+
+/// What is to be removed.
+struct Due<'a> {
+    vacuums: Vec<&'a ListedVacuum>,
+    fragments: Vec<&'a ReplacedFragment>,
+}
+
+impl<'a> Due<'a> {
+    fn of(listing: &'a Listing, time: TimeRange) -> Self {
+        let vacuums: Vec<&ListedVacuum> = listing
+            .vacuums
+            .iter()
+            .filter(|vacuum| !vacuum.is_pending && time.contains(vacuum.name.range()))
+            .collect();
+        let names: HashSet<&str> =
+            vacuums.iter().flat_map(|vacuum| &vacuum.replaces).map(String::as_str).collect();
+        let is_due = |replaced: &&ReplacedFragment| names.contains(replaced.fragment.name.as_str());
+        let fragments = listing.replaced.iter().filter(is_due).collect();
+        Due { vacuums, fragments }
+    }
+
+    fn report(&self, place: &ArrayPlace) -> Result<VacuumedFragments> {
+        let mut byte_len = 0;
+        for replaced in self.fragments.iter().filter(|replaced| replaced.is_present) {
+            for entry in place.store().list_recursive(&replaced.fragment.path)? {
+                byte_len += entry.byte_len;
+            }
+        }
+        Ok(VacuumedFragments {
+            fragments: self.fragments.iter().map(|replaced| replaced.fragment.name.to_string()).collect(),
+            byte_len,
+            vacuum_files: self.vacuums.iter().map(|vacuum| vacuum.path.clone()).collect(),
+            waits_for_readers: false,
+        })
+    }
+
+    /// Writes down which merged fragments cannot be told apart any more: those of which cells have no times of their own.
+    fn tell_what_goes(&self, place: &ArrayPlace, listing: &Listing, is_dense: bool) -> Result<()> {
+        for vacuum in &self.vacuums {
+            let TimeRange { start, end } = vacuum.name.range();
+            let version = vacuum.name.fragment_version()?;
+            let tells_times = !is_dense && version.has(Rule::CellTimestamps);
+            let is_there = listing.fragments.iter().any(|fragment| fragment.name == vacuum.name);
+            if tells_times || start == end || !is_there {
+                continue;
+            }
+            match place.store().put(&place.join(&gone_path(&vacuum.name, version)), &[gone_file(None).as_bytes()]) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn take_back_commits(&self, place: &ArrayPlace) -> Result<()> {
+        let mut ignored: Vec<(&TimestampedName, CommitKind, Version)> = Vec::new();
+        let mut files: Vec<String> = Vec::new();
+        for replaced in &self.fragments {
+            let name = &replaced.fragment.name;
+            if matches!(replaced.commit, CommitPlace::Consolidated | CommitPlace::Both(_)) {
+                ignored.push((name, CommitKind::Write, name.fragment_version()?));
+            }
+            if let CommitPlace::File(path) | CommitPlace::Both(path) = &replaced.commit {
+                files.push(place.join(path));
+            }
+        }
+        if let (Some(first), Some(version)) = (ignored.first(), ignored.iter().map(|(_, _, version)| *version).max()) {
+            let span = ignored.iter().fold(first.0.range(), |span, (name, ..)| TimeRange {
+                start: span.start.min(name.range().start),
+                end: span.end.max(name.range().end),
+            });
+            let name = TimestampedName::new(span, place.new_id()?, Some(version));
+            let path = place.join(&commit_path(&name, CommitKind::Ignore, version));
+            place.store().put(&path, &[&NameList::encode_ignore(ignored.iter().copied())])?;
+        }
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        place.store().delete_files(&files)
+    }
+
+    /// Removes what was written down of fragments that are gone themselves.
+    fn forget_gone(&self, place: &ArrayPlace) -> Result<()> {
+        let mut files = Vec::new();
+        for replaced in &self.fragments {
+            let name = &replaced.fragment.name;
+            let path = place.join(&gone_path(name, name.fragment_version()?));
+            if place.store().file_exists(&path)? {
+                files.push(path);
+            }
+        }
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        place.store().delete_files(&files)
+    }
+}
