@@ -224,12 +224,14 @@ impl Fragment {
 
     /// Bytes of its files, metadata included.
     pub fn byte_len(&self) -> u64 {
+        self.data_byte_len().saturating_add(self.metadata.file_byte_len)
+    }
+
+    /// Bytes of its data files.
+    pub fn data_byte_len(&self) -> u64 {
         let footer = &self.footer;
         let lists = [&footer.file_sizes, &footer.file_var_sizes, &footer.file_validity_sizes];
-        lists
-            .iter()
-            .flat_map(|list| list.iter())
-            .fold(self.metadata.file_byte_len, |sum, len| sum.saturating_add(*len))
+        lists.iter().flat_map(|list| list.iter()).fold(0, |sum, len| sum.saturating_add(*len))
     }
 
     /// Whether the fragment has data of a field.

@@ -98,7 +98,8 @@ impl Snapshot {
     /// `NotFound` when no array is there; `Corrupt`, `Unsupported`, `Permission`, with the file named.
     pub fn schema_of(place: &ArrayPlace) -> Result<ArraySchema> {
         let files = schema_files(place)?;
-        let (_, path) = files.last().ok_or_else(|| Error::not_found("no array is here").at_uri(place.uri()))?;
+        let (_, path) =
+            files.last().ok_or_else(|| Error::not_found("no array is here").at_uri(place.uri()))?;
         read_schema(place, path)
     }
 

@@ -482,6 +482,20 @@ impl Array {
         &self.views.last().snapshot
     }
 
+    pub(crate) fn time(&self) -> TimeRange {
+        self.time
+    }
+
+    /// Lets vacuum take away what the handle's snapshots show.
+    pub(crate) fn release_views(&mut self) {
+        self.views.release();
+    }
+
+    /// Shows a newer view instead of all before.
+    pub(crate) fn show(&mut self, view: View) {
+        self.views = view;
+    }
+
     pub(crate) fn pool(&self) -> &Pool {
         &self.pool
     }

@@ -68,6 +68,7 @@ pub mod prelude;
 mod range;
 mod read;
 mod schema;
+pub mod upkeep;
 mod value;
 mod views;
 mod write;

@@ -47,6 +47,18 @@ impl View {
         Ok(last.next.get_or_init(|| new))
     }
 
+    /// Gives up the claims of all snapshots on their fragments.
+    pub(crate) fn release(&mut self) {
+        let mut view = self;
+        loop {
+            view.snapshot.release_lease();
+            match view.next.get_mut() {
+                Some(next) => view = next,
+                None => return,
+            }
+        }
+    }
+
     /// Notes that the array has changed.
     pub(crate) fn expire(&self) {
         self.last().is_stale.store(true, Ordering::Release);

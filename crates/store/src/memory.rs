@@ -1,9 +1,12 @@
 //! A store in memory, shaped like an object store: puts are atomic, nothing is ever renamed.
 
 use crate::ext::ends_early;
-use crate::path::{check_folder, check_move, check_path, join, split};
 use crate::lease::Claims;
-use crate::{ByteRange, Claim, Coalescing, Entry, EntryKind, FileWriter, Lease, NewFile, NewTree, ReadInto, Store, Tail};
+use crate::path::{check_folder, check_move, check_path, join, split};
+use crate::{
+    ByteRange, Claim, Coalescing, Entry, EntryKind, FileWriter, Lease, NewFile, NewTree, ReadInto, Store,
+    Tail,
+};
 use bytes::Bytes;
 use smalti_types::{Error, ErrorKind, Result};
 use std::collections::{BTreeMap, BTreeSet};

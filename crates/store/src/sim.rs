@@ -1,8 +1,8 @@
 //! A model of a disk in memory that records every step, for tests that enumerate crashes.
 
 use crate::crash::{DiskOp, FileId, Image, Layout};
-use crate::local::{Disk, DiskEntry};
 use crate::lease::Claims;
+use crate::local::{Disk, DiskEntry};
 use crate::{Claim, Entry, EntryKind, Lease};
 use bytes::Bytes;
 use std::ffi::OsString;

@@ -3,7 +3,7 @@
 use super::{MergeRequest, Merged, discarding};
 use crate::gather::{CellRun, gather};
 use crate::read::{Batches, read_cells, read_history};
-use crate::request::{Batch, ReadRequest};
+use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest};
 use crate::sparse::DeleteHistory;
 use crate::write::{Pieces, SparseWriter, fields_of_fragment};
 use smalti_array::{CellHistory, FieldId, NewFragment, Snapshot, field_name, field_shape};
@@ -59,6 +59,7 @@ impl<'a> Merge<'a> {
             layout: Some(Layout::GlobalOrder),
             memory_byte_len: self.request.memory_byte_len,
             progress: self.request.progress.clone(),
+            batch_cell_count: self.piece_cell_count(),
             ..ReadRequest::default()
         };
         if self.history.keeps_times {
@@ -66,6 +67,22 @@ impl<'a> Merge<'a> {
         }
         read.fields = self.fields.iter().map(|field| field_name(schema, *field).to_owned()).collect();
         read_cells(self.snapshot, &read)
+    }
+
+    /// Where fragments have a limit: so many cells at a time that an eighth of it is filled, but whole tiles.
+    fn piece_cell_count(&self) -> Option<usize> {
+        let most = self.request.max_fragment_byte_len?;
+        let capacity = usize::try_from(self.snapshot.schema().capacity).unwrap_or(usize::MAX).max(1);
+        let cells = (most / 8 / self.cell_byte_len()).clamp(1, DEFAULT_BATCH_CELL_COUNT as u64) as usize;
+        Some((cells / capacity).max(1) * capacity)
+    }
+
+    /// About the bytes on disk of a cell.
+    fn cell_byte_len(&self) -> u64 {
+        let fragments = self.snapshot.fragments();
+        let byte_len: u64 = fragments.iter().map(|fragment| fragment.data_byte_len()).sum();
+        let cells = fragments.iter().filter_map(|fragment| fragment.cell_count()).fold(0, u64::saturating_add);
+        (byte_len / cells.max(1)).max(1)
     }
 
     /// Writes the fragments, and returns the number of their cells. `sealed` takes those that are on the disk, so that the
@@ -84,6 +101,7 @@ impl<'a> Merge<'a> {
         let mut purge = (self.request.purges && kept < self.fields.len())
             .then(|| Purge { allows_dups: schema.allows_dups, last: None });
         let mut writer: Option<(SparseWriter, Pieces)> = None;
+        let next_byte_len = self.piece_cell_count().map_or(0, |cells| cells as u64 * self.cell_byte_len());
         let mut cell_count = 0;
         for batch in self.read()? {
             let mut batch = batch?;
@@ -110,7 +128,7 @@ impl<'a> Merge<'a> {
             let is_full = self
                 .request
                 .max_fragment_byte_len
-                .is_some_and(|most| open.fragment_writer().byte_len() >= most && !open.is_empty());
+                .is_some_and(|most| open.fragment_writer().byte_len() + next_byte_len > most && !open.is_empty());
             if is_full && let Some((open, pieces)) = writer.take() {
                 finish(open, pieces)?;
             }

@@ -6,6 +6,7 @@ mod evolution;
 mod handles;
 mod labels;
 mod reads;
+mod upkeep;
 
 use smalti::prelude::*;
 use smalti::{Column, ReadRequest};

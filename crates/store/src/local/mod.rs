@@ -13,8 +13,8 @@ pub use os::OsDisk;
 use crate::ext::{ends_early, zeroed};
 use crate::path::{check_folder, check_move, check_path};
 use crate::{
-    ByteRange, Claim, Coalescing, Entry, EntryKind, FileWriter, Lease, Leftover, NewFile, NewTree, ReadInto, Store,
-    SyncLevel, Tail,
+    ByteRange, Claim, Coalescing, Entry, EntryKind, FileWriter, Lease, Leftover, NewFile, NewTree, ReadInto,
+    Store, SyncLevel, Tail,
 };
 use bytes::Bytes;
 use rayon::prelude::*;

@@ -94,7 +94,13 @@ pub fn plan_fragments(snapshot: &Snapshot, options: &FragmentOptions) -> Result<
         Choice::Steps(steps) => {
             steps.check()?;
             let is_due = steps.count > 0;
-            is_due.then(|| steps.choose(&fit)).transpose()?.flatten().into_iter().map(Range::collect).collect()
+            is_due
+                .then(|| steps.choose(&fit))
+                .transpose()?
+                .flatten()
+                .into_iter()
+                .map(Range::collect)
+                .collect()
         }
         Choice::Listed(names) => vec![listed(&fit, names)?],
     };
@@ -148,7 +154,8 @@ pub fn consolidate_fragments(place: &ArrayPlace, options: &FragmentOptions) -> R
 }
 
 fn carry_out(snapshot: &Snapshot, planned: Merge, options: &FragmentOptions) -> Result<MergedFragments> {
-    let is_input = |fragment: &&Arc<Fragment>| planned.inputs.iter().any(|name| name == fragment.name().as_str());
+    let is_input =
+        |fragment: &&Arc<Fragment>| planned.inputs.iter().any(|name| name == fragment.name().as_str());
     let inputs: Vec<Arc<Fragment>> = snapshot.fragments().iter().filter(is_input).cloned().collect();
     let time = span(&inputs.iter().map(|input| &**input).collect::<Vec<_>>());
     let part = snapshot.of_fragments(inputs, &planned.schema_name)?;
@@ -214,9 +221,8 @@ fn add_lone(snapshot: &Snapshot, fit: &Fit<'_>, sets: &mut Vec<Vec<usize>>) -> R
         if sets.iter().any(|set| set.contains(&place)) {
             continue;
         }
-        let has_deleted = fit.fragments(place..place + 1).iter().any(|fragment| {
-            fragment.footer().includes_delete_metadata
-        });
+        let has_deleted =
+            fit.fragments(place..place + 1).iter().any(|fragment| fragment.footer().includes_delete_metadata);
         let fragments = fit.fragments(place..place + 1);
         let mut is_due = has_deleted;
         for fragment in &fragments {

@@ -9,5 +9,5 @@ pub use fragments::{
     Consolidation, FragmentOptions, FragmentPlan, Merge, MergedFragments, consolidate_fragments,
     plan_fragments,
 };
-pub(crate) use publish::finish_pending;
 pub use policy::{Choice, Steps, Tiers};
+pub(crate) use publish::finish_pending;

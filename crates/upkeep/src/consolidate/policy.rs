@@ -99,7 +99,8 @@ impl Steps {
             for start in 0..=sizes.len() - len {
                 let range = start..start + len;
                 let byte_len: u64 = sizes[range.clone()].iter().sum();
-                let is_better = best.as_ref().is_none_or(|(least, _)| (byte_len as f64) < *least as f64 / 1.25);
+                let is_better =
+                    best.as_ref().is_none_or(|(least, _)| (byte_len as f64) < *least as f64 / 1.25);
                 if is_better && self.is_even(&sizes[range.clone()]) {
                     let fits = fit.check(range.clone()).is_ok()
                         && fit.amplification(range.clone())? <= f64::from(self.amplification);
@@ -178,6 +179,7 @@ impl Tiers {
     fn is_dense_enough(&self, fit: &Fit<'_>, range: Range<usize>) -> Result<bool> {
         let amplification = fit.amplification(range.clone())?;
         let byte_len: u64 = fit.byte_lens()[range].iter().sum();
-        Ok(amplification <= self.amplification || byte_len as f64 * amplification <= self.floor_byte_len as f64)
+        Ok(amplification <= self.amplification
+            || byte_len as f64 * amplification <= self.floor_byte_len as f64)
     }
 }

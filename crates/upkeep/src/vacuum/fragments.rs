@@ -122,7 +122,10 @@ impl<'a> Due<'a> {
             if tells_times || start == end || !is_there {
                 continue;
             }
-            match place.store().put(&place.join(&gone_path(&vacuum.name, version)), &[gone_file(None).as_bytes()]) {
+            match place
+                .store()
+                .put(&place.join(&gone_path(&vacuum.name, version)), &[gone_file(None).as_bytes()])
+            {
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
                 _ => {}
             }
@@ -142,7 +145,9 @@ impl<'a> Due<'a> {
                 files.push(place.join(path));
             }
         }
-        if let (Some(first), Some(version)) = (ignored.first(), ignored.iter().map(|(_, _, version)| *version).max()) {
+        if let (Some(first), Some(version)) =
+            (ignored.first(), ignored.iter().map(|(_, _, version)| *version).max())
+        {
             let span = ignored.iter().fold(first.0.range(), |span, (name, ..)| TimeRange {
                 start: span.start.min(name.range().start),
                 end: span.end.max(name.range().end),

@@ -1,0 +1,261 @@
+//! Consolidation and vacuum.
+
+use smalti::prelude::*;
+use smalti::upkeep::{Choice, FragmentOptions, Steps, VacuumOptions};
+use smalti::{ErrorKind, Literal, Relation};
+
+fn sparse(name: &str, allows_dups: bool) -> Array {
+    let schema = Schema::sparse()
+        .dimension(Dimension::new("x", 0..=999).tile(10))
+        .attribute(Attribute::of::<i64>("a"))
+        .attribute(Attribute::utf8("s").nullable())
+        .capacity(7)
+        .allow_duplicates(allows_dups)
+        .build()
+        .unwrap();
+    Array::create(&format!("mem://{name}"), &schema).unwrap()
+}
+
+/// Writes `a = 100 * round + x`.
+fn put(array: &Array, round: i64, cells: &[i32]) {
+    let a: Vec<i64> = cells.iter().map(|&x| 100 * round + i64::from(x)).collect();
+    let s: Vec<Option<String>> =
+        a.iter().map(|a| (a % 3 != 0).then(|| "s".repeat(*a as usize % 5))).collect();
+    let at = round as u64 * 10;
+    array.write().column("x", cells).column("a", &a).column("s", &s).at(at).commit().unwrap();
+}
+
+/// All cells as text, with their times, at a time.
+fn shown(uri: &str, at: u64) -> Vec<String> {
+    let array = Array::open_with(uri, &Options::new().at(at)).unwrap();
+    let batch = array.read().select(["x", "a", "s", "__timestamps"]).collect().unwrap();
+    let mut rows: Vec<String> = (0..batch.num_rows())
+        .map(|row| {
+            let cells: Vec<String> =
+                batch.columns().iter().map(|column| arrow_cast_display(column, row)).collect();
+            cells.join(" ")
+        })
+        .collect();
+    rows.sort();
+    rows
+}
+
+fn arrow_cast_display(column: &arrow_array::ArrayRef, row: usize) -> String {
+    format!("{:?}", column.slice(row, 1))
+}
+
+fn shown_at_all_times(uri: &str, until: u64) -> Vec<Vec<String>> {
+    (0..=until).step_by(5).map(|at| shown(uri, at)).collect()
+}
+
+fn history(name: &str, allows_dups: bool) -> Array {
+    let array = sparse(name, allows_dups);
+    put(&array, 1, &[1, 5, 9, 200, 300, 301, 302, 303, 304, 305]);
+    put(&array, 2, &[5, 6, 7, 300]);
+    let takes = |relation, value: i64| Condition::compare("a", relation, Literal::from(value));
+    array.delete(takes(Relation::Eq, 206)).at(25).commit().unwrap();
+    put(&array, 3, &[6, 9, 301]);
+    array.delete(takes(Relation::Lt, 105)).at(35).commit().unwrap();
+    put(&array, 4, &[1, 2, 900]);
+    array
+}
+
+#[test]
+fn consolidation_and_vacuum_change_no_cell_at_any_time() {
+    for allows_dups in [false, true] {
+        let name = format!("upkeep-history-{allows_dups}");
+        let mut array = history(&name, allows_dups);
+        let before = shown_at_all_times(&array.uri(), 60);
+        let done = array.consolidate(&FragmentOptions::default()).unwrap();
+        assert_eq!(done.merges.len(), 1);
+        assert_eq!(done.merges[0].inputs.len(), 4);
+        assert_eq!(array.fragments().unwrap().len(), 1);
+        assert_eq!(shown_at_all_times(&array.uri(), 60), before);
+        let removed = array.vacuum(&VacuumOptions::default()).unwrap();
+        assert_eq!(removed.fragments.len(), 4);
+        assert!(removed.byte_len > 0);
+        assert_eq!(shown_at_all_times(&array.uri(), 60), before);
+        // What was merged is merged again with what comes after it.
+        put(&array, 5, &[1, 2, 3]);
+        let before = shown_at_all_times(&array.uri(), 60);
+        array.consolidate(&FragmentOptions::default()).unwrap();
+        array.vacuum(&VacuumOptions::default()).unwrap();
+        assert_eq!(array.fragments().unwrap().len(), 1);
+        assert_eq!(shown_at_all_times(&array.uri(), 60), before);
+    }
+}
+
+#[test]
+fn purged_cells_are_gone_and_times_before_are_refused() {
+    for allows_dups in [false, true] {
+        let name = format!("upkeep-purge-{allows_dups}");
+        let array = history(&name, allows_dups);
+        let before = shown(&array.uri(), 60);
+        let purge = FragmentOptions { purges: true, ..FragmentOptions::default() };
+        array.consolidate(&purge).unwrap();
+        assert_eq!(shown(&array.uri(), 60), before);
+        assert_eq!(shown(&array.uri(), 35).len(), shown(&array.uri(), 39).len());
+        let early = Array::open_with(&array.uri(), &Options::new().at(30)).unwrap();
+        let error = early.read().collect().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert!(error.message().contains("purged"), "{error}");
+        // A delete after the merge is purged although one fragment is left.
+        array.delete("a >= 900".parse().unwrap()).at(70).commit().unwrap();
+        let after = shown(&array.uri(), 80);
+        let done = array.consolidate(&purge).unwrap();
+        assert_eq!(done.merges[0].inputs.len(), 1);
+        assert_eq!(shown(&array.uri(), 80), after);
+        assert!(array.consolidate(&purge).unwrap().merges.is_empty());
+    }
+}
+
+#[test]
+fn purging_every_cell_leaves_an_empty_array() {
+    let mut array = sparse("upkeep-purge-all", false);
+    put(&array, 1, &[1, 2, 3]);
+    put(&array, 2, &[3, 4]);
+    array.delete("x >= 0".parse().unwrap()).at(30).commit().unwrap();
+    let purge = FragmentOptions { purges: true, ..FragmentOptions::default() };
+    let done = array.consolidate(&purge).unwrap();
+    assert_eq!(done.merges[0].outputs, Vec::<String>::new());
+    assert!(shown(&array.uri(), 40).is_empty());
+    assert_eq!(array.vacuum(&VacuumOptions::default()).unwrap().fragments.len(), 2);
+    assert!(shown(&array.uri(), 40).is_empty());
+    put(&array, 5, &[7]);
+    assert_eq!(shown(&array.uri(), 60).len(), 1);
+}
+
+#[test]
+fn an_open_reader_keeps_its_fragments() {
+    let mut array = history("upkeep-reader", false);
+    let reader = Array::open(&array.uri()).unwrap();
+    array.consolidate(&FragmentOptions::default()).unwrap();
+    let waiting = array.vacuum(&VacuumOptions::default()).unwrap();
+    assert!(waiting.waits_for_readers && waiting.fragments.is_empty());
+    assert_eq!(reader.read().collect().unwrap().num_rows(), array.read().collect().unwrap().num_rows());
+    drop(reader);
+    assert_eq!(array.vacuum(&VacuumOptions::default()).unwrap().fragments.len(), 4);
+}
+
+fn plane(name: &str) -> Array {
+    let schema = Schema::dense()
+        .dimension(Dimension::new("y", 0..=99).tile(10))
+        .dimension(Dimension::new("x", 0..=99).tile(10))
+        .attribute(Attribute::of::<i32>("a"))
+        .build()
+        .unwrap();
+    Array::create(&format!("mem://{name}"), &schema).unwrap()
+}
+
+fn fill(
+    array: &Array,
+    y: std::ops::RangeInclusive<i32>,
+    x: std::ops::RangeInclusive<i32>,
+    value: i32,
+    at: u64,
+) {
+    let count = (y.end() - y.start() + 1) * (x.end() - x.start() + 1);
+    array
+        .write()
+        .range("y", y)
+        .range("x", x)
+        .column("a", &vec![value; count as usize])
+        .at(at)
+        .commit()
+        .unwrap();
+}
+
+fn all_of(array: &Array) -> Vec<i32> {
+    array.read().to_ndarray::<i32>("a").unwrap().iter().copied().collect()
+}
+
+#[test]
+fn dense_history_is_kept_until_the_vacuum_and_refused_after() {
+    let mut array = plane("upkeep-dense");
+    fill(&array, 0..=99, 0..=99, 1, 10);
+    fill(&array, 5..=14, 5..=14, 2, 20);
+    fill(&array, 90..=99, 0..=3, 3, 30);
+    let (uri, options) = (array.uri(), |at| Options::new().at(at));
+    let before: Vec<_> = [10, 20, 30].map(|at| all_of(&Array::open_with(&uri, &options(at)).unwrap())).into();
+    array.consolidate(&FragmentOptions::default()).unwrap();
+    assert_eq!(array.fragments().unwrap().len(), 1);
+    for (at, cells) in [10, 20, 30].into_iter().zip(&before) {
+        assert_eq!(&all_of(&Array::open_with(&uri, &options(at)).unwrap()), cells);
+    }
+    array.vacuum(&VacuumOptions::default()).unwrap();
+    assert_eq!(&all_of(&array), &before[2]);
+    let early = Array::open_with(&uri, &options(20)).unwrap();
+    let error = early.read().collect().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(error.message().contains("vacuumed"), "{error}");
+    assert_eq!(all_of(&Array::open_with(&uri, &options(9)).unwrap()), vec![i32::MIN; 10_000]);
+}
+
+#[test]
+fn merging_dense_fragments_covers_neither_older_nor_newer_cells() {
+    let array = plane("upkeep-dense-holes");
+    fill(&array, 40..=49, 40..=49, 1, 10);
+    fill(&array, 0..=9, 0..=9, 2, 20);
+    fill(&array, 90..=99, 90..=99, 3, 30);
+    fill(&array, 0..=4, 0..=4, 4, 40);
+    let names: Vec<String> = array.fragments().unwrap().iter().map(|one| one.name().to_string()).collect();
+    let before = all_of(&array);
+    let list = |places: &[usize]| FragmentOptions {
+        choice: Choice::Listed(places.iter().map(|&at| names[at].clone()).collect()),
+        ..FragmentOptions::default()
+    };
+    // The rectangle around them has the first write in its middle.
+    let error = array.consolidate(&list(&[1, 2])).unwrap_err();
+    assert!(error.message().contains("older fragment"), "{error}");
+    // Between them in time somebody wrote the same cells.
+    let error = array.consolidate(&list(&[0, 1, 3])).map(drop);
+    assert!(error.is_ok(), "{error:?}");
+    assert_eq!(all_of(&array), before);
+    assert_eq!(
+        array.non_empty_domain().unwrap(),
+        Array::open(&array.uri()).unwrap().non_empty_domain().unwrap()
+    );
+}
+
+#[test]
+fn steps_are_chosen_as_libtiledb_does() {
+    let array = sparse("upkeep-steps", true);
+    for round in 1..=6 {
+        put(&array, round, &[round as i32]);
+    }
+    let steps = |steps: Steps| FragmentOptions { choice: Choice::Steps(steps), ..FragmentOptions::default() };
+    let two = Steps { count: 1, min_fragments: 2, max_fragments: 2, ..Steps::default() };
+    let done = array.consolidate(&steps(two)).unwrap();
+    assert_eq!(done.merges.len(), 1);
+    assert_eq!(done.merges[0].inputs.len(), 2);
+    assert_eq!(array.fragments().unwrap().len(), 5);
+    let all = Steps { count: 9, min_fragments: 2, max_fragments: 3, ..Steps::default() };
+    array.consolidate(&steps(all)).unwrap();
+    assert_eq!(array.fragments().unwrap().len(), 1);
+    assert_eq!(array.read().collect().unwrap().num_rows(), 6);
+    let wrong = Steps { min_fragments: 3, max_fragments: 2, ..Steps::default() };
+    assert_eq!(array.consolidate(&steps(wrong)).unwrap_err().kind(), ErrorKind::InvalidArgument);
+}
+
+#[test]
+fn output_is_cut_where_a_fragment_has_enough_bytes() {
+    let array = sparse("upkeep-cut", true);
+    for round in 1..=20 {
+        put(&array, round, &(0..100).map(|x| x * 10).collect::<Vec<_>>());
+    }
+    let options = FragmentOptions { max_fragment_byte_len: Some(4096), ..FragmentOptions::default() };
+    let done = array.consolidate(&options).unwrap();
+    assert!(done.merges[0].outputs.len() > 1, "{done:?}");
+    assert_eq!(array.fragments().unwrap().len(), done.merges[0].outputs.len());
+    assert_eq!(array.read().collect().unwrap().num_rows(), 2000);
+}
+
+#[test]
+fn a_stopped_consolidation_leaves_no_trace() {
+    let array = history("upkeep-stop", true);
+    let progress = std::sync::Arc::new(smalti::ReadProgress::new());
+    progress.cancel();
+    let options = FragmentOptions { progress: Some(progress), ..FragmentOptions::default() };
+    assert_eq!(array.consolidate(&options).unwrap_err().kind(), ErrorKind::Cancelled);
+    assert_eq!(array.fragments().unwrap().len(), 4);
+}
