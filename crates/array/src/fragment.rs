@@ -9,7 +9,7 @@ use smalti_format::fragment::{
 use smalti_format::names::{self, DataPart, TimestampedName, data_file_name};
 use smalti_format::{ArraySchema, GenericTileHeader, Rule, Shape, Version};
 use smalti_space::{Interval, RTree, stored_mbr_interval};
-use smalti_store::{ByteRange, Store, StoreExt, join};
+use smalti_store::{ByteRange, Store, StoreExt, Tail, join};
 use smalti_tile::{MAX_GENERIC_TILE_BYTE_LEN, Scratch, read_generic_tile};
 use smalti_types::{AlignedBuf, Error, ErrorKind, Extent, Filter, RectList, Result, TimeRange};
 use std::collections::{HashMap, HashSet};
@@ -32,6 +32,8 @@ pub struct Fragment {
     non_empty_domain: Vec<Extent>,
     tile_count: u64,
     metadata: MetadataBytes,
+    /// Whether the footer is known to be that of the fragment's own metadata file.
+    is_own_footer: OnceLock<()>,
     /// In versions 1 and 2: everything, in memory.
     legacy: Option<LegacyFragmentMetadata>,
     rtree: OnceLock<RTree>,
@@ -39,12 +41,11 @@ pub struct Fragment {
     var_byte_lens: Mutex<HashMap<FieldId, Arc<Vec<u64>>>>,
 }
 
-/// A metadata file, of which the end is in memory.
+/// A metadata file. Its end is in memory once anything of it was needed.
 #[derive(Debug)]
 struct MetadataBytes {
     path: String,
-    file_byte_len: u64,
-    tail: Bytes,
+    tail: OnceLock<Tail>,
 }
 
 impl Fragment {
@@ -73,13 +74,12 @@ impl Fragment {
             return Fragment::open_legacy(place, listed, path, schema_of);
         }
         let store = &**place.store();
-        let tail = store.read_tail(path, TAIL_BYTE_LEN)?;
-        let metadata =
-            MetadataBytes { path: path.to_owned(), file_byte_len: tail.file_byte_len, tail: tail.bytes };
+        let metadata = MetadataBytes::new(path);
+        let tail = metadata.tail(store)?;
         let known_schema =
             (!version.has(Rule::FooterLength)).then(|| schema_of(names::OLD_SCHEMA_FILE)).transpose()?;
         let known_shape = known_schema.as_ref().map(|schema| schema.shape()).unwrap_or_default();
-        let range = Footer::range(version, &known_shape, metadata.file_byte_len, &metadata.tail)?;
+        let range = Footer::range(version, &known_shape, tail.file_byte_len, &tail.bytes)?;
         let footer_start = range.start;
         let bytes = metadata.bytes(store, range)?;
         let schema = match known_schema {
@@ -88,7 +88,28 @@ impl Fragment {
         };
         let shape = schema.shape();
         let footer = Footer::decode(&bytes, &shape).map_err(|error| error.at_offset(footer_start))?;
-        Fragment::assemble(place, listed, schema, footer, metadata, None)
+        Fragment::assemble(place, listed, (schema, shape), footer, metadata, None)
+    }
+
+    /// Takes the footer of a listed fragment from elsewhere: its own file is not touched before a section is needed.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Unsupported` when this cannot be the fragment's footer.
+    pub(crate) fn open_with_footer(
+        place: &ArrayPlace,
+        listed: &ListedFragment,
+        footer: &[u8],
+        schema_of: impl Fn(&str) -> Result<Arc<ArraySchema>>,
+    ) -> Result<Fragment> {
+        let has_names = listed.name.fragment_version()?.has(Rule::FooterLength);
+        let schema = match has_names {
+            true => schema_of(&Footer::schema_name_of(footer)?)?,
+            false => schema_of(names::OLD_SCHEMA_FILE)?,
+        };
+        let shape = schema.shape();
+        let footer = Footer::decode(footer, &shape)?;
+        let metadata = MetadataBytes::new(&join(&listed.path, names::FRAGMENT_METADATA_FILE));
+        Fragment::assemble(place, listed, (schema, shape), footer, metadata, None)
     }
 
     /// Versions 1 and 2: the metadata file is one generic tile.
@@ -104,15 +125,14 @@ impl Fragment {
         let store = place.store();
         let coordinates = data_file_name(legacy.version, &schema, FieldId::Coordinates, DataPart::Main)?;
         let footer = legacy.footer(!store.file_exists(&join(&listed.path, &coordinates))?);
-        let metadata =
-            MetadataBytes { path: path.to_owned(), file_byte_len: store.byte_len(path)?, tail: Bytes::new() };
-        Fragment::assemble(place, listed, schema, footer, metadata, Some(legacy))
+        let shape = schema.shape();
+        Fragment::assemble(place, listed, (schema, shape), footer, MetadataBytes::new(path), Some(legacy))
     }
 
     fn assemble(
         place: &ArrayPlace,
         listed: &ListedFragment,
-        schema: Arc<ArraySchema>,
+        (schema, shape): (Arc<ArraySchema>, Shape),
         footer: Footer,
         metadata: MetadataBytes,
         legacy: Option<LegacyFragmentMetadata>,
@@ -133,11 +153,13 @@ impl Fragment {
             place: place.clone(),
             name: listed.name.clone(),
             path: listed.path.clone(),
-            shape: schema.shape(),
+            shape,
             schema,
             footer,
             non_empty_domain,
             tile_count,
+            // A metadata file of which nothing was read did not give the footer.
+            is_own_footer: metadata.tail.get().map_or_else(OnceLock::new, |_| OnceLock::from(())),
             metadata,
             legacy,
             rtree: OnceLock::new(),
@@ -223,13 +245,15 @@ impl Fragment {
     }
 
     /// Bytes of its files, metadata included.
-    pub fn byte_len(&self) -> u64 {
+    ///
+    /// # Errors
+    /// What the store reports of the metadata file.
+    pub fn byte_len(&self) -> Result<u64> {
         let footer = &self.footer;
         let lists = [&footer.file_sizes, &footer.file_var_sizes, &footer.file_validity_sizes];
-        lists
-            .iter()
-            .flat_map(|list| list.iter())
-            .fold(self.metadata.file_byte_len, |sum, len| sum.saturating_add(*len))
+        let metadata = self.metadata.tail(&**self.place.store())?.file_byte_len;
+        let data = lists.iter().flat_map(|list| list.iter());
+        Ok(data.fold(metadata, |sum, len| sum.saturating_add(*len)))
     }
 
     /// Whether the fragment has data of a field.
@@ -452,8 +476,35 @@ impl Fragment {
         Ok(TileNumbers::decode(tile.as_slice()).map_err(|error| self.in_metadata(error))?.values)
     }
 
+    /// The footer as the fragment's own metadata file has it.
+    ///
+    /// # Errors
+    /// `Unsupported` before version 3, which has no footers; `Corrupt` when the snapshot took another one from consolidated
+    /// metadata, or the file is damaged.
+    pub fn own_footer(&self) -> Result<Bytes> {
+        let read = || {
+            let store = &**self.place.store();
+            let tail = self.metadata.tail(store)?;
+            let version = self.name.fragment_version()?;
+            let range = Footer::range(version, &self.shape, tail.file_byte_len, &tail.bytes)?;
+            let bytes = self.metadata.bytes(store, range)?;
+            if Footer::decode(&bytes, &self.shape)? != self.footer {
+                return Err(Error::corrupt(
+                    "consolidated fragment metadata, a file that ends in .meta, has another footer than this; \
+                     move such files away: nothing is lost with them",
+                ));
+            }
+            Ok(bytes)
+        };
+        read().map_err(|error| self.in_metadata(error))
+    }
+
     /// The unfiltered bytes of a section.
     fn section(&self, section: Section) -> Result<AlignedBuf> {
+        if self.is_own_footer.get().is_none() {
+            self.own_footer()?;
+            let _ = self.is_own_footer.set(());
+        }
         let read = || -> Result<AlignedBuf> {
             let offset = self.footer.section_offset(section, &self.shape)?.ok_or_else(|| {
                 Error::unsupported(format!("version {} keeps no {section:?}", self.version()))
@@ -488,18 +539,29 @@ impl Fragment {
 }
 
 impl MetadataBytes {
+    fn new(path: &str) -> Self {
+        MetadataBytes { path: path.to_owned(), tail: OnceLock::new() }
+    }
+
+    fn tail(&self, store: &dyn Store) -> Result<&Tail> {
+        if let Some(tail) = self.tail.get() {
+            return Ok(tail);
+        }
+        let tail = store.read_tail(&self.path, TAIL_BYTE_LEN)?;
+        Ok(self.tail.get_or_init(|| tail))
+    }
+
     fn bytes(&self, store: &dyn Store, range: Range<u64>) -> Result<Bytes> {
-        if range.end > self.file_byte_len || range.start > range.end {
+        let Tail { file_byte_len, bytes: tail } = self.tail(store)?;
+        if range.end > *file_byte_len || range.start > range.end {
             return Err(Error::corrupt(format!(
-                "bytes {}..{} of a file of {} bytes",
-                range.start, range.end, self.file_byte_len
+                "bytes {}..{} of a file of {file_byte_len} bytes",
+                range.start, range.end
             )));
         }
-        let tail_start = self.file_byte_len - self.tail.len() as u64;
+        let tail_start = file_byte_len - tail.len() as u64;
         if range.start >= tail_start {
-            return Ok(self
-                .tail
-                .slice((range.start - tail_start) as usize..(range.end - tail_start) as usize));
+            return Ok(tail.slice((range.start - tail_start) as usize..(range.end - tail_start) as usize));
         }
         store.read_at(&self.path, ByteRange { start: range.start, byte_len: range.end - range.start })
     }

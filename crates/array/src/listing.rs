@@ -5,17 +5,16 @@
 //! hides the fragments it lists from readers whose time range contains its own. Names read from files only select among
 //! entries of the listing.
 
+use crate::commits::{Commits, ConsolidatedFile, LISTING_ATTEMPTS, read_list};
 use crate::{ArrayPlace, ListedDelete};
+use bytes::Bytes;
+use smalti_format::Rule;
 use smalti_format::names::{
-    self, COMMITS_FOLDER, CommitKind, FRAGMENTS_FOLDER, TimestampedName, commit_file_name, parse_commit_file,
+    self, COMMITS_FOLDER, CommitKind, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, META_ENDING, TimestampedName,
 };
-use smalti_format::{ConsolidatedCommits, NameList, Rule};
-use smalti_store::{Entry, StoreExt};
-use smalti_types::{Error, Result, TimeRange};
+use smalti_store::{Entry, Store, StoreExt};
+use smalti_types::{Error, ErrorKind, Result, TimeRange};
 use std::collections::HashSet;
-
-/// The largest commit, ignore or vacuum file that is read: 1 GiB, some ten million names.
-const MAX_LIST_BYTE_LEN: u64 = 1 << 30;
 
 /// A fragment that a listing found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +34,9 @@ pub struct Listing {
     pub deletes: Vec<ListedDelete>,
     /// Committed fragments that the time range does not see.
     pub outside_time: usize,
+    /// Files of consolidated fragment metadata, with their paths in the store, newest first. Not asked for when there are no
+    /// two fragments, as they would spare no read.
+    pub fragment_meta: Vec<(TimestampedName, String)>,
     /// Things that a reader passes over, but that somebody should look at.
     pub warnings: Vec<String>,
 }
@@ -50,90 +52,145 @@ fn is_visible(name: &TimestampedName, time: TimeRange, is_dense: bool) -> bool {
 impl Listing {
     /// Lists a dense or sparse array.
     ///
+    /// A listing is not of one moment, and commits move: consolidation puts a file that names many of them, vacuum removes
+    /// these. A listing that began before the first and ended after the second may show neither. So where a fragment
+    /// has no commit, or a listed file is gone, the commits are listed again until two listings agree.
+    ///
     /// # Errors
     /// What the store reports; `Corrupt` when a consolidated commits file is damaged.
     pub fn read(place: &ArrayPlace, time: TimeRange, is_dense: bool) -> Result<Listing> {
         let store = &**place.store();
-        let (root, commits) = (store.list(place.path())?, store.list(&place.join(COMMITS_FOLDER))?);
-        let mut listing =
-            Listing { fragments: Vec::new(), deletes: Vec::new(), outside_time: 0, warnings: Vec::new() };
+        let folder = place.join(COMMITS_FOLDER);
+        let mut names = store.list_names(&folder)?;
+        let mut attempt = 1;
+        loop {
+            let is_last = attempt == LISTING_ATTEMPTS;
+            attempt += 1;
+            match Listing::with_commits(place, time, is_dense, &names) {
+                Ok((listing, orphan_count)) => {
+                    if orphan_count == 0 || is_last {
+                        return Ok(listing);
+                    }
+                    let again = store.list_names(&folder)?;
+                    if again == names {
+                        return Ok(listing);
+                    }
+                    names = again;
+                }
+                Err(error) if error.kind() == ErrorKind::NotFound && !is_last => {
+                    names = store.list_names(&folder)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The listing, and the number of fragments that no commit names.
+    fn with_commits(
+        place: &ArrayPlace,
+        time: TimeRange,
+        is_dense: bool,
+        commit_names: &[String],
+    ) -> Result<(Listing, usize)> {
+        let store = &**place.store();
+        let root = store.list(place.path())?;
+        let root_files: Vec<String> =
+            root.iter().filter(|entry| entry.is_file()).map(|entry| entry.name.clone()).collect();
+        let commits = Commits::of_names(place, &root_files, commit_names)?;
+        let mut listing = Listing {
+            fragments: Vec::new(),
+            deletes: Vec::new(),
+            outside_time: 0,
+            fragment_meta: Vec::new(),
+            warnings: Vec::new(),
+        };
         let mut committed: Vec<ListedFragment> = Vec::new();
         let mut vacuums: Vec<(TimestampedName, String)> = Vec::new();
-
-        let ignored = ignored_commits(place, &commits, &mut listing.warnings)?;
         let mut in_consolidated = HashSet::new();
-        for path in of_kind(&commits, COMMITS_FOLDER, CommitKind::Consolidated) {
-            let file = store.read_all(&place.join(&path), MAX_LIST_BYTE_LEN)?;
-            let entries = ConsolidatedCommits::decode(&file)
-                .map_err(|error| error.at_uri(store.address(&place.join(&path))))?;
-            for entry in entries.entries {
-                let version = entry.name.fragment_version()?;
-                let file_name = commit_file_name(&entry.name, entry.kind, version);
-                if ignored.contains(&file_name) || !in_consolidated.insert(file_name) {
+        for file in &commits.consolidated {
+            for entry in &file.entries {
+                let file_name = ConsolidatedFile::file_name(entry)?;
+                if commits.ignored.contains(&file_name) || !in_consolidated.insert(file_name) {
                     continue;
                 }
                 match entry.kind {
-                    CommitKind::Write => committed.push(fragment(place, entry.name)?),
+                    CommitKind::Write => committed.push(fragment(place, entry.name.clone())?),
                     CommitKind::Delete => listing.deletes.push(ListedDelete {
-                        name: entry.name,
-                        path: place.join(&path),
-                        range: entry.tile,
+                        name: entry.name.clone(),
+                        path: place.join(&file.file.path),
+                        // A copy, so that a delete does not keep all of the file in memory.
+                        tile: file.tile(entry).map(|tile| Bytes::copy_from_slice(&tile)),
                     }),
                     _ => {}
                 }
             }
         }
-        for (folder, entries) in [("", &root), (COMMITS_FOLDER, &commits)] {
-            for entry in entries.iter().filter(|entry| entry.is_file()) {
-                let Some((name, kind)) = parse_commit_file(&entry.name) else { continue };
-                match kind {
-                    CommitKind::Write if !in_consolidated.contains(&entry.name) => {
-                        committed.push(fragment(place, name)?);
-                    }
-                    CommitKind::Vacuum => vacuums.push((name, names_path(folder, &entry.name))),
-                    CommitKind::Delete if !in_consolidated.contains(&entry.name) => {
-                        let path = place.join(&names_path(folder, &entry.name));
-                        listing.deletes.push(ListedDelete { name, path, range: None });
-                    }
-                    _ => {}
+        for file in commits.single {
+            let is_new = || in_consolidated.is_empty() || !in_consolidated.contains(names::last_part(&file.path));
+            match file.kind {
+                CommitKind::Write if is_new() => committed.push(fragment(place, file.name)?),
+                CommitKind::Vacuum => vacuums.push((file.name, file.path)),
+                CommitKind::Delete if is_new() => {
+                    let path = place.join(&file.path);
+                    listing.deletes.push(ListedDelete { name: file.name, path, tile: None });
                 }
+                _ => {}
             }
         }
+        listing.warnings = commits.warnings;
         committed.extend(old_fragments(place, &root)?);
         listing.deletes.retain(|delete| time.contains(delete.name.range()));
 
-        let present: HashSet<String> = store
-            .list(&place.join(FRAGMENTS_FOLDER))?
-            .into_iter()
-            .chain(root)
-            .filter(Entry::is_folder)
-            .map(|entry| entry.name)
-            .collect();
+        let folders = store.list(&place.join(FRAGMENTS_FOLDER))?;
+        let folders: HashSet<&str> =
+            folders.iter().filter(|entry| entry.is_folder()).map(|entry| entry.name.as_str()).collect();
+        let root_folders: HashSet<&str> =
+            root.iter().filter(|entry| entry.is_folder()).map(|entry| entry.name.as_str()).collect();
         let hidden = hidden_names(place, &vacuums, time, is_dense, &mut listing.warnings)?;
+        let mut found_count = 0;
         for fragment in committed {
+            let name = fragment.name.as_str();
+            let is_present = folders.contains(name);
+            found_count += usize::from(is_present);
             if !is_visible(&fragment.name, time, is_dense) {
                 listing.outside_time += 1;
-                continue;
-            }
-            if hidden.contains(fragment.name.as_str()) {
-                continue;
-            }
-            if present.contains(fragment.name.as_str()) {
+            } else if hidden.contains(name) {
+            } else if is_present || root_folders.contains(name) {
                 listing.fragments.push(fragment);
             } else {
-                listing
-                    .warnings
-                    .push(format!("the fragment {} is committed, but its folder is gone", fragment.name));
+                listing.warnings.push(format!("the fragment {name} is committed, but its folder is gone"));
             }
         }
         listing.fragments.sort_by(|a, b| a.name.cmp(&b.name));
         listing.fragments.dedup_by(|a, b| a.name == b.name);
-        Ok(listing)
+        if listing.fragments.len() >= 2 {
+            listing.fragment_meta = fragment_meta_files(place, &root_files)?;
+        }
+        Ok((listing, folders.len().saturating_sub(found_count)))
     }
 }
 
-fn names_path(folder: &str, file: &str) -> String {
-    smalti_store::join(folder, file)
+/// Files of consolidated fragment metadata with their paths in the store, newest first; `root` are files in the array's
+/// folder, where they stand before version 12.
+///
+/// # Errors
+/// What the store reports.
+pub(crate) fn fragment_meta_files(
+    place: &ArrayPlace,
+    root: &[String],
+) -> Result<Vec<(TimestampedName, String)>> {
+    let names = place.store().list_names(&place.join(FRAGMENT_META_FOLDER))?;
+    let mut files = Vec::new();
+    for (folder, names) in [("", root), (FRAGMENT_META_FOLDER, &names)] {
+        for file_name in names {
+            let Some(Ok(name)) = file_name.strip_suffix(META_ENDING).map(TimestampedName::parse) else {
+                continue;
+            };
+            files.push((name, place.join(&smalti_store::join(folder, file_name))));
+        }
+    }
+    files.sort_by(|(a, _), (b, _)| (b.range().end, b).cmp(&(a.range().end, a)));
+    Ok(files)
 }
 
 fn fragment(place: &ArrayPlace, name: TimestampedName) -> Result<ListedFragment> {
@@ -157,27 +214,6 @@ fn old_fragments(place: &ArrayPlace, root: &[Entry]) -> Result<Vec<ListedFragmen
     Ok(found)
 }
 
-fn of_kind<'a>(entries: &'a [Entry], folder: &'a str, kind: CommitKind) -> impl Iterator<Item = String> + 'a {
-    entries.iter().filter(|entry| entry.is_file()).filter_map(move |entry| {
-        let (_, found) = parse_commit_file(&entry.name)?;
-        (found == kind).then(|| names_path(folder, &entry.name))
-    })
-}
-
-/// The commits that ignore files take out of consolidated commits files.
-fn ignored_commits(
-    place: &ArrayPlace,
-    commits: &[Entry],
-    warnings: &mut Vec<String>,
-) -> Result<HashSet<String>> {
-    let mut ignored = HashSet::new();
-    for path in of_kind(commits, COMMITS_FOLDER, CommitKind::Ignore) {
-        let list = read_list(place, &path, warnings)?;
-        ignored.extend(list.names);
-    }
-    Ok(ignored)
-}
-
 /// The fragments that vacuum files inside the time range hide.
 fn hidden_names(
     place: &ArrayPlace,
@@ -191,20 +227,6 @@ fn hidden_names(
         hidden.extend(read_list(place, path, warnings)?.names);
     }
     Ok(hidden)
-}
-
-/// Reads an ignore or vacuum file of the array.
-pub(crate) fn read_list(place: &ArrayPlace, path: &str, warnings: &mut Vec<String>) -> Result<NameList> {
-    let path = place.join(path);
-    let file = place.store().read_all(&path, MAX_LIST_BYTE_LEN)?;
-    let list = NameList::decode(&file);
-    for line in &list.bad_lines {
-        warnings.push(format!(
-            "{}: the line {line:?} names nothing and is passed over",
-            place.store().address(&path)
-        ));
-    }
-    Ok(list)
 }
 
 /// The schemas of an array, oldest first.

@@ -1,6 +1,7 @@
 //! An array as it was in a time range: immutable, shared by any number of reads.
 
 use crate::evolution::check_same_space;
+use crate::fragment_meta::FoundFooters;
 use crate::listing::{Listing, schema_files};
 use crate::{ArrayPlace, DeleteCommit, Fragment, ListedDelete};
 use rayon::prelude::*;
@@ -45,7 +46,8 @@ impl Snapshot {
         let (name, path) = &files[at];
         let schema = Arc::new(read_schema(&place, path)?);
         let schema_name = name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str).to_owned();
-        let listing = Listing::read(&place, time, schema.is_dense())?;
+        let mut listing = Listing::read(&place, time, schema.is_dense())?;
+        let footers = FoundFooters::read(&place, &mut listing);
         let known: Mutex<HashMap<String, Arc<ArraySchema>>> =
             Mutex::new(HashMap::from([(schema_name.clone(), Arc::clone(&schema))]));
         let schema_of = |wanted: &str| -> Result<Arc<ArraySchema>> {
@@ -64,12 +66,14 @@ impl Snapshot {
                 .insert(wanted.to_owned(), Arc::clone(&older));
             Ok(older)
         };
-        let open = |listed| Fragment::open(&place, listed, schema_of).map(Arc::new);
-        let fragments = if listing.fragments.len() < 4 {
-            listing.fragments.iter().map(open).collect::<Result<Vec<_>>>()?
+        let open = |(idx, listed)| footers.open(&place, idx, listed, schema_of).map(Arc::new);
+        let listed = &listing.fragments;
+        let fragments = if listed.len() < 4 {
+            listed.iter().enumerate().map(open).collect::<Result<Vec<_>>>()?
         } else {
-            listing.fragments.par_iter().map(open).collect::<Result<Vec<_>>>()?
+            listed.par_iter().enumerate().map(open).collect::<Result<Vec<_>>>()?
         };
+        listing.warnings.extend(footers.warnings());
         drop(known);
         Ok(Snapshot {
             place,

@@ -642,7 +642,8 @@ fn consolidated(
     let root = folder(path).trim_end_matches("__fragment_meta/").to_owned();
     let mut fragments = Vec::new();
     for entry in &file.entries {
-        let bytes = file.footer(names::last_part(&entry.name)).unwrap();
+        let name = TimestampedName::parse(names::last_part(&entry.name)).unwrap();
+        let bytes = file.footer(&name).unwrap();
         let schema_name =
             Footer::schema_name_of(bytes).unwrap_or_else(|error| panic!("{} {path}: {error}", case.name));
         let shape = schemas[&(root.clone(), schema_name)].shape();

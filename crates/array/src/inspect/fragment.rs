@@ -392,8 +392,9 @@ fn footer_fields(
     name: &str,
     detail: TraceDetail,
 ) -> Result<(Vec<TraceEntry>, u64)> {
-    let bytes = footers.footer(name).ok_or_else(|| Error::corrupt("another version starts here"))?;
-    let version = TimestampedName::parse(name)?.fragment_version()?;
+    let name = TimestampedName::parse(name)?;
+    let bytes = footers.footer(&name).ok_or_else(|| Error::corrupt("another version starts here"))?;
+    let version = name.fragment_version()?;
     let schema_name = match version.has(Rule::FooterLength) {
         true => Footer::schema_name_of(bytes)?,
         false => OLD_SCHEMA_FILE.to_owned(),

@@ -6,6 +6,8 @@ use crate::names::TimestampedName;
 use crate::record::{Cx, Record, record};
 use crate::{Reader, Rule, Version};
 use smalti_types::{Error, Result};
+use std::collections::HashMap;
+use std::ops::Range;
 
 record! {
     /// The head of a consolidated fragment metadata file; the footers follow. The file is one generic tile.
@@ -30,6 +32,8 @@ record! {
 pub struct ConsolidatedFooters<'a> {
     /// The fragments.
     pub entries: Vec<ConsolidatedEntry>,
+    /// Where the footers of fragments are, by folder name.
+    ranges: HashMap<String, Range<usize>>,
     tile: &'a [u8],
 }
 
@@ -57,28 +61,38 @@ impl<'a> ConsolidatedFooters<'a> {
             ))
             .in_field(ConsolidatedEntry::STRUCTURE.name, "footer_offset"));
         }
-        Ok(ConsolidatedFooters { entries, tile })
+        let mut starts: Vec<u64> = entries.iter().map(|entry| entry.footer_offset).collect();
+        starts.sort_unstable();
+        let range = |entry: &ConsolidatedEntry| {
+            let end = starts.get(starts.partition_point(|start| *start <= entry.footer_offset));
+            // Both lie inside the tile, which is in memory.
+            entry.footer_offset as usize..end.map_or(tile.len(), |end| *end as usize)
+        };
+        let named = |entry: &ConsolidatedEntry| (names::last_part(&entry.name).to_owned(), range(entry));
+        let ranges = entries.iter().map(named).collect();
+        Ok(ConsolidatedFooters { entries, ranges, tile })
     }
 
     /// The bytes of a fragment's footer, up to the next one: read them with
-    /// [`Footer::decode_from`](super::Footer::decode_from). The fragment is found by its folder name, whether the
+    /// [`Footer::decode`](super::Footer::decode). The fragment is found by its folder name, whether the
     /// file gives that or a URI.
     ///
     /// `None` too where the bytes do not start with the fragment's version: newer releases miscount footers of
     /// versions 3, 4 and 11. Whoever finds no footer here, or cannot read it, takes the fragment's own file.
-    pub fn footer(&self, fragment_name: &str) -> Option<&'a [u8]> {
-        let entry = self.entries.iter().find(|entry| names::last_part(&entry.name) == fragment_name)?;
-        let later =
-            self.entries.iter().map(|other| other.footer_offset).filter(|at| *at > entry.footer_offset);
-        let start = usize::try_from(entry.footer_offset).ok()?;
-        let end = later.min().and_then(|at| usize::try_from(at).ok()).unwrap_or(self.tile.len());
-        let footer = self.tile.get(start..end)?;
+    pub fn footer(&self, fragment: &TimestampedName) -> Option<&'a [u8]> {
+        self.tile.get(self.footer_range(fragment)?)
+    }
+
+    /// The bytes of the unfiltered tile that [`footer`](ConsolidatedFooters::footer) gives.
+    pub fn footer_range(&self, fragment: &TimestampedName) -> Option<Range<usize>> {
+        let range = self.ranges.get(fragment.as_str())?;
+        let footer = self.tile.get(range.clone())?;
         let version = Version::new(Reader::new(footer).u32().ok()?).ok()?;
-        let named = TimestampedName::parse(fragment_name).ok()?.fragment_version().ok()?;
+        let named = fragment.fragment_version().ok()?;
         // Names do not tell versions 3 and 4 apart.
         let is_same =
             version == named || !version.has(Rule::VersionEndsNames) && !named.has(Rule::VersionEndsNames);
-        is_same.then_some(footer)
+        is_same.then(|| range.clone())
     }
 
     /// The unfiltered tile for fragments, each given by folder name and footer.
