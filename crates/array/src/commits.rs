@@ -55,7 +55,7 @@ pub struct Commits {
     /// Consolidated commits.
     pub consolidated: Vec<ConsolidatedFile>,
     /// Ignore files.
-    pub ignores: Vec<IgnoreFile>,
+    pub ignore_files: Vec<IgnoreFile>,
     /// The names of all commit files that ignore files take out of consolidated ones.
     pub ignored: HashSet<String>,
     /// What was passed over, but should be looked at.
@@ -63,14 +63,6 @@ pub struct Commits {
 }
 
 impl ConsolidatedFile {
-    /// The name that a commit of the file would have as a file of its own.
-    ///
-    /// # Errors
-    /// `Unsupported` for a version that is not known.
-    pub fn file_name(entry: &CommitEntry) -> Result<String> {
-        Ok(commit_file_name(&entry.name, entry.kind, entry.name.fragment_version()?))
-    }
-
     /// The generic tile of a delete.
     pub fn tile(&self, entry: &CommitEntry) -> Option<Bytes> {
         let range = entry.tile.clone()?;
@@ -91,7 +83,9 @@ impl Commits {
             let root = place.store().list_names(place.path())?;
             let names = place.store().list_names(&place.join(COMMITS_FOLDER))?;
             match Commits::of_names(place, &root, &names) {
-                Err(error) if error.kind() == ErrorKind::NotFound && attempt < LISTING_ATTEMPTS => attempt += 1,
+                Err(error) if error.kind() == ErrorKind::NotFound && attempt < LISTING_ATTEMPTS => {
+                    attempt += 1
+                }
                 outcome => return outcome,
             }
         }
@@ -113,7 +107,7 @@ impl Commits {
                     CommitKind::Ignore if !folder.is_empty() => {
                         let list = read_list(place, &file.path, &mut commits.warnings)?;
                         commits.ignored.extend(list.names.iter().cloned());
-                        commits.ignores.push(IgnoreFile { file, list });
+                        commits.ignore_files.push(IgnoreFile { file, list });
                     }
                     CommitKind::Consolidated | CommitKind::Ignore => {}
                     _ => commits.single.push(file),
@@ -129,6 +123,18 @@ impl Commits {
             commits.consolidated.push(ConsolidatedFile { file, entries, bytes });
         }
         Ok(commits)
+    }
+
+    /// Whether an ignore file takes back a commit in a consolidated file.
+    ///
+    /// # Errors
+    /// `Unsupported` for a version that is not known.
+    pub fn ignores(&self, entry: &CommitEntry) -> Result<bool> {
+        if self.ignored.is_empty() {
+            return Ok(false);
+        }
+        let file_name = commit_file_name(&entry.name, entry.kind, entry.name.fragment_version()?);
+        Ok(self.ignored.contains(&file_name))
     }
 
     /// The bytes of a delete commit that consolidation took into another file.

@@ -23,13 +23,12 @@ const TAIL_BYTE_LEN: u64 = 64 << 10;
 /// needed; all of it is kept.
 #[derive(Debug)]
 pub struct Fragment {
-    place: ArrayPlace,
+    place: Arc<ArrayPlace>,
     name: TimestampedName,
     path: String,
     schema: Arc<ArraySchema>,
-    shape: Shape,
+    shape: Arc<Shape>,
     footer: Footer,
-    non_empty_domain: Vec<Extent>,
     tile_count: u64,
     metadata: MetadataBytes,
     /// Whether the footer is known to be that of the fragment's own metadata file.
@@ -41,10 +40,12 @@ pub struct Fragment {
     var_byte_lens: Mutex<HashMap<FieldId, Arc<Vec<u64>>>>,
 }
 
+/// A schema, and its shape, which many fragments share.
+pub(crate) type ShapedSchema = (Arc<ArraySchema>, Arc<Shape>);
+
 /// A metadata file. Its end is in memory once anything of it was needed.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct MetadataBytes {
-    path: String,
     tail: OnceLock<Tail>,
 }
 
@@ -54,9 +55,9 @@ impl Fragment {
     /// # Errors
     /// `Corrupt`, `Unsupported` and `Permission`, with the metadata file named.
     pub(crate) fn open(
-        place: &ArrayPlace,
+        place: &Arc<ArrayPlace>,
         listed: &ListedFragment,
-        schema_of: impl Fn(&str) -> Result<Arc<ArraySchema>>,
+        schema_of: impl Fn(&str) -> Result<ShapedSchema>,
     ) -> Result<Fragment> {
         let path = join(&listed.path, names::FRAGMENT_METADATA_FILE);
         Fragment::open_metadata(place, listed, &path, schema_of)
@@ -64,31 +65,31 @@ impl Fragment {
     }
 
     fn open_metadata(
-        place: &ArrayPlace,
+        place: &Arc<ArrayPlace>,
         listed: &ListedFragment,
         path: &str,
-        schema_of: impl Fn(&str) -> Result<Arc<ArraySchema>>,
+        schema_of: impl Fn(&str) -> Result<ShapedSchema>,
     ) -> Result<Fragment> {
         let version = listed.name.fragment_version()?;
         if !version.has(Rule::FragmentFooter) {
             return Fragment::open_legacy(place, listed, path, schema_of);
         }
         let store = &**place.store();
-        let metadata = MetadataBytes::new(path);
-        let tail = metadata.tail(store)?;
+        let metadata = MetadataBytes::default();
+        let tail = metadata.tail(store, path)?;
         let known_schema =
             (!version.has(Rule::FooterLength)).then(|| schema_of(names::OLD_SCHEMA_FILE)).transpose()?;
-        let known_shape = known_schema.as_ref().map(|schema| schema.shape()).unwrap_or_default();
-        let range = Footer::range(version, &known_shape, tail.file_byte_len, &tail.bytes)?;
+        let no_shape = Shape::default();
+        let known_shape = known_schema.as_ref().map_or(&no_shape, |(_, shape)| &**shape);
+        let range = Footer::range(version, known_shape, tail.file_byte_len, &tail.bytes)?;
         let footer_start = range.start;
-        let bytes = metadata.bytes(store, range)?;
+        let bytes = metadata.bytes(store, path, range)?;
         let schema = match known_schema {
             Some(schema) => schema,
             None => schema_of(&Footer::schema_name_of(&bytes)?)?,
         };
-        let shape = schema.shape();
-        let footer = Footer::decode(&bytes, &shape).map_err(|error| error.at_offset(footer_start))?;
-        Fragment::assemble(place, listed, (schema, shape), footer, metadata, None)
+        let footer = Footer::decode(&bytes, &schema.1).map_err(|error| error.at_offset(footer_start))?;
+        Fragment::assemble(place, listed, schema, footer, metadata, None)
     }
 
     /// Takes the footer of a listed fragment from elsewhere: its own file is not touched before a section is needed.
@@ -96,43 +97,40 @@ impl Fragment {
     /// # Errors
     /// `Corrupt` and `Unsupported` when this cannot be the fragment's footer.
     pub(crate) fn open_with_footer(
-        place: &ArrayPlace,
+        place: &Arc<ArrayPlace>,
         listed: &ListedFragment,
         footer: &[u8],
-        schema_of: impl Fn(&str) -> Result<Arc<ArraySchema>>,
+        schema_of: impl Fn(&str) -> Result<ShapedSchema>,
     ) -> Result<Fragment> {
         let has_names = listed.name.fragment_version()?.has(Rule::FooterLength);
         let schema = match has_names {
             true => schema_of(&Footer::schema_name_of(footer)?)?,
             false => schema_of(names::OLD_SCHEMA_FILE)?,
         };
-        let shape = schema.shape();
-        let footer = Footer::decode(footer, &shape)?;
-        let metadata = MetadataBytes::new(&join(&listed.path, names::FRAGMENT_METADATA_FILE));
-        Fragment::assemble(place, listed, (schema, shape), footer, metadata, None)
+        let footer = Footer::decode(footer, &schema.1)?;
+        Fragment::assemble(place, listed, schema, footer, MetadataBytes::default(), None)
     }
 
     /// Versions 1 and 2: the metadata file is one generic tile.
     fn open_legacy(
-        place: &ArrayPlace,
+        place: &Arc<ArrayPlace>,
         listed: &ListedFragment,
         path: &str,
-        schema_of: impl Fn(&str) -> Result<Arc<ArraySchema>>,
+        schema_of: impl Fn(&str) -> Result<ShapedSchema>,
     ) -> Result<Fragment> {
         let schema = schema_of(names::OLD_SCHEMA_FILE)?;
         let tile = place.read_tile_file(path)?;
-        let legacy = LegacyFragmentMetadata::decode(tile.as_slice(), &schema.shape())?;
+        let legacy = LegacyFragmentMetadata::decode(tile.as_slice(), &schema.1)?;
         let store = place.store();
-        let coordinates = data_file_name(legacy.version, &schema, FieldId::Coordinates, DataPart::Main)?;
+        let coordinates = data_file_name(legacy.version, &schema.0, FieldId::Coordinates, DataPart::Main)?;
         let footer = legacy.footer(!store.file_exists(&join(&listed.path, &coordinates))?);
-        let shape = schema.shape();
-        Fragment::assemble(place, listed, (schema, shape), footer, MetadataBytes::new(path), Some(legacy))
+        Fragment::assemble(place, listed, schema, footer, MetadataBytes::default(), Some(legacy))
     }
 
     fn assemble(
-        place: &ArrayPlace,
+        place: &Arc<ArrayPlace>,
         listed: &ListedFragment,
-        (schema, shape): (Arc<ArraySchema>, Shape),
+        (schema, shape): ShapedSchema,
         footer: Footer,
         metadata: MetadataBytes,
         legacy: Option<LegacyFragmentMetadata>,
@@ -140,23 +138,22 @@ impl Fragment {
         if footer.is_dense && !schema.is_dense() {
             return Err(Error::corrupt("a dense fragment of a sparse array").in_field("footer", "is_dense"));
         }
-        let non_empty_domain = footer.non_empty_domain.clone().unwrap_or_default();
+        let non_empty_domain = footer.non_empty_domain.as_deref().unwrap_or_default();
         let tile_count = if footer.is_dense {
             let grid = crate::dense_grid(&schema)?;
-            grid.block(&crate::intervals(&non_empty_domain)?)
+            grid.block(&crate::intervals(non_empty_domain)?)
                 .map_err(|error| Error::corrupt(error.message()).in_field("footer", "non_empty_domain"))?
                 .tile_count()
         } else {
             footer.sparse_tile_count
         };
         Ok(Fragment {
-            place: place.clone(),
+            place: Arc::clone(place),
             name: listed.name.clone(),
             path: listed.path.clone(),
             shape,
             schema,
             footer,
-            non_empty_domain,
             tile_count,
             // A metadata file of which nothing was read did not give the footer.
             is_own_footer: metadata.tail.get().map_or_else(OnceLock::new, |_| OnceLock::from(())),
@@ -205,7 +202,7 @@ impl Fragment {
 
     /// The least rectangle around its cells.
     pub fn non_empty_domain(&self) -> &[Extent] {
-        &self.non_empty_domain
+        self.footer.non_empty_domain.as_deref().unwrap_or_default()
     }
 
     /// The number of tiles.
@@ -238,7 +235,7 @@ impl Fragment {
     /// The number of cells that it holds: of a dense fragment those of its non-empty domain.
     pub fn cell_count(&self) -> Option<u64> {
         if self.footer.is_dense {
-            return smalti_space::cell_count(&crate::intervals(&self.non_empty_domain).ok()?);
+            return smalti_space::cell_count(&crate::intervals(self.non_empty_domain()).ok()?);
         }
         let before_last = self.tile_count.saturating_sub(1).checked_mul(self.schema.capacity)?;
         before_last.checked_add(self.footer.last_tile_cell_count)
@@ -251,7 +248,7 @@ impl Fragment {
     pub fn byte_len(&self) -> Result<u64> {
         let footer = &self.footer;
         let lists = [&footer.file_sizes, &footer.file_var_sizes, &footer.file_validity_sizes];
-        let metadata = self.metadata.tail(&**self.place.store())?.file_byte_len;
+        let metadata = self.metadata.tail(&**self.place.store(), &self.metadata_path())?.file_byte_len;
         let data = lists.iter().flat_map(|list| list.iter());
         Ok(data.fold(metadata, |sum, len| sum.saturating_add(*len)))
     }
@@ -484,10 +481,10 @@ impl Fragment {
     pub fn own_footer(&self) -> Result<Bytes> {
         let read = || {
             let store = &**self.place.store();
-            let tail = self.metadata.tail(store)?;
+            let tail = self.metadata.tail(store, &self.metadata_path())?;
             let version = self.name.fragment_version()?;
             let range = Footer::range(version, &self.shape, tail.file_byte_len, &tail.bytes)?;
-            let bytes = self.metadata.bytes(store, range)?;
+            let bytes = self.metadata.bytes(store, &self.metadata_path(), range)?;
             if Footer::decode(&bytes, &self.shape)? != self.footer {
                 return Err(Error::corrupt(
                     "consolidated fragment metadata, a file that ends in .meta, has another footer than this; \
@@ -509,11 +506,14 @@ impl Fragment {
             let offset = self.footer.section_offset(section, &self.shape)?.ok_or_else(|| {
                 Error::unsupported(format!("version {} keeps no {section:?}", self.version()))
             })?;
-            let store = &**self.place.store();
-            let base =
-                self.metadata.bytes(store, offset..offset.saturating_add(GenericTileHeader::BASE_LEN))?;
+            let (store, path) = (&**self.place.store(), self.metadata_path());
+            let base = self.metadata.bytes(
+                store,
+                &path,
+                offset..offset.saturating_add(GenericTileHeader::BASE_LEN),
+            )?;
             let header_len = GenericTileHeader::header_len(&base)?;
-            let head = self.metadata.bytes(store, offset..offset.saturating_add(header_len))?;
+            let head = self.metadata.bytes(store, &path, offset..offset.saturating_add(header_len))?;
             let header = GenericTileHeader::decode(&mut smalti_format::Reader::new(&head))?;
             let end = header_len
                 .checked_add(header.filtered_len)
@@ -525,7 +525,7 @@ impl Fragment {
                     format!("a section of {} filtered bytes exceeds the limit", header.filtered_len),
                 ));
             }
-            let tile = self.metadata.bytes(store, offset..end)?;
+            let tile = self.metadata.bytes(store, &path, offset..end)?;
             let (payload, _) = read_generic_tile(&tile, self.place.cipher(), &mut Scratch::new())
                 .map_err(|error| error.at_offset(offset))?;
             Ok(payload)
@@ -534,25 +534,25 @@ impl Fragment {
     }
 
     fn in_metadata(&self, error: Error) -> Error {
-        error.at_uri(self.place.store().address(&self.metadata.path))
+        error.at_uri(self.place.store().address(&self.metadata_path()))
+    }
+
+    fn metadata_path(&self) -> String {
+        join(&self.path, names::FRAGMENT_METADATA_FILE)
     }
 }
 
 impl MetadataBytes {
-    fn new(path: &str) -> Self {
-        MetadataBytes { path: path.to_owned(), tail: OnceLock::new() }
-    }
-
-    fn tail(&self, store: &dyn Store) -> Result<&Tail> {
+    fn tail(&self, store: &dyn Store, path: &str) -> Result<&Tail> {
         if let Some(tail) = self.tail.get() {
             return Ok(tail);
         }
-        let tail = store.read_tail(&self.path, TAIL_BYTE_LEN)?;
+        let tail = store.read_tail(path, TAIL_BYTE_LEN)?;
         Ok(self.tail.get_or_init(|| tail))
     }
 
-    fn bytes(&self, store: &dyn Store, range: Range<u64>) -> Result<Bytes> {
-        let Tail { file_byte_len, bytes: tail } = self.tail(store)?;
+    fn bytes(&self, store: &dyn Store, path: &str, range: Range<u64>) -> Result<Bytes> {
+        let Tail { file_byte_len, bytes: tail } = self.tail(store, path)?;
         if range.end > *file_byte_len || range.start > range.end {
             return Err(Error::corrupt(format!(
                 "bytes {}..{} of a file of {file_byte_len} bytes",
@@ -563,7 +563,7 @@ impl MetadataBytes {
         if range.start >= tail_start {
             return Ok(tail.slice((range.start - tail_start) as usize..(range.end - tail_start) as usize));
         }
-        store.read_at(&self.path, ByteRange { start: range.start, byte_len: range.end - range.start })
+        store.read_at(path, ByteRange { start: range.start, byte_len: range.end - range.start })
     }
 }
 

@@ -4,8 +4,8 @@
 //! It repeats what the fragments' own files say, and is never needed. A name in it only selects a fragment of our own
 //! listing; whatever is damaged, missing or does not fit the fragment is taken from the fragment's own file.
 
+use crate::fragment::ShapedSchema;
 use crate::{ArrayPlace, Fragment, ListedFragment, Listing};
-use smalti_format::ArraySchema;
 use smalti_format::fragment::ConsolidatedFooters;
 use smalti_types::{AlignedBuf, Error, ErrorKind, Result};
 use std::ops::Range;
@@ -59,14 +59,19 @@ impl FoundFooters {
         let address = place.store().address(path);
         let file =
             ConsolidatedFooters::decode(tile.as_slice()).map_err(|error| error.at_uri(address.clone()))?;
+        let index = file.index();
         for (fragment, footer) in fragments.iter().zip(&mut self.footers) {
             if footer.is_none() {
-                *footer = file.footer_range(&fragment.name).map(|range| (self.files.len(), range));
+                *footer = index.range(&fragment.name).map(|range| (self.files.len(), range));
             }
         }
-        drop(file);
         self.files.push(FooterFile { address, tile, refused: Mutex::default() });
         Ok(())
+    }
+
+    /// Whether there is a footer for every fragment.
+    pub(crate) fn are_complete(&self) -> bool {
+        self.footers.iter().all(Option::is_some)
     }
 
     /// Opens a fragment of the listing, given by its place there.
@@ -75,10 +80,10 @@ impl FoundFooters {
     /// As opening the fragment from its own file.
     pub(crate) fn open(
         &self,
-        place: &ArrayPlace,
+        place: &Arc<ArrayPlace>,
         idx: usize,
         listed: &ListedFragment,
-        schema_of: impl Fn(&str) -> Result<Arc<ArraySchema>>,
+        schema_of: impl Fn(&str) -> Result<ShapedSchema>,
     ) -> Result<Fragment> {
         let Some((file, range)) = self.footers.get(idx).cloned().flatten() else {
             return Fragment::open(place, listed, schema_of);

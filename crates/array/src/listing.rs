@@ -5,7 +5,7 @@
 //! hides the fragments it lists from readers whose time range contains its own. Names read from files only select among
 //! entries of the listing.
 
-use crate::commits::{Commits, ConsolidatedFile, LISTING_ATTEMPTS, read_list};
+use crate::commits::{Commits, LISTING_ATTEMPTS, read_list};
 use crate::{ArrayPlace, ListedDelete};
 use bytes::Bytes;
 use smalti_format::Rule;
@@ -102,15 +102,14 @@ impl Listing {
             deletes: Vec::new(),
             outside_time: 0,
             fragment_meta: Vec::new(),
-            warnings: Vec::new(),
+            warnings: commits.warnings.clone(),
         };
         let mut committed: Vec<ListedFragment> = Vec::new();
         let mut vacuums: Vec<(TimestampedName, String)> = Vec::new();
-        let mut in_consolidated = HashSet::new();
+        let mut in_consolidated: HashSet<(&TimestampedName, CommitKind)> = HashSet::new();
         for file in &commits.consolidated {
             for entry in &file.entries {
-                let file_name = ConsolidatedFile::file_name(entry)?;
-                if commits.ignored.contains(&file_name) || !in_consolidated.insert(file_name) {
+                if commits.ignores(entry)? || !in_consolidated.insert((&entry.name, entry.kind)) {
                     continue;
                 }
                 match entry.kind {
@@ -125,19 +124,19 @@ impl Listing {
                 }
             }
         }
-        for file in commits.single {
-            let is_new = || in_consolidated.is_empty() || !in_consolidated.contains(names::last_part(&file.path));
+        for file in &commits.single {
+            let is_new = || !in_consolidated.contains(&(&file.name, file.kind));
             match file.kind {
-                CommitKind::Write if is_new() => committed.push(fragment(place, file.name)?),
-                CommitKind::Vacuum => vacuums.push((file.name, file.path)),
-                CommitKind::Delete if is_new() => {
-                    let path = place.join(&file.path);
-                    listing.deletes.push(ListedDelete { name: file.name, path, tile: None });
-                }
+                CommitKind::Write if is_new() => committed.push(fragment(place, file.name.clone())?),
+                CommitKind::Vacuum => vacuums.push((file.name.clone(), file.path.clone())),
+                CommitKind::Delete if is_new() => listing.deletes.push(ListedDelete {
+                    name: file.name.clone(),
+                    path: place.join(&file.path),
+                    tile: None,
+                }),
                 _ => {}
             }
         }
-        listing.warnings = commits.warnings;
         committed.extend(old_fragments(place, &root)?);
         listing.deletes.retain(|delete| time.contains(delete.name.range()));
 

@@ -110,7 +110,8 @@ pub(crate) fn write_small_fragments(query: &Value) -> Outcome<()> {
     };
     for idx in 0..fragment_count.min(SMALL_WRITES) {
         let cells: std::collections::BTreeSet<i64> = (0..SMALL_FRAGMENT_CELLS).map(|_| next()).collect();
-        let column = |value: fn(i64) -> [u8; 8]| cells.iter().flat_map(|cell| value(*cell)).collect::<Vec<u8>>();
+        let column =
+            |value: fn(i64) -> [u8; 8]| cells.iter().flat_map(|cell| value(*cell)).collect::<Vec<u8>>();
         let x = column(|cell| (cell / 1000).to_le_bytes());
         let y = column(|cell| (cell % 1000 * 1000).to_le_bytes());
         let a = column(|cell| (cell as f64).to_le_bytes());

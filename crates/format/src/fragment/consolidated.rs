@@ -32,9 +32,14 @@ record! {
 pub struct ConsolidatedFooters<'a> {
     /// The fragments.
     pub entries: Vec<ConsolidatedEntry>,
-    /// Where the footers of fragments are, by folder name.
-    ranges: HashMap<String, Range<usize>>,
     tile: &'a [u8],
+}
+
+/// Where the footers of fragments are in a tile: see [`ConsolidatedFooters::index`].
+#[derive(Debug, Clone)]
+pub struct FooterIndex<'f> {
+    ranges: HashMap<&'f str, Range<usize>>,
+    tile: &'f [u8],
 }
 
 impl<'a> ConsolidatedFooters<'a> {
@@ -61,38 +66,21 @@ impl<'a> ConsolidatedFooters<'a> {
             ))
             .in_field(ConsolidatedEntry::STRUCTURE.name, "footer_offset"));
         }
-        let mut starts: Vec<u64> = entries.iter().map(|entry| entry.footer_offset).collect();
+        Ok(ConsolidatedFooters { entries, tile })
+    }
+
+    /// Finds footers by fragment.
+    pub fn index(&self) -> FooterIndex<'_> {
+        let mut starts: Vec<u64> = self.entries.iter().map(|entry| entry.footer_offset).collect();
         starts.sort_unstable();
-        let range = |entry: &ConsolidatedEntry| {
-            let end = starts.get(starts.partition_point(|start| *start <= entry.footer_offset));
+        let end_of = |start: u64| starts.get(starts.partition_point(|other| *other <= start)).copied();
+        let ranges = self.entries.iter().map(|entry| {
             // Both lie inside the tile, which is in memory.
-            entry.footer_offset as usize..end.map_or(tile.len(), |end| *end as usize)
-        };
-        let named = |entry: &ConsolidatedEntry| (names::last_part(&entry.name).to_owned(), range(entry));
-        let ranges = entries.iter().map(named).collect();
-        Ok(ConsolidatedFooters { entries, ranges, tile })
-    }
-
-    /// The bytes of a fragment's footer, up to the next one: read them with
-    /// [`Footer::decode`](super::Footer::decode). The fragment is found by its folder name, whether the
-    /// file gives that or a URI.
-    ///
-    /// `None` too where the bytes do not start with the fragment's version: newer releases miscount footers of
-    /// versions 3, 4 and 11. Whoever finds no footer here, or cannot read it, takes the fragment's own file.
-    pub fn footer(&self, fragment: &TimestampedName) -> Option<&'a [u8]> {
-        self.tile.get(self.footer_range(fragment)?)
-    }
-
-    /// The bytes of the unfiltered tile that [`footer`](ConsolidatedFooters::footer) gives.
-    pub fn footer_range(&self, fragment: &TimestampedName) -> Option<Range<usize>> {
-        let range = self.ranges.get(fragment.as_str())?;
-        let footer = self.tile.get(range.clone())?;
-        let version = Version::new(Reader::new(footer).u32().ok()?).ok()?;
-        let named = fragment.fragment_version().ok()?;
-        // Names do not tell versions 3 and 4 apart.
-        let is_same =
-            version == named || !version.has(Rule::VersionEndsNames) && !named.has(Rule::VersionEndsNames);
-        is_same.then(|| range.clone())
+            let start = entry.footer_offset as usize;
+            let end = end_of(entry.footer_offset).map_or(self.tile.len(), |end| end as usize);
+            (names::last_part(&entry.name), start..end)
+        });
+        FooterIndex { ranges: ranges.collect(), tile: self.tile }
     }
 
     /// The unfiltered tile for fragments, each given by folder name and footer.
@@ -113,5 +101,28 @@ impl<'a> ConsolidatedFooters<'a> {
             tile.extend(footer);
         }
         Ok(tile)
+    }
+}
+
+impl<'f> FooterIndex<'f> {
+    /// The bytes of a fragment's footer, up to the next one: read them with
+    /// [`Footer::decode`](super::Footer::decode). The fragment is found by its folder name, whether the
+    /// file gives that or a URI.
+    ///
+    /// `None` too where the bytes do not start with the fragment's version: newer releases miscount footers of
+    /// versions 3, 4 and 11. Whoever finds no footer here, or cannot read it, takes the fragment's own file.
+    pub fn footer(&self, fragment: &TimestampedName) -> Option<&'f [u8]> {
+        self.tile.get(self.range(fragment)?)
+    }
+
+    /// Where in the unfiltered tile the bytes are that [`footer`](FooterIndex::footer) gives.
+    pub fn range(&self, fragment: &TimestampedName) -> Option<Range<usize>> {
+        let range = self.ranges.get(fragment.as_str())?.clone();
+        let version = Version::new(Reader::new(self.tile.get(range.clone())?).u32().ok()?).ok()?;
+        let named = fragment.fragment_version().ok()?;
+        // Names do not tell versions 3 and 4 apart.
+        let is_same =
+            version == named || !version.has(Rule::VersionEndsNames) && !named.has(Rule::VersionEndsNames);
+        is_same.then_some(range)
     }
 }
