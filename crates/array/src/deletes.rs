@@ -1,13 +1,14 @@
 //! Delete commits: conditions on cells, each from its time on.
 
+use crate::commits::moved_delete;
 use crate::stamp::next_timestamp;
 use crate::{ArrayPlace, Snapshot};
+use bytes::Bytes;
 use smalti_format::names::{CommitKind, TimestampedName, commit_path};
 use smalti_format::{ConditionTree, Rule};
 use smalti_store::StoreExt;
 use smalti_tile::{MAX_GENERIC_TILE_BYTE_LEN, Scratch, read_generic_tile, write_generic_tile};
 use smalti_types::{Error, Result, TimeRange};
-use std::ops::Range;
 
 /// A delete commit that a listing found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +17,8 @@ pub struct ListedDelete {
     pub name: TimestampedName,
     /// The path of the file that holds it.
     pub path: String,
-    /// Its bytes in that file, a consolidated commits file; `None` for all of a file of its own.
-    pub range: Option<Range<u64>>,
+    /// Its generic tile, out of a consolidated commits file; `None` for all of a file of its own.
+    pub tile: Option<Bytes>,
 }
 
 /// A delete commit.
@@ -57,10 +58,13 @@ impl Snapshot {
 
 impl ArrayPlace {
     fn read_delete(&self, listed: &ListedDelete) -> Result<DeleteCommit> {
-        let mut bytes = self.store().read_all(&listed.path, MAX_GENERIC_TILE_BYTE_LEN)?;
-        if let Some(range) = &listed.range {
-            bytes = bytes.slice(range.start as usize..range.end as usize);
-        }
+        let bytes = match &listed.tile {
+            Some(tile) => tile.clone(),
+            None => self
+                .store()
+                .read_all(&listed.path, MAX_GENERIC_TILE_BYTE_LEN)
+                .or_else(|error| moved_delete(self, &listed.name, error))?,
+        };
         let decode = || {
             let (tile, _) = read_generic_tile(&bytes, self.cipher(), &mut Scratch::new())?;
             ConditionTree::decode(tile.as_slice())

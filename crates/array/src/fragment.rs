@@ -9,7 +9,7 @@ use smalti_format::fragment::{
 use smalti_format::names::{self, DataPart, TimestampedName, data_file_name};
 use smalti_format::{ArraySchema, GenericTileHeader, Rule, Shape, Version};
 use smalti_space::{Interval, RTree, stored_mbr_interval};
-use smalti_store::{ByteRange, Store, StoreExt, join};
+use smalti_store::{ByteRange, Store, StoreExt, Tail, join};
 use smalti_tile::{MAX_GENERIC_TILE_BYTE_LEN, Scratch, read_generic_tile};
 use smalti_types::{AlignedBuf, Error, ErrorKind, Extent, Filter, RectList, Result, TimeRange};
 use std::collections::{HashMap, HashSet};
@@ -23,15 +23,16 @@ const TAIL_BYTE_LEN: u64 = 64 << 10;
 /// needed; all of it is kept.
 #[derive(Debug)]
 pub struct Fragment {
-    place: ArrayPlace,
+    place: Arc<ArrayPlace>,
     name: TimestampedName,
     path: String,
     schema: Arc<ArraySchema>,
-    shape: Shape,
+    shape: Arc<Shape>,
     footer: Footer,
-    non_empty_domain: Vec<Extent>,
     tile_count: u64,
     metadata: MetadataBytes,
+    /// Whether the footer is known to be that of the fragment's own metadata file.
+    is_own_footer: OnceLock<()>,
     /// In versions 1 and 2: everything, in memory.
     legacy: Option<LegacyFragmentMetadata>,
     rtree: OnceLock<RTree>,
@@ -39,12 +40,13 @@ pub struct Fragment {
     var_byte_lens: Mutex<HashMap<FieldId, Arc<Vec<u64>>>>,
 }
 
-/// A metadata file, of which the end is in memory.
-#[derive(Debug)]
+/// A schema, and its shape, which many fragments share.
+pub(crate) type ShapedSchema = (Arc<ArraySchema>, Arc<Shape>);
+
+/// A metadata file. Its end is in memory once anything of it was needed.
+#[derive(Debug, Default)]
 struct MetadataBytes {
-    path: String,
-    file_byte_len: u64,
-    tail: Bytes,
+    tail: OnceLock<Tail>,
 }
 
 impl Fragment {
@@ -53,9 +55,9 @@ impl Fragment {
     /// # Errors
     /// `Corrupt`, `Unsupported` and `Permission`, with the metadata file named.
     pub(crate) fn open(
-        place: &ArrayPlace,
+        place: &Arc<ArrayPlace>,
         listed: &ListedFragment,
-        schema_of: impl Fn(&str) -> Result<Arc<ArraySchema>>,
+        schema_of: impl Fn(&str) -> Result<ShapedSchema>,
     ) -> Result<Fragment> {
         let path = join(&listed.path, names::FRAGMENT_METADATA_FILE);
         Fragment::open_metadata(place, listed, &path, schema_of)
@@ -63,56 +65,72 @@ impl Fragment {
     }
 
     fn open_metadata(
-        place: &ArrayPlace,
+        place: &Arc<ArrayPlace>,
         listed: &ListedFragment,
         path: &str,
-        schema_of: impl Fn(&str) -> Result<Arc<ArraySchema>>,
+        schema_of: impl Fn(&str) -> Result<ShapedSchema>,
     ) -> Result<Fragment> {
         let version = listed.name.fragment_version()?;
         if !version.has(Rule::FragmentFooter) {
             return Fragment::open_legacy(place, listed, path, schema_of);
         }
         let store = &**place.store();
-        let tail = store.read_tail(path, TAIL_BYTE_LEN)?;
-        let metadata =
-            MetadataBytes { path: path.to_owned(), file_byte_len: tail.file_byte_len, tail: tail.bytes };
+        let metadata = MetadataBytes::default();
+        let tail = metadata.tail(store, path)?;
         let known_schema =
             (!version.has(Rule::FooterLength)).then(|| schema_of(names::OLD_SCHEMA_FILE)).transpose()?;
-        let known_shape = known_schema.as_ref().map(|schema| schema.shape()).unwrap_or_default();
-        let range = Footer::range(version, &known_shape, metadata.file_byte_len, &metadata.tail)?;
+        let no_shape = Shape::default();
+        let known_shape = known_schema.as_ref().map_or(&no_shape, |(_, shape)| &**shape);
+        let range = Footer::range(version, known_shape, tail.file_byte_len, &tail.bytes)?;
         let footer_start = range.start;
-        let bytes = metadata.bytes(store, range)?;
+        let bytes = metadata.bytes(store, path, range)?;
         let schema = match known_schema {
             Some(schema) => schema,
             None => schema_of(&Footer::schema_name_of(&bytes)?)?,
         };
-        let shape = schema.shape();
-        let footer = Footer::decode(&bytes, &shape).map_err(|error| error.at_offset(footer_start))?;
+        let footer = Footer::decode(&bytes, &schema.1).map_err(|error| error.at_offset(footer_start))?;
         Fragment::assemble(place, listed, schema, footer, metadata, None)
+    }
+
+    /// Takes the footer of a listed fragment from elsewhere: its own file is not touched before a section is needed.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Unsupported` when this cannot be the fragment's footer.
+    pub(crate) fn open_with_footer(
+        place: &Arc<ArrayPlace>,
+        listed: &ListedFragment,
+        footer: &[u8],
+        schema_of: impl Fn(&str) -> Result<ShapedSchema>,
+    ) -> Result<Fragment> {
+        let has_names = listed.name.fragment_version()?.has(Rule::FooterLength);
+        let schema = match has_names {
+            true => schema_of(&Footer::schema_name_of(footer)?)?,
+            false => schema_of(names::OLD_SCHEMA_FILE)?,
+        };
+        let footer = Footer::decode(footer, &schema.1)?;
+        Fragment::assemble(place, listed, schema, footer, MetadataBytes::default(), None)
     }
 
     /// Versions 1 and 2: the metadata file is one generic tile.
     fn open_legacy(
-        place: &ArrayPlace,
+        place: &Arc<ArrayPlace>,
         listed: &ListedFragment,
         path: &str,
-        schema_of: impl Fn(&str) -> Result<Arc<ArraySchema>>,
+        schema_of: impl Fn(&str) -> Result<ShapedSchema>,
     ) -> Result<Fragment> {
         let schema = schema_of(names::OLD_SCHEMA_FILE)?;
         let tile = place.read_tile_file(path)?;
-        let legacy = LegacyFragmentMetadata::decode(tile.as_slice(), &schema.shape())?;
+        let legacy = LegacyFragmentMetadata::decode(tile.as_slice(), &schema.1)?;
         let store = place.store();
-        let coordinates = data_file_name(legacy.version, &schema, FieldId::Coordinates, DataPart::Main)?;
+        let coordinates = data_file_name(legacy.version, &schema.0, FieldId::Coordinates, DataPart::Main)?;
         let footer = legacy.footer(!store.file_exists(&join(&listed.path, &coordinates))?);
-        let metadata =
-            MetadataBytes { path: path.to_owned(), file_byte_len: store.byte_len(path)?, tail: Bytes::new() };
-        Fragment::assemble(place, listed, schema, footer, metadata, Some(legacy))
+        Fragment::assemble(place, listed, schema, footer, MetadataBytes::default(), Some(legacy))
     }
 
     fn assemble(
-        place: &ArrayPlace,
+        place: &Arc<ArrayPlace>,
         listed: &ListedFragment,
-        schema: Arc<ArraySchema>,
+        (schema, shape): ShapedSchema,
         footer: Footer,
         metadata: MetadataBytes,
         legacy: Option<LegacyFragmentMetadata>,
@@ -120,24 +138,25 @@ impl Fragment {
         if footer.is_dense && !schema.is_dense() {
             return Err(Error::corrupt("a dense fragment of a sparse array").in_field("footer", "is_dense"));
         }
-        let non_empty_domain = footer.non_empty_domain.clone().unwrap_or_default();
+        let non_empty_domain = footer.non_empty_domain.as_deref().unwrap_or_default();
         let tile_count = if footer.is_dense {
             let grid = crate::dense_grid(&schema)?;
-            grid.block(&crate::intervals(&non_empty_domain)?)
+            grid.block(&crate::intervals(non_empty_domain)?)
                 .map_err(|error| Error::corrupt(error.message()).in_field("footer", "non_empty_domain"))?
                 .tile_count()
         } else {
             footer.sparse_tile_count
         };
         Ok(Fragment {
-            place: place.clone(),
+            place: Arc::clone(place),
             name: listed.name.clone(),
             path: listed.path.clone(),
-            shape: schema.shape(),
+            shape,
             schema,
             footer,
-            non_empty_domain,
             tile_count,
+            // A metadata file of which nothing was read did not give the footer.
+            is_own_footer: metadata.tail.get().map_or_else(OnceLock::new, |_| OnceLock::from(())),
             metadata,
             legacy,
             rtree: OnceLock::new(),
@@ -183,7 +202,7 @@ impl Fragment {
 
     /// The least rectangle around its cells.
     pub fn non_empty_domain(&self) -> &[Extent] {
-        &self.non_empty_domain
+        self.footer.non_empty_domain.as_deref().unwrap_or_default()
     }
 
     /// The number of tiles.
@@ -216,15 +235,19 @@ impl Fragment {
     /// The number of cells that it holds: of a dense fragment those of its non-empty domain.
     pub fn cell_count(&self) -> Option<u64> {
         if self.footer.is_dense {
-            return smalti_space::cell_count(&crate::intervals(&self.non_empty_domain).ok()?);
+            return smalti_space::cell_count(&crate::intervals(self.non_empty_domain()).ok()?);
         }
         let before_last = self.tile_count.saturating_sub(1).checked_mul(self.schema.capacity)?;
         before_last.checked_add(self.footer.last_tile_cell_count)
     }
 
     /// Bytes of its files, metadata included.
-    pub fn byte_len(&self) -> u64 {
-        self.data_byte_len().saturating_add(self.metadata.file_byte_len)
+    ///
+    /// # Errors
+    /// What the store reports of the metadata file.
+    pub fn byte_len(&self) -> Result<u64> {
+        let metadata = self.metadata.tail(&**self.place.store(), &self.metadata_path())?.file_byte_len;
+        Ok(self.data_byte_len().saturating_add(metadata))
     }
 
     /// Bytes of its data files.
@@ -467,17 +490,47 @@ impl Fragment {
         Ok(TileNumbers::decode(tile.as_slice()).map_err(|error| self.in_metadata(error))?.values)
     }
 
+    /// The footer as the fragment's own metadata file has it.
+    ///
+    /// # Errors
+    /// `Unsupported` before version 3, which has no footers; `Corrupt` when the snapshot took another one from consolidated
+    /// metadata, or the file is damaged.
+    pub fn own_footer(&self) -> Result<Bytes> {
+        let read = || {
+            let store = &**self.place.store();
+            let tail = self.metadata.tail(store, &self.metadata_path())?;
+            let version = self.name.fragment_version()?;
+            let range = Footer::range(version, &self.shape, tail.file_byte_len, &tail.bytes)?;
+            let bytes = self.metadata.bytes(store, &self.metadata_path(), range)?;
+            if Footer::decode(&bytes, &self.shape)? != self.footer {
+                return Err(Error::corrupt(
+                    "consolidated fragment metadata, a file that ends in .meta, has another footer than this; \
+                     move such files away: nothing is lost with them",
+                ));
+            }
+            Ok(bytes)
+        };
+        read().map_err(|error| self.in_metadata(error))
+    }
+
     /// The unfiltered bytes of a section.
     fn section(&self, section: Section) -> Result<AlignedBuf> {
+        if self.is_own_footer.get().is_none() {
+            self.own_footer()?;
+            let _ = self.is_own_footer.set(());
+        }
         let read = || -> Result<AlignedBuf> {
             let offset = self.footer.section_offset(section, &self.shape)?.ok_or_else(|| {
                 Error::unsupported(format!("version {} keeps no {section:?}", self.version()))
             })?;
-            let store = &**self.place.store();
-            let base =
-                self.metadata.bytes(store, offset..offset.saturating_add(GenericTileHeader::BASE_LEN))?;
+            let (store, path) = (&**self.place.store(), self.metadata_path());
+            let base = self.metadata.bytes(
+                store,
+                &path,
+                offset..offset.saturating_add(GenericTileHeader::BASE_LEN),
+            )?;
             let header_len = GenericTileHeader::header_len(&base)?;
-            let head = self.metadata.bytes(store, offset..offset.saturating_add(header_len))?;
+            let head = self.metadata.bytes(store, &path, offset..offset.saturating_add(header_len))?;
             let header = GenericTileHeader::decode(&mut smalti_format::Reader::new(&head))?;
             let end = header_len
                 .checked_add(header.filtered_len)
@@ -489,7 +542,7 @@ impl Fragment {
                     format!("a section of {} filtered bytes exceeds the limit", header.filtered_len),
                 ));
             }
-            let tile = self.metadata.bytes(store, offset..end)?;
+            let tile = self.metadata.bytes(store, &path, offset..end)?;
             let (payload, _) = read_generic_tile(&tile, self.place.cipher(), &mut Scratch::new())
                 .map_err(|error| error.at_offset(offset))?;
             Ok(payload)
@@ -498,25 +551,36 @@ impl Fragment {
     }
 
     fn in_metadata(&self, error: Error) -> Error {
-        error.at_uri(self.place.store().address(&self.metadata.path))
+        error.at_uri(self.place.store().address(&self.metadata_path()))
+    }
+
+    fn metadata_path(&self) -> String {
+        join(&self.path, names::FRAGMENT_METADATA_FILE)
     }
 }
 
 impl MetadataBytes {
-    fn bytes(&self, store: &dyn Store, range: Range<u64>) -> Result<Bytes> {
-        if range.end > self.file_byte_len || range.start > range.end {
+    fn tail(&self, store: &dyn Store, path: &str) -> Result<&Tail> {
+        if let Some(tail) = self.tail.get() {
+            return Ok(tail);
+        }
+        let tail = store.read_tail(path, TAIL_BYTE_LEN)?;
+        Ok(self.tail.get_or_init(|| tail))
+    }
+
+    fn bytes(&self, store: &dyn Store, path: &str, range: Range<u64>) -> Result<Bytes> {
+        let Tail { file_byte_len, bytes: tail } = self.tail(store, path)?;
+        if range.end > *file_byte_len || range.start > range.end {
             return Err(Error::corrupt(format!(
-                "bytes {}..{} of a file of {} bytes",
-                range.start, range.end, self.file_byte_len
+                "bytes {}..{} of a file of {file_byte_len} bytes",
+                range.start, range.end
             )));
         }
-        let tail_start = self.file_byte_len - self.tail.len() as u64;
+        let tail_start = file_byte_len - tail.len() as u64;
         if range.start >= tail_start {
-            return Ok(self
-                .tail
-                .slice((range.start - tail_start) as usize..(range.end - tail_start) as usize));
+            return Ok(tail.slice((range.start - tail_start) as usize..(range.end - tail_start) as usize));
         }
-        store.read_at(&self.path, ByteRange { start: range.start, byte_len: range.end - range.start })
+        store.read_at(path, ByteRange { start: range.start, byte_len: range.end - range.start })
     }
 }
 

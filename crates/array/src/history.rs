@@ -2,7 +2,7 @@
 //! of groups.
 
 use crate::ArrayPlace;
-use crate::listing::read_list;
+use crate::commits::read_list;
 use smalti_format::Version;
 use smalti_format::names::{TimestampedName, VACUUM_ENDING};
 use smalti_store::{Entry, join};

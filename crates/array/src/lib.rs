@@ -2,6 +2,7 @@
 //! writing counterpart: creating arrays, naming and committing fragments.
 #![forbid(unsafe_code)]
 
+mod commits;
 mod content;
 mod create;
 mod definitions;
@@ -10,6 +11,7 @@ mod enumeration;
 mod evolution;
 mod field;
 mod fragment;
+mod fragment_meta;
 mod grid;
 mod group;
 mod history;
@@ -27,6 +29,7 @@ mod snapshot;
 mod stamp;
 mod upgrade;
 
+pub use commits::{CommitFile, Commits, ConsolidatedFile, IgnoreFile};
 pub use content::{CellHistory, FieldContent, FragmentContent};
 pub use definitions::Definitions;
 pub use deletes::{DeleteCommit, ListedDelete};

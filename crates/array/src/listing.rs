@@ -6,18 +6,16 @@
 //! library looks at, is a vacuum file as soon as the fragment that it is named for is committed: so one file, the commit, both shows
 //! a merged fragment and hides what it replaces. Names read from files only select among entries of the listing.
 
+use crate::commits::{Commits, LISTING_ATTEMPTS, read_list};
 use crate::{ArrayPlace, ListedDelete};
+use bytes::Bytes;
+use smalti_format::Rule;
 use smalti_format::names::{
-    self, COMMITS_FOLDER, CommitKind, FRAGMENTS_FOLDER, TimestampedName, commit_file_name, parse_commit_file,
-    parse_gone, parse_pending_vacuum,
+    self, COMMITS_FOLDER, CommitKind, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, META_ENDING, TimestampedName,
 };
-use smalti_format::{ConsolidatedCommits, NameList, Rule};
-use smalti_store::{Entry, StoreExt};
-use smalti_types::{Error, Result, TimeRange};
-use std::collections::{HashMap, HashSet};
-
-/// The largest commit, ignore or vacuum file that is read: 1 GiB, some ten million names.
-const MAX_LIST_BYTE_LEN: u64 = 1 << 30;
+use smalti_store::{Entry, Store, StoreExt};
+use smalti_types::{Error, ErrorKind, Result, TimeRange};
+use std::collections::HashSet;
 
 /// A fragment that a listing found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,16 +40,16 @@ pub struct ListedVacuum {
 }
 
 /// Where the commit of a fragment is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CommitPlace {
+    /// Nowhere: before version 5 a fragment is committed by being there, later on it is not committed.
+    Nowhere,
     /// In a file of its own, with its path relative to the array.
     File(String),
     /// In a consolidated commits file.
     Consolidated,
     /// In a file of its own, and in a consolidated commits file.
     Both(String),
-    /// Nowhere: before version 5 a fragment is committed by being there, later on it is not committed.
-    Nowhere,
 }
 
 /// Times of a merged fragment that are not told apart any more.
@@ -89,6 +87,9 @@ pub struct Listing {
     pub replaced: Vec<ReplacedFragment>,
     /// What the time range would see, but cannot any more.
     pub gone: Vec<GoneHistory>,
+    /// Files of consolidated fragment metadata, with their paths in the store, newest first. Not asked for when there are no
+    /// two fragments, as they would spare no read.
+    pub fragment_meta: Vec<(TimestampedName, String)>,
     /// Things that a reader passes over, but that somebody should look at.
     pub warnings: Vec<String>,
 }
@@ -104,11 +105,51 @@ fn is_visible(name: &TimestampedName, time: TimeRange, is_dense: bool) -> bool {
 impl Listing {
     /// Lists a dense or sparse array.
     ///
+    /// A listing is not of one moment, and commits move: consolidation puts a file that names many of them, vacuum removes
+    /// these. A listing that began before the first and ended after the second may show neither. So where a fragment
+    /// has no commit, or a listed file is gone, the commits are listed again until two listings agree.
+    ///
     /// # Errors
     /// What the store reports; `Corrupt` when a consolidated commits file is damaged.
     pub fn read(place: &ArrayPlace, time: TimeRange, is_dense: bool) -> Result<Listing> {
         let store = &**place.store();
-        let (root, commits) = (store.list(place.path())?, store.list(&place.join(COMMITS_FOLDER))?);
+        let folder = place.join(COMMITS_FOLDER);
+        let mut names = store.list_names(&folder)?;
+        let mut attempt = 1;
+        loop {
+            let is_last = attempt == LISTING_ATTEMPTS;
+            attempt += 1;
+            match Listing::with_commits(place, time, is_dense, &names) {
+                Ok((listing, orphan_count)) => {
+                    if orphan_count == 0 || is_last {
+                        return Ok(listing);
+                    }
+                    let again = store.list_names(&folder)?;
+                    if again == names {
+                        return Ok(listing);
+                    }
+                    names = again;
+                }
+                Err(error) if error.kind() == ErrorKind::NotFound && !is_last => {
+                    names = store.list_names(&folder)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The listing, and the number of fragments that no commit names.
+    fn with_commits(
+        place: &ArrayPlace,
+        time: TimeRange,
+        is_dense: bool,
+        commit_names: &[String],
+    ) -> Result<(Listing, usize)> {
+        let store = &**place.store();
+        let root = store.list(place.path())?;
+        let root_files: Vec<String> =
+            root.iter().filter(|entry| entry.is_file()).map(|entry| entry.name.clone()).collect();
+        let commits = Commits::of_names(place, &root_files, commit_names)?;
         let mut listing = Listing {
             fragments: Vec::new(),
             deletes: Vec::new(),
@@ -116,141 +157,171 @@ impl Listing {
             vacuums: Vec::new(),
             replaced: Vec::new(),
             gone: Vec::new(),
-            warnings: Vec::new(),
+            fragment_meta: Vec::new(),
+            warnings: commits.warnings.clone(),
         };
-        let mut committed: HashMap<String, (ListedFragment, CommitPlace)> = HashMap::new();
-        let mut commit = |name: TimestampedName, commit: CommitPlace| -> Result<()> {
-            let fragment = fragment(place, name)?;
-            committed.insert(fragment.name.to_string(), (fragment, commit));
-            Ok(())
-        };
-        let mut vacuums: Vec<ListedVacuum> = Vec::new();
-        let mut gone_files: HashMap<String, String> = HashMap::new();
-
-        let ignored = ignored_commits(place, &commits, &mut listing.warnings)?;
-        let mut in_consolidated = HashSet::new();
-        for path in of_kind(&commits, COMMITS_FOLDER, CommitKind::Consolidated) {
-            let file = store.read_all(&place.join(&path), MAX_LIST_BYTE_LEN)?;
-            let entries = ConsolidatedCommits::decode(&file)
-                .map_err(|error| error.at_uri(store.address(&place.join(&path))))?;
-            for entry in entries.entries {
-                let version = entry.name.fragment_version()?;
-                let file_name = commit_file_name(&entry.name, entry.kind, version);
-                if ignored.contains(&file_name) || !in_consolidated.insert(file_name) {
+        let mut committed: Vec<(ListedFragment, CommitPlace)> = Vec::new();
+        let mut in_consolidated: HashSet<(&TimestampedName, CommitKind)> = HashSet::new();
+        for file in &commits.consolidated {
+            for entry in &file.entries {
+                if commits.ignores(entry)? || !in_consolidated.insert((&entry.name, entry.kind)) {
                     continue;
                 }
                 match entry.kind {
-                    CommitKind::Write => commit(entry.name, CommitPlace::Consolidated)?,
+                    CommitKind::Write => {
+                        committed.push((fragment(place, entry.name.clone())?, CommitPlace::Consolidated));
+                    }
                     CommitKind::Delete => listing.deletes.push(ListedDelete {
-                        name: entry.name,
-                        path: place.join(&path),
-                        range: entry.tile,
+                        name: entry.name.clone(),
+                        path: place.join(&file.file.path),
+                        // A copy, so that a delete does not keep all of the file in memory.
+                        tile: file.tile(entry).map(|tile| Bytes::copy_from_slice(&tile)),
                     }),
                     _ => {}
                 }
             }
         }
-        for (folder, entries) in [("", &root), (COMMITS_FOLDER, &commits)] {
-            for entry in entries.iter().filter(|entry| entry.is_file()) {
-                let path = names_path(folder, &entry.name);
-                if let Some(name) = parse_pending_vacuum(&entry.name) {
-                    vacuums.push(ListedVacuum { name, path, is_pending: true, replaces: Vec::new() });
-                    continue;
+        let mut vacuums: Vec<ListedVacuum> = Vec::new();
+        for file in &commits.single {
+            let is_consolidated = in_consolidated.contains(&(&file.name, file.kind));
+            match file.kind {
+                CommitKind::Write => {
+                    let path = file.path.clone();
+                    let commit =
+                        if is_consolidated { CommitPlace::Both(path) } else { CommitPlace::File(path) };
+                    committed.push((fragment(place, file.name.clone())?, commit));
                 }
-                if let Some(name) = parse_gone(&entry.name) {
-                    gone_files.insert(name.to_string(), path);
-                    continue;
-                }
-                let Some((name, kind)) = parse_commit_file(&entry.name) else { continue };
-                let is_consolidated = in_consolidated.contains(&entry.name);
-                match kind {
-                    CommitKind::Write if is_consolidated => commit(name, CommitPlace::Both(path))?,
-                    CommitKind::Write => commit(name, CommitPlace::File(path))?,
-                    CommitKind::Vacuum => {
-                        vacuums.push(ListedVacuum { name, path, is_pending: false, replaces: Vec::new() });
-                    }
-                    CommitKind::Delete if !is_consolidated => {
-                        listing.deletes.push(ListedDelete { name, path: place.join(&path), range: None });
-                    }
-                    _ => {}
-                }
+                CommitKind::Vacuum => vacuums.push(ListedVacuum::new(&file.name, &file.path, false)),
+                CommitKind::Delete if !is_consolidated => listing.deletes.push(ListedDelete {
+                    name: file.name.clone(),
+                    path: place.join(&file.path),
+                    tile: None,
+                }),
+                _ => {}
             }
         }
-        for fragment in old_fragments(place, &root)? {
-            let key = fragment.name.to_string();
-            committed.entry(key).or_insert((fragment, CommitPlace::Nowhere));
-        }
+        committed.extend(old_fragments(place, &root)?.into_iter().map(|old| (old, CommitPlace::Nowhere)));
+        // Of two places of a commit the one that knows of both is kept.
+        committed.sort_by(|(a, first), (b, second)| a.name.cmp(&b.name).then(second.cmp(first)));
+        committed.dedup_by(|(a, _), (b, _)| a.name == b.name);
         listing.deletes.retain(|delete| time.contains(delete.name.range()));
 
-        let present: HashSet<String> = store
-            .list(&place.join(FRAGMENTS_FOLDER))?
-            .into_iter()
-            .chain(root)
-            .filter(Entry::is_folder)
-            .map(|entry| entry.name)
+        let folders = store.list(&place.join(FRAGMENTS_FOLDER))?;
+        let folder_count = folders.iter().filter(|entry| entry.is_folder()).count();
+        let present: HashSet<&str> = folders
+            .iter()
+            .chain(&root)
+            .filter(|entry| entry.is_folder())
+            .map(|entry| entry.name.as_str())
             .collect();
-        vacuums.retain(|vacuum| !vacuum.is_pending || committed.contains_key(vacuum.name.as_str()));
-        for mut vacuum in vacuums {
-            let is_seen = is_visible(&vacuum.name, time, is_dense);
-            if is_seen || time.overlaps(vacuum.name.range()) {
-                vacuum.replaces = read_list(place, &vacuum.path, &mut listing.warnings)?.names;
-            }
-            if is_seen {
-                listing.vacuums.push(vacuum);
-            } else if time.overlaps(vacuum.name.range())
-                && vacuum.replaces.iter().all(|name| committed.contains_key(name) && present.contains(name))
-            {
-                // What it merged is still there, for the part of its times that is asked for.
-                committed.remove(vacuum.name.as_str());
-                listing.outside_time += 1;
-            }
-        }
-        let hidden: HashSet<&str> =
-            listing.vacuums.iter().flat_map(|vacuum| &vacuum.replaces).map(String::as_str).collect();
-        for (key, (fragment, commit)) in committed {
-            let (range, is_present) = (fragment.name.range(), present.contains(&key));
+        vacuums
+            .extend(commits.pending_vacuums.iter().map(|(name, path)| ListedVacuum::new(name, path, true)));
+        let is_merged = listing.take_vacuums(place, time, is_dense, vacuums, &committed, &present)?;
+        let hidden: HashSet<String> =
+            listing.vacuums.iter().flat_map(|vacuum| vacuum.replaces.iter().cloned()).collect();
+        let mut found_count = 0;
+        for (fragment, commit) in committed {
+            let name = fragment.name.as_str();
+            let is_present = present.contains(name);
+            found_count += usize::from(is_present);
             if !is_visible(&fragment.name, time, is_dense) {
                 listing.outside_time += 1;
-                if time.overlaps(range) && is_present {
-                    if gone_files.contains_key(&key) {
-                        listing.gone.push(GoneHistory::Merged(range));
-                    } else {
-                        listing.warnings.push(format!(
-                            "the cells of {} to {} were merged in fragment {key}, and what was merged was vacuumed: \
-                             cells of these times are not shown",
-                            range.start, range.end
-                        ));
-                    }
+                if is_present && time.overlaps(fragment.name.range()) && !is_merged.contains(name) {
+                    listing.note_gone(&fragment.name, &commits);
                 }
-            } else if hidden.contains(key.as_str()) {
+            } else if hidden.contains(name) {
                 listing.replaced.push(ReplacedFragment { fragment, commit, is_present });
             } else if is_present {
-                if let Some(path) = gone_files.get(&key)
-                    && let Some(at) = purged_at(place, path)?
-                    && time.end < at
-                {
-                    listing.gone.push(GoneHistory::Purged(range, at));
-                }
+                listing.note_purged(place, &fragment.name, time, &commits)?;
                 listing.fragments.push(fragment);
             } else {
-                listing.warnings.push(format!("the fragment {key} is committed, but its folder is gone"));
+                listing.warnings.push(format!("the fragment {name} is committed, but its folder is gone"));
             }
         }
         listing.add_uncommitted(place, &present)?;
-        listing.fragments.sort_by(|a, b| a.name.cmp(&b.name));
         listing.replaced.sort_by(|a, b| a.fragment.name.cmp(&b.fragment.name));
-        listing.vacuums.sort_by(|a, b| a.name.cmp(&b.name));
-        listing.warnings.sort();
-        Ok(listing)
+        if listing.fragments.len() >= 2 {
+            listing.fragment_meta = fragment_meta_files(place, &root_files)?;
+        }
+        let orphan_count = folder_count.saturating_sub(found_count);
+        Ok((listing, orphan_count))
+    }
+
+    /// Keeps the vacuum files that the time range sees, with what they list. Returns the merged fragments that it sees a part of,
+    /// while all that they merged is still there.
+    fn take_vacuums(
+        &mut self,
+        place: &ArrayPlace,
+        time: TimeRange,
+        is_dense: bool,
+        mut vacuums: Vec<ListedVacuum>,
+        committed: &[(ListedFragment, CommitPlace)],
+        present: &HashSet<&str>,
+    ) -> Result<HashSet<String>> {
+        let mut is_merged = HashSet::new();
+        if vacuums.is_empty() {
+            return Ok(is_merged);
+        }
+        let names: HashSet<&str> = committed.iter().map(|(fragment, _)| fragment.name.as_str()).collect();
+        vacuums.retain(|vacuum| !vacuum.is_pending || names.contains(vacuum.name.as_str()));
+        vacuums.sort_by(|a, b| a.name.cmp(&b.name));
+        for mut vacuum in vacuums {
+            let is_seen = is_visible(&vacuum.name, time, is_dense);
+            if !is_seen && !time.overlaps(vacuum.name.range()) {
+                continue;
+            }
+            vacuum.replaces = read_list(place, &vacuum.path, &mut self.warnings)?.names;
+            if is_seen {
+                self.vacuums.push(vacuum);
+            } else if vacuum
+                .replaces
+                .iter()
+                .all(|name| names.contains(name.as_str()) && present.contains(name.as_str()))
+            {
+                is_merged.insert(vacuum.name.to_string());
+            }
+        }
+        Ok(is_merged)
+    }
+
+    /// Notes that the time range sees a part of a merged fragment, and that what was merged is gone.
+    fn note_gone(&mut self, name: &TimestampedName, commits: &Commits) {
+        let range = name.range();
+        if commits.gone.iter().any(|(gone, _)| gone == name) {
+            self.gone.push(GoneHistory::Merged(range));
+        } else if range.start < range.end {
+            self.warnings.push(format!(
+                "the cells of {} to {} were merged in fragment {name}, and what was merged was vacuumed: cells of these \
+                 times are not shown",
+                range.start, range.end
+            ));
+        }
+    }
+
+    /// Notes that cells were purged from a fragment that were still to be seen in the time range.
+    fn note_purged(
+        &mut self,
+        place: &ArrayPlace,
+        name: &TimestampedName,
+        time: TimeRange,
+        commits: &Commits,
+    ) -> Result<()> {
+        let Some((_, path)) = commits.gone.iter().find(|(gone, _)| gone == name) else { return Ok(()) };
+        if let Some(at) = purged_at(place, path)?
+            && time.end < at
+        {
+            self.gone.push(GoneHistory::Purged(name.range(), at));
+        }
+        Ok(())
     }
 
     /// Adds the folders of replaced fragments whose commits are gone already.
-    fn add_uncommitted(&mut self, place: &ArrayPlace, present: &HashSet<String>) -> Result<()> {
+    fn add_uncommitted(&mut self, place: &ArrayPlace, present: &HashSet<&str>) -> Result<()> {
         let mut known: HashSet<String> =
             self.replaced.iter().map(|replaced| replaced.fragment.name.to_string()).collect();
         for name in self.vacuums.iter().flat_map(|vacuum| &vacuum.replaces) {
             let Ok(parsed) = TimestampedName::parse(name) else { continue };
-            if present.contains(name) && known.insert(name.clone()) {
+            if present.contains(name.as_str()) && known.insert(name.clone()) {
                 let fragment = fragment(place, parsed)?;
                 self.replaced.push(ReplacedFragment {
                     fragment,
@@ -263,8 +334,33 @@ impl Listing {
     }
 }
 
-fn names_path(folder: &str, file: &str) -> String {
-    smalti_store::join(folder, file)
+impl ListedVacuum {
+    fn new(name: &TimestampedName, path: &str, is_pending: bool) -> Self {
+        ListedVacuum { name: name.clone(), path: path.to_owned(), is_pending, replaces: Vec::new() }
+    }
+}
+
+/// Files of consolidated fragment metadata with their paths in the store, newest first; `root` are files in the array's
+/// folder, where they stand before version 12.
+///
+/// # Errors
+/// What the store reports.
+pub(crate) fn fragment_meta_files(
+    place: &ArrayPlace,
+    root: &[String],
+) -> Result<Vec<(TimestampedName, String)>> {
+    let names = place.store().list_names(&place.join(FRAGMENT_META_FOLDER))?;
+    let mut files = Vec::new();
+    for (folder, names) in [("", root), (FRAGMENT_META_FOLDER, &names)] {
+        for file_name in names {
+            let Some(Ok(name)) = file_name.strip_suffix(META_ENDING).map(TimestampedName::parse) else {
+                continue;
+            };
+            files.push((name, place.join(&smalti_store::join(folder, file_name))));
+        }
+    }
+    files.sort_by(|(a, _), (b, _)| (b.range().end, b).cmp(&(a.range().end, a)));
+    Ok(files)
 }
 
 fn fragment(place: &ArrayPlace, name: TimestampedName) -> Result<ListedFragment> {
@@ -288,30 +384,9 @@ fn old_fragments(place: &ArrayPlace, root: &[Entry]) -> Result<Vec<ListedFragmen
     Ok(found)
 }
 
-fn of_kind<'a>(entries: &'a [Entry], folder: &'a str, kind: CommitKind) -> impl Iterator<Item = String> + 'a {
-    entries.iter().filter(|entry| entry.is_file()).filter_map(move |entry| {
-        let (_, found) = parse_commit_file(&entry.name)?;
-        (found == kind).then(|| names_path(folder, &entry.name))
-    })
-}
-
-/// The commits that ignore files take out of consolidated commits files.
-fn ignored_commits(
-    place: &ArrayPlace,
-    commits: &[Entry],
-    warnings: &mut Vec<String>,
-) -> Result<HashSet<String>> {
-    let mut ignored = HashSet::new();
-    for path in of_kind(commits, COMMITS_FOLDER, CommitKind::Ignore) {
-        let list = read_list(place, &path, warnings)?;
-        ignored.extend(list.names);
-    }
-    Ok(ignored)
-}
-
 /// The time of the latest delete whose cells a merged fragment leaves out.
 fn purged_at(place: &ArrayPlace, path: &str) -> Result<Option<u64>> {
-    let file = place.store().read_all(&place.join(path), MAX_LIST_BYTE_LEN)?;
+    let file = place.store().read_all(&place.join(path), MAX_GONE_BYTE_LEN)?;
     let text = String::from_utf8_lossy(&file);
     Ok(text.lines().filter_map(|line| line.strip_prefix(PURGED_PREFIX)?.parse().ok()).max())
 }
@@ -324,19 +399,8 @@ pub fn gone_file(purged_at: Option<u64>) -> String {
     purged_at.map_or(String::from("merged\n"), |at| format!("{PURGED_PREFIX}{at}\n"))
 }
 
-/// Reads an ignore or vacuum file of the array.
-pub(crate) fn read_list(place: &ArrayPlace, path: &str, warnings: &mut Vec<String>) -> Result<NameList> {
-    let path = place.join(path);
-    let file = place.store().read_all(&path, MAX_LIST_BYTE_LEN)?;
-    let list = NameList::decode(&file);
-    for line in &list.bad_lines {
-        warnings.push(format!(
-            "{}: the line {line:?} names nothing and is passed over",
-            place.store().address(&path)
-        ));
-    }
-    Ok(list)
-}
+/// The longest file that says what is gone of a history.
+const MAX_GONE_BYTE_LEN: u64 = 1 << 16;
 
 /// The schemas of an array, oldest first.
 ///

@@ -1,6 +1,8 @@
 //! An array as it was in a time range: immutable, shared by any number of reads.
 
 use crate::evolution::check_same_space;
+use crate::fragment::ShapedSchema;
+use crate::fragment_meta::FoundFooters;
 use crate::listing::{GoneHistory, Listing, schema_files};
 use crate::{ArrayPlace, DeleteCommit, Fragment, ListedDelete};
 use rayon::prelude::*;
@@ -11,7 +13,7 @@ use smalti_store::{Lease, Store};
 use smalti_tile::FieldCodec;
 use smalti_types::{Error, Extent, Result, TimeRange};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 /// An array in a time range: the schema of that time, and the fragments that are visible in it.
 #[derive(Debug)]
@@ -49,12 +51,14 @@ impl Snapshot {
         let (name, path) = &files[at];
         let schema = Arc::new(read_schema(&place, path)?);
         let schema_name = name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str).to_owned();
-        let listing = Listing::read(&place, time, schema.is_dense())?;
-        let known: Mutex<HashMap<String, Arc<ArraySchema>>> =
-            Mutex::new(HashMap::from([(schema_name.clone(), Arc::clone(&schema))]));
-        let schema_of = |wanted: &str| -> Result<Arc<ArraySchema>> {
-            if let Some(schema) = known.lock().unwrap_or_else(PoisonError::into_inner).get(wanted) {
-                return Ok(Arc::clone(schema));
+        let mut listing = Listing::read(&place, time, schema.is_dense())?;
+        let footers = FoundFooters::read(&place, &mut listing);
+        let shaped = |schema: &Arc<ArraySchema>| (Arc::clone(schema), Arc::new(schema.shape()));
+        let known: RwLock<HashMap<String, ShapedSchema>> =
+            RwLock::new(HashMap::from([(schema_name.clone(), shaped(&schema))]));
+        let schema_of = |wanted: &str| -> Result<ShapedSchema> {
+            if let Some(schema) = known.read().unwrap_or_else(PoisonError::into_inner).get(wanted) {
+                return Ok(schema.clone());
             }
             let (_, path) = files
                 .iter()
@@ -62,18 +66,20 @@ impl Snapshot {
                 .ok_or_else(|| Error::corrupt(format!("the schema {wanted:?} is missing")))?;
             let older = Arc::new(read_schema(&place, path)?);
             check_same_space(&schema, &older).map_err(|error| error.at_uri(place.store().address(path)))?;
-            known
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(wanted.to_owned(), Arc::clone(&older));
-            Ok(older)
+            let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
+            Ok(known.entry(wanted.to_owned()).or_insert_with(|| shaped(&older)).clone())
         };
-        let open = |listed| Fragment::open(&place, listed, schema_of).map(Arc::new);
-        let fragments = if listing.fragments.len() < 4 {
-            listing.fragments.iter().map(open).collect::<Result<Vec<_>>>()?
+        let shared = Arc::new(place.clone());
+        let open = |(idx, listed)| footers.open(&shared, idx, listed, schema_of).map(Arc::new);
+        let listed = &listing.fragments;
+        // Footers that are in memory already take a microsecond each.
+        let is_quick = listed.len() < 4 || footers.are_complete() && listed.len() < 2_000;
+        let fragments = if is_quick {
+            listed.iter().enumerate().map(open).collect::<Result<Vec<_>>>()?
         } else {
-            listing.fragments.par_iter().map(open).collect::<Result<Vec<_>>>()?
+            listed.par_iter().enumerate().map(open).collect::<Result<Vec<_>>>()?
         };
+        listing.warnings.extend(footers.warnings());
         drop(known);
         Ok(Snapshot {
             place,

@@ -69,6 +69,7 @@ impl Peer {
                         sparse::create(query)?;
                         self.sparse.write_fragments(query)?;
                     }
+                    Some("nfr") => sparse::write_small_fragments(query)?,
                     Some("gen") => genome::build(query)?,
                     Some("str") => {
                         self.strings.load(query)?;
@@ -130,7 +131,11 @@ impl Peer {
                 self.sparse.write(query)?;
                 Box::new(|| 0.0)
             }
-            "S2" | "S3" | "S5" | "S6" | "S9r" => {
+            "S8a" => {
+                sparse::open(query)?;
+                Box::new(|| 0.0)
+            }
+            "S2" | "S3" | "S5" | "S6" | "S8q" | "S9r" => {
                 let batches = sparse::read(query)?;
                 Box::new(move || batches.iter().map(sparse::checksum).sum())
             }

@@ -15,6 +15,9 @@ const FRAGMENTS: usize = 50;
 /// Cells of a fragment at scale 1.
 const FRAGMENT_CELLS: f64 = 40_000.0;
 const BOUNDED_BATCH_CELLS: usize = 100_000;
+const SMALL_FRAGMENT_CELLS: usize = 100;
+/// Small fragments that are written; more are copies of them.
+const SMALL_WRITES: u64 = 100;
 
 /// The points, loaded once.
 #[derive(Default)]
@@ -92,6 +95,48 @@ pub(crate) fn create(query: &Value) -> Outcome<()> {
         schema = schema.hilbert();
     }
     Array::create(text(query, "path")?, &schema.build()?)?;
+    Ok(())
+}
+
+/// Writes many fragments of a hundred cells. Beyond a hundred they are copies under other names, as a fragment does not hold
+/// its own name.
+pub(crate) fn write_small_fragments(query: &Value) -> Outcome<()> {
+    let fragment_count = query["n"].as_u64().ok_or("n is missing")?;
+    create(query)?;
+    let mut state = 3_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) % (DOMAIN as u64 * 1000)) as i64
+    };
+    for idx in 0..fragment_count.min(SMALL_WRITES) {
+        let cells: std::collections::BTreeSet<i64> = (0..SMALL_FRAGMENT_CELLS).map(|_| next()).collect();
+        let column =
+            |value: fn(i64) -> [u8; 8]| cells.iter().flat_map(|cell| value(*cell)).collect::<Vec<u8>>();
+        let x = column(|cell| (cell / 1000).to_le_bytes());
+        let y = column(|cell| (cell % 1000 * 1000).to_le_bytes());
+        let a = column(|cell| (cell as f64).to_le_bytes());
+        let b: Vec<u8> = cells.iter().flat_map(|cell| (*cell as i32).to_le_bytes()).collect();
+        let columns = [("x", &x[..]), ("y", &y), ("a", &a), ("b", &b)];
+        write(query, columns.into_iter(), Some(FIRST_WRITE_MS + idx))?;
+    }
+    let array = std::path::Path::new(text(query, "path")?);
+    let (fragments, commits) = (array.join("__fragments"), array.join("__commits"));
+    let mut names = std::fs::read_dir(&fragments)?
+        .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+        .collect::<Outcome<Vec<String>>>()?;
+    names.sort();
+    for idx in SMALL_WRITES..fragment_count {
+        let at = FIRST_WRITE_MS + idx;
+        let copy = format!("__{at}_{at}_{idx:032x}_22");
+        crate::copy_folder(&fragments.join(&names[(idx % SMALL_WRITES) as usize]), &fragments.join(&copy))?;
+        std::fs::write(commits.join(format!("{copy}.wrt")), [])?;
+    }
+    Ok(())
+}
+
+/// Opens the array and asks for its non-empty domain.
+pub(crate) fn open(query: &Value) -> Outcome<()> {
+    Array::open(text(query, "path")?)?.non_empty_domain()?.ok_or("the array is empty")?;
     Ok(())
 }
 

@@ -126,8 +126,10 @@ pub fn fuzz_sections(bytes: &[u8]) {
 pub fn fuzz_consolidated_footers(bytes: &[u8]) {
     let (shape, bytes) = shape(bytes);
     let Ok(file) = ConsolidatedFooters::decode(bytes) else { return };
+    let index = file.index();
     for entry in file.entries.iter().take(100) {
-        let Some(footer) = file.footer(crate::names::last_part(&entry.name)) else { continue };
+        let name = crate::names::TimestampedName::parse(crate::names::last_part(&entry.name));
+        let Some(footer) = name.ok().and_then(|name| index.footer(&name)) else { continue };
         let _ = Footer::decode_from(&mut Reader::new(footer), &shape);
     }
 }

@@ -640,9 +640,10 @@ fn consolidated(
 ) -> Vec<u8> {
     let file = ConsolidatedFooters::decode(tile).unwrap();
     let root = folder(path).trim_end_matches("__fragment_meta/").to_owned();
-    let mut fragments = Vec::new();
+    let (index, mut fragments) = (file.index(), Vec::new());
     for entry in &file.entries {
-        let bytes = file.footer(names::last_part(&entry.name)).unwrap();
+        let name = TimestampedName::parse(names::last_part(&entry.name)).unwrap();
+        let bytes = index.footer(&name).unwrap();
         let schema_name =
             Footer::schema_name_of(bytes).unwrap_or_else(|error| panic!("{} {path}: {error}", case.name));
         let shape = schemas[&(root.clone(), schema_name)].shape();

@@ -51,7 +51,7 @@ fn main() -> smalti::Result<()> {
             "written at {}: {} in {} bytes",
             fragment.time().start,
             sides.join(" x "),
-            fragment.byte_len()
+            fragment.byte_len()?
         );
     }
     Ok(())

@@ -46,7 +46,10 @@ impl Fragment {
     }
 
     /// Bytes on disk, metadata included.
-    pub fn byte_len(&self) -> u64 {
+    ///
+    /// # Errors
+    /// What the storage reports of the fragment's metadata file.
+    pub fn byte_len(&self) -> Result<u64> {
         self.0.byte_len()
     }
 

@@ -3,6 +3,7 @@
 use super::chunks::{self, Meaning, Window};
 use super::output::{Output, field};
 use super::{Inspector, above};
+use crate::fragment::ShapedSchema;
 use crate::listing::schema_files;
 use crate::{Fragment, ListedFragment, Plane, field_filters, field_name};
 use smalti_codecs::{Codec, FieldKind};
@@ -128,7 +129,7 @@ fn content(inspector: &Inspector) -> Result<Content> {
     let version = name.fragment_version()?;
     let array = inspector.array_at(above(split(folder_uri).0, FRAGMENTS_FOLDER))?;
     let files = schema_files(&array)?;
-    let schema_of = |wanted: &str| -> Result<Arc<ArraySchema>> {
+    let schema_of = |wanted: &str| -> Result<ShapedSchema> {
         let is_wanted = |name: &Option<TimestampedName>| {
             name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str) == wanted
         };
@@ -136,10 +137,12 @@ fn content(inspector: &Inspector) -> Result<Content> {
             .iter()
             .find(|(name, _)| is_wanted(name))
             .ok_or_else(|| Error::corrupt(format!("the schema {wanted:?} is missing")))?;
-        ArraySchema::decode(array.read_tile_file(path)?.as_slice()).map(Arc::new)
+        let schema = ArraySchema::decode(array.read_tile_file(path)?.as_slice())?;
+        let shape = Arc::new(schema.shape());
+        Ok((Arc::new(schema), shape))
     };
     let path = array.join(&names::fragment_path(&name, version));
-    let fragment = Fragment::open(&array, &ListedFragment { name, path }, schema_of)?;
+    let fragment = Fragment::open(&Arc::new(array.clone()), &ListedFragment { name, path }, schema_of)?;
     let schema = Arc::clone(fragment.schema());
     let attributes = (0..schema.attributes.len()).map(FieldId::Attribute);
     let dimensions = (0..schema.dimensions.len()).map(FieldId::Dimension);

@@ -7,8 +7,8 @@ use crate::listing::schema_files;
 use crate::{ArrayPlace, field_name, field_shape};
 use bytes::Bytes;
 use smalti_format::fragment::{
-    ConsolidatedFooters, FieldId, Footer, FragmentStatistics, LegacyFragmentMetadata, ProcessedConditions,
-    RTree, Section, TileBounds, TileNumbers,
+    ConsolidatedFooters, FieldId, Footer, FooterIndex, FragmentStatistics, LegacyFragmentMetadata,
+    ProcessedConditions, RTree, Section, TileBounds, TileNumbers,
 };
 use smalti_format::names::{self, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, OLD_SCHEMA_FILE, TimestampedName};
 use smalti_format::{ArraySchema, GenericTileHeader, Reader, Rule, TraceDetail, TraceEntry, Version};
@@ -345,6 +345,7 @@ fn explain_footers(array: Result<&ArrayPlace, &Error>, payload: &[u8], detail: T
     };
     let mut starts: Vec<(u64, &str)> =
         footers.entries.iter().map(|entry| (entry.footer_offset, names::last_part(&entry.name))).collect();
+    let index = footers.index();
     starts.sort_unstable();
     starts.dedup_by_key(|(start, _)| *start);
     let listed = if detail == TraceDetail::Full { starts.len() } else { starts.len().min(20) };
@@ -360,7 +361,7 @@ fn explain_footers(array: Result<&ArrayPlace, &Error>, payload: &[u8], detail: T
         let mut entry =
             field("consolidated footer", "footer", "[footer]", doc, start..end, format!("of {name}"));
         let explained =
-            array.map_err(Error::clone).and_then(|array| footer_fields(array, &footers, name, detail));
+            array.map_err(Error::clone).and_then(|array| footer_fields(array, &index, name, detail));
         match explained {
             Ok((mut inner, read_len)) => {
                 fields.push(entry);
@@ -388,12 +389,13 @@ fn explain_footers(array: Result<&ArrayPlace, &Error>, payload: &[u8], detail: T
 
 fn footer_fields(
     array: &ArrayPlace,
-    footers: &ConsolidatedFooters<'_>,
+    footers: &FooterIndex<'_>,
     name: &str,
     detail: TraceDetail,
 ) -> Result<(Vec<TraceEntry>, u64)> {
-    let bytes = footers.footer(name).ok_or_else(|| Error::corrupt("another version starts here"))?;
-    let version = TimestampedName::parse(name)?.fragment_version()?;
+    let name = TimestampedName::parse(name)?;
+    let bytes = footers.footer(&name).ok_or_else(|| Error::corrupt("another version starts here"))?;
+    let version = name.fragment_version()?;
     let schema_name = match version.has(Rule::FooterLength) {
         true => Footer::schema_name_of(bytes)?,
         false => OLD_SCHEMA_FILE.to_owned(),

@@ -14,19 +14,19 @@ pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
     let mut out = std::io::stdout().lock();
     if global.json {
         let row = |fragment: &Fragment| {
-            serde_json::json!({
+            let row = serde_json::json!({
                 "name": fragment.name(),
                 "version": fragment.format_version(),
                 "timestamps": [fragment.time().start, fragment.time().end],
                 "kind": kind(fragment),
                 "cells": fragment.cell_count(),
                 "tiles": fragment.tile_count(),
-                "bytes": fragment.byte_len(),
+                "bytes": fragment.byte_len()?,
                 "non_empty_domain": domain_json(schema, fragment.non_empty_extents()),
-            })
-            .to_string()
+            });
+            Ok(row.to_string())
         };
-        let rows: Vec<String> = fragments.iter().map(row).collect();
+        let rows = fragments.iter().map(row).collect::<Outcome<Vec<String>>>()?;
         return Ok(writeln!(out, "[{}]", rows.join(",\n "))?);
     }
     let titles = ["written", "kind", "cells", "tiles", "bytes", "non-empty domain", "name"];
@@ -39,7 +39,7 @@ pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
             kind(fragment).into(),
             fragment.cell_count().map_or("beyond 64 bits".into(), human::count),
             human::count(fragment.tile_count()),
-            human::bytes(fragment.byte_len()),
+            human::bytes(fragment.byte_len()?),
             domain_text(schema, fragment.non_empty_extents()),
             fragment.name().to_string(),
         ]);

@@ -18,7 +18,9 @@ pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
     let domain: Vec<Extent> = (0..schema.dimensions.len()).map(|idx| ranges::whole(schema, idx)).collect();
     let non_empty = array.non_empty_extents()?;
     let cells = fragments.iter().filter_map(|fragment| fragment.cell_count()).fold(0, u64::saturating_add);
-    let bytes = fragments.iter().map(|fragment| fragment.byte_len()).fold(0, u64::saturating_add);
+    let bytes = fragments
+        .iter()
+        .try_fold(0_u64, |sum, fragment| fragment.byte_len().map(|byte_len| sum.saturating_add(byte_len)))?;
     let mut out = std::io::stdout().lock();
     if global.json {
         let json = serde_json::json!({

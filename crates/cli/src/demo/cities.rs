@@ -83,9 +83,8 @@ pub(super) fn store(global: &Global, uri: &str, cities: &[City], report: &mut Re
         seconds += elapsed.as_secs_f64();
     }
     let fragments = array.fragments()?;
-    let (bytes, tiles) = fragments
-        .iter()
-        .fold((0, 0), |sum, fragment| (sum.0 + fragment.byte_len(), sum.1 + fragment.tile_count()));
+    let bytes: u64 = fragments.iter().map(|fragment| fragment.byte_len()).sum::<smalti::Result<_>>()?;
+    let tiles: u64 = fragments.iter().map(|fragment| fragment.tile_count()).sum();
     report.line(format!(
         "   on disk: {} in {} fragments of {tiles} tiles, {uri}",
         human::bytes(bytes),

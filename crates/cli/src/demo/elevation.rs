@@ -71,7 +71,8 @@ pub(super) fn store(global: &Global, uri: &str, raster: &Elevation, report: &mut
     let metadata =
         METADATA.iter().fold(array.write_metadata(), |change, (key, text)| change.put(*key, *text));
     metadata.commit()?;
-    let bytes: u64 = array.fragments()?.iter().map(|fragment| fragment.byte_len()).sum();
+    let bytes: u64 =
+        array.fragments()?.iter().map(|fragment| fragment.byte_len()).sum::<smalti::Result<_>>()?;
     report.line(format!(
         "   on disk: {}, {:.1} times less than in memory",
         human::bytes(bytes),

@@ -123,7 +123,7 @@ pub(super) fn draw_tiles(
                 "{} cells in {} tiles, {}",
                 human::count(fragment.cell_count().unwrap_or_default()),
                 fragment.tile_count(),
-                human::bytes(fragment.byte_len())
+                human::bytes(fragment.byte_len()?)
             ),
             tiles,
         });

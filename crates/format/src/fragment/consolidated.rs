@@ -6,6 +6,8 @@ use crate::names::TimestampedName;
 use crate::record::{Cx, Record, record};
 use crate::{Reader, Rule, Version};
 use smalti_types::{Error, Result};
+use std::collections::HashMap;
+use std::ops::Range;
 
 record! {
     /// The head of a consolidated fragment metadata file; the footers follow. The file is one generic tile.
@@ -31,6 +33,13 @@ pub struct ConsolidatedFooters<'a> {
     /// The fragments.
     pub entries: Vec<ConsolidatedEntry>,
     tile: &'a [u8],
+}
+
+/// Where the footers of fragments are in a tile: see [`ConsolidatedFooters::index`].
+#[derive(Debug, Clone)]
+pub struct FooterIndex<'f> {
+    ranges: HashMap<&'f str, Range<usize>>,
+    tile: &'f [u8],
 }
 
 impl<'a> ConsolidatedFooters<'a> {
@@ -60,25 +69,18 @@ impl<'a> ConsolidatedFooters<'a> {
         Ok(ConsolidatedFooters { entries, tile })
     }
 
-    /// The bytes of a fragment's footer, up to the next one: read them with
-    /// [`Footer::decode_from`](super::Footer::decode_from). The fragment is found by its folder name, whether the
-    /// file gives that or a URI.
-    ///
-    /// `None` too where the bytes do not start with the fragment's version: newer releases miscount footers of
-    /// versions 3, 4 and 11. Whoever finds no footer here, or cannot read it, takes the fragment's own file.
-    pub fn footer(&self, fragment_name: &str) -> Option<&'a [u8]> {
-        let entry = self.entries.iter().find(|entry| names::last_part(&entry.name) == fragment_name)?;
-        let later =
-            self.entries.iter().map(|other| other.footer_offset).filter(|at| *at > entry.footer_offset);
-        let start = usize::try_from(entry.footer_offset).ok()?;
-        let end = later.min().and_then(|at| usize::try_from(at).ok()).unwrap_or(self.tile.len());
-        let footer = self.tile.get(start..end)?;
-        let version = Version::new(Reader::new(footer).u32().ok()?).ok()?;
-        let named = TimestampedName::parse(fragment_name).ok()?.fragment_version().ok()?;
-        // Names do not tell versions 3 and 4 apart.
-        let is_same =
-            version == named || !version.has(Rule::VersionEndsNames) && !named.has(Rule::VersionEndsNames);
-        is_same.then_some(footer)
+    /// Finds footers by fragment.
+    pub fn index(&self) -> FooterIndex<'_> {
+        let mut starts: Vec<u64> = self.entries.iter().map(|entry| entry.footer_offset).collect();
+        starts.sort_unstable();
+        let end_of = |start: u64| starts.get(starts.partition_point(|other| *other <= start)).copied();
+        let ranges = self.entries.iter().map(|entry| {
+            // Both lie inside the tile, which is in memory.
+            let start = entry.footer_offset as usize;
+            let end = end_of(entry.footer_offset).map_or(self.tile.len(), |end| end as usize);
+            (names::last_part(&entry.name), start..end)
+        });
+        FooterIndex { ranges: ranges.collect(), tile: self.tile }
     }
 
     /// The unfiltered tile for fragments, each given by folder name and footer.
@@ -99,5 +101,28 @@ impl<'a> ConsolidatedFooters<'a> {
             tile.extend(footer);
         }
         Ok(tile)
+    }
+}
+
+impl<'f> FooterIndex<'f> {
+    /// The bytes of a fragment's footer, up to the next one: read them with
+    /// [`Footer::decode`](super::Footer::decode). The fragment is found by its folder name, whether the
+    /// file gives that or a URI.
+    ///
+    /// `None` too where the bytes do not start with the fragment's version: newer releases miscount footers of
+    /// versions 3, 4 and 11. Whoever finds no footer here, or cannot read it, takes the fragment's own file.
+    pub fn footer(&self, fragment: &TimestampedName) -> Option<&'f [u8]> {
+        self.tile.get(self.range(fragment)?)
+    }
+
+    /// Where in the unfiltered tile the bytes are that [`footer`](FooterIndex::footer) gives.
+    pub fn range(&self, fragment: &TimestampedName) -> Option<Range<usize>> {
+        let range = self.ranges.get(fragment.as_str())?.clone();
+        let version = Version::new(Reader::new(self.tile.get(range.clone())?).u32().ok()?).ok()?;
+        let named = fragment.fragment_version().ok()?;
+        // Names do not tell versions 3 and 4 apart.
+        let is_same =
+            version == named || !version.has(Rule::VersionEndsNames) && !named.has(Rule::VersionEndsNames);
+        is_same.then_some(range)
     }
 }

@@ -7,7 +7,7 @@ mod rtree;
 mod sections;
 mod tile_offsets;
 
-pub use consolidated::{ConsolidatedEntry, ConsolidatedFooters};
+pub use consolidated::{ConsolidatedEntry, ConsolidatedFooters, FooterIndex};
 pub use footer::{Footer, OptionalSection, Section};
 pub use legacy::LegacyFragmentMetadata;
 pub use rtree::RTree;

@@ -36,18 +36,23 @@ impl TimestampedName {
     /// `Corrupt` when it has none of the three forms, or ends before it starts.
     pub fn parse(name: &str) -> Result<Self> {
         let form_and_range = name.strip_prefix("__").filter(|_| super::is_plain(name)).and_then(|rest| {
-            let parts: Vec<&str> = rest.split('_').collect();
-            match parts[..] {
-                [start, end, id, version] => {
+            let mut parts = rest.split('_');
+            let first = [parts.next(), parts.next(), parts.next(), parts.next(), parts.next()];
+            match first {
+                [Some(start), Some(end), Some(id), Some(version), None] => {
                     is_id(id).then_some(())?;
                     Some((Form::WithVersion(number(version)?.try_into().ok()?), number(start)?, number(end)?))
                 }
-                [start, end, id] if is_lone_id(id) => Some((Form::TimesFirst, number(start)?, number(end)?)),
-                [id, consolidated, end] if is_lone_id(id) => {
+                [Some(start), Some(end), Some(id), None, None] if is_lone_id(id) => {
+                    Some((Form::TimesFirst, number(start)?, number(end)?))
+                }
+                [Some(id), Some(consolidated), Some(end), None, None] if is_lone_id(id) => {
                     number(consolidated)?;
                     Some((Form::IdFirst, number(end)?, number(end)?))
                 }
-                [id, time] if is_lone_id(id) => Some((Form::IdFirst, number(time)?, number(time)?)),
+                [Some(id), Some(time), None, None, None] if is_lone_id(id) => {
+                    Some((Form::IdFirst, number(time)?, number(time)?))
+                }
                 _ => None,
             }
         });

@@ -81,7 +81,8 @@ impl<'a> Merge<'a> {
     fn cell_byte_len(&self) -> u64 {
         let fragments = self.snapshot.fragments();
         let byte_len: u64 = fragments.iter().map(|fragment| fragment.data_byte_len()).sum();
-        let cells = fragments.iter().filter_map(|fragment| fragment.cell_count()).fold(0, u64::saturating_add);
+        let cells =
+            fragments.iter().filter_map(|fragment| fragment.cell_count()).fold(0, u64::saturating_add);
         (byte_len / cells.max(1)).max(1)
     }
 
@@ -125,10 +126,9 @@ impl<'a> Merge<'a> {
             let columns: Vec<_> = batch.columns[..kept].iter().map(Column::as_ref).collect();
             pieces.set(pieces.joined(&columns)?, pieces.cell_count() + batch.cell_count);
             pieces.write_full(open)?;
-            let is_full = self
-                .request
-                .max_fragment_byte_len
-                .is_some_and(|most| open.fragment_writer().byte_len() + next_byte_len > most && !open.is_empty());
+            let is_full = self.request.max_fragment_byte_len.is_some_and(|most| {
+                open.fragment_writer().byte_len() + next_byte_len > most && !open.is_empty()
+            });
             if is_full && let Some((open, pieces)) = writer.take() {
                 finish(open, pieces)?;
             }

@@ -250,7 +250,9 @@ impl Disk for OsDisk {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "it is no regular file"));
         }
         let file = Arc::new(file);
-        handles::keep(path, Arc::clone(&file));
+        if reuse {
+            handles::keep(path, Arc::clone(&file));
+        }
         Ok(file)
     }
 

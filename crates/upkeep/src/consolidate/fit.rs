@@ -27,7 +27,7 @@ impl<'a> Fit<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, time: TimeRange, drops_fields: bool) -> Self {
         let all = snapshot.fragments();
         let candidates: Vec<usize> = (0..all.len()).filter(|&at| time.contains(all[at].time())).collect();
-        let byte_lens = candidates.iter().map(|&at| all[at].byte_len()).collect();
+        let byte_lens = candidates.iter().map(|&at| all[at].data_byte_len()).collect();
         Fit { snapshot, all, candidates, byte_lens, drops_fields }
     }
 

@@ -112,7 +112,7 @@ pub fn plan_fragments(snapshot: &Snapshot, options: &FragmentOptions) -> Result<
         let schema_name = fit.check_places(set)?;
         let inputs: Vec<Arc<Fragment>> =
             set.iter().flat_map(|&place| fit.fragments(place..place + 1)).collect();
-        let read_byte_len = inputs.iter().map(|input| input.byte_len()).sum();
+        let read_byte_len = inputs.iter().map(|input| input.data_byte_len()).sum();
         let factor = match (set.first(), set.last()) {
             (Some(first), Some(last)) => fit.amplification(*first..last + 1)?,
             _ => 1.0,

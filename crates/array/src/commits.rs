@@ -1,0 +1,187 @@
+//! The files that say what was committed, as they stand in an array at one moment, before times count.
+
+use crate::ArrayPlace;
+use bytes::Bytes;
+use smalti_format::names::{
+    COMMITS_FOLDER, CommitKind, TimestampedName, commit_file_name, parse_commit_file, parse_gone,
+    parse_pending_vacuum,
+};
+use smalti_format::{CommitEntry, ConsolidatedCommits, NameList, Rule};
+use smalti_store::{Store, StoreExt, join};
+use smalti_types::{Error, ErrorKind, Result};
+use std::collections::HashSet;
+
+/// The largest commit, ignore or vacuum file that is read: 1 GiB, some ten million names.
+const MAX_LIST_BYTE_LEN: u64 = 1 << 30;
+
+/// How often a listing is taken anew because files went between it and their reading.
+pub(crate) const LISTING_ATTEMPTS: usize = 4;
+
+/// A file among the commits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitFile {
+    /// Its path, relative to the array.
+    pub path: String,
+    /// Its name without the ending.
+    pub name: TimestampedName,
+    /// What it is.
+    pub kind: CommitKind,
+}
+
+/// A consolidated commits file with its content.
+#[derive(Debug, Clone)]
+pub struct ConsolidatedFile {
+    /// The file.
+    pub file: CommitFile,
+    /// Its commits, in its order. Those that an ignore file takes back are among them.
+    pub entries: Vec<CommitEntry>,
+    /// Its bytes.
+    pub bytes: Bytes,
+}
+
+/// An ignore file with its content.
+#[derive(Debug, Clone)]
+pub struct IgnoreFile {
+    /// The file.
+    pub file: CommitFile,
+    /// What it takes back: names of commit files.
+    pub list: NameList,
+}
+
+/// All commits of an array.
+#[derive(Debug, Default)]
+pub struct Commits {
+    /// Writes, deletes, updates and vacuum files that stand alone, in the array's folder and among its commits.
+    pub single: Vec<CommitFile>,
+    /// Consolidated commits.
+    pub consolidated: Vec<ConsolidatedFile>,
+    /// Ignore files.
+    pub ignore_files: Vec<IgnoreFile>,
+    /// The names of all commit files that ignore files take out of consolidated ones.
+    pub ignored: HashSet<String>,
+    /// Pending vacuum files, with the fragments that they are named for, and their paths relative to the array.
+    pub pending_vacuums: Vec<(TimestampedName, String)>,
+    /// Files that say what is gone of a fragment's history, alike.
+    pub gone: Vec<(TimestampedName, String)>,
+    /// What was passed over, but should be looked at.
+    pub warnings: Vec<String>,
+}
+
+impl ConsolidatedFile {
+    /// The generic tile of a delete.
+    pub fn tile(&self, entry: &CommitEntry) -> Option<Bytes> {
+        let range = entry.tile.clone()?;
+        // Decoding has checked the range against these bytes.
+        Some(self.bytes.slice(range.start as usize..range.end as usize))
+    }
+}
+
+impl Commits {
+    /// Reads what is in an array's folders. Files that go meanwhile are no error: another process consolidated and vacuumed
+    /// the commits, and the folders are listed again.
+    ///
+    /// # Errors
+    /// What the store reports; `Corrupt` when a consolidated commits file is damaged.
+    pub fn read(place: &ArrayPlace) -> Result<Commits> {
+        let mut attempt = 1;
+        loop {
+            let root = place.store().list_names(place.path())?;
+            let names = place.store().list_names(&place.join(COMMITS_FOLDER))?;
+            match Commits::of_names(place, &root, &names) {
+                Err(error) if error.kind() == ErrorKind::NotFound && attempt < LISTING_ATTEMPTS => {
+                    attempt += 1
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Reads what the listings of an array's folder and of its commits name.
+    ///
+    /// # Errors
+    /// As [`read`](Commits::read), and `NotFound` when a file has gone since.
+    pub(crate) fn of_names(place: &ArrayPlace, root: &[String], names: &[String]) -> Result<Commits> {
+        let mut commits = Commits::default();
+        let mut consolidated = Vec::new();
+        for (folder, names) in [("", root), (COMMITS_FOLDER, names)] {
+            for file_name in names {
+                let Some((name, kind)) = parse_commit_file(file_name) else {
+                    if let Some(name) = parse_pending_vacuum(file_name) {
+                        commits.pending_vacuums.push((name, join(folder, file_name)));
+                    } else if let Some(name) = parse_gone(file_name) {
+                        commits.gone.push((name, join(folder, file_name)));
+                    }
+                    continue;
+                };
+                let file = CommitFile { path: join(folder, file_name), name, kind };
+                match kind {
+                    CommitKind::Consolidated if !folder.is_empty() => consolidated.push(file),
+                    CommitKind::Ignore if !folder.is_empty() => {
+                        let list = read_list(place, &file.path, &mut commits.warnings)?;
+                        commits.ignored.extend(list.names.iter().cloned());
+                        commits.ignore_files.push(IgnoreFile { file, list });
+                    }
+                    CommitKind::Consolidated | CommitKind::Ignore => {}
+                    _ => commits.single.push(file),
+                }
+            }
+        }
+        for file in consolidated {
+            let path = place.join(&file.path);
+            let bytes = place.store().read_all(&path, MAX_LIST_BYTE_LEN)?;
+            let entries = ConsolidatedCommits::decode(&bytes)
+                .map_err(|error| error.at_uri(place.store().address(&path)))?
+                .entries;
+            commits.consolidated.push(ConsolidatedFile { file, entries, bytes });
+        }
+        Ok(commits)
+    }
+
+    /// Whether an ignore file takes back a commit in a consolidated file.
+    ///
+    /// # Errors
+    /// `Unsupported` for a version that is not known.
+    pub fn ignores(&self, entry: &CommitEntry) -> Result<bool> {
+        if self.ignored.is_empty() {
+            return Ok(false);
+        }
+        let file_name = commit_file_name(&entry.name, entry.kind, entry.name.fragment_version()?);
+        Ok(self.ignored.contains(&file_name))
+    }
+
+    /// The bytes of a delete commit that consolidation took into another file.
+    pub(crate) fn find_delete(&self, name: &TimestampedName) -> Option<Bytes> {
+        let is_wanted = |entry: &&CommitEntry| entry.kind == CommitKind::Delete && entry.name == *name;
+        self.consolidated.iter().find_map(|file| file.tile(file.entries.iter().find(is_wanted)?))
+    }
+}
+
+impl CommitFile {
+    /// Whether it stands where its version keeps commits.
+    pub fn is_at_home(&self) -> bool {
+        let version = self.name.fragment_version();
+        version.is_ok_and(|version| version.has(Rule::CommitsFolder) == self.path.contains('/'))
+    }
+}
+
+/// Reads an ignore or vacuum file of the array.
+pub(crate) fn read_list(place: &ArrayPlace, path: &str, warnings: &mut Vec<String>) -> Result<NameList> {
+    let path = place.join(path);
+    let file = place.store().read_all(&path, MAX_LIST_BYTE_LEN)?;
+    let list = NameList::decode(&file);
+    for line in &list.bad_lines {
+        warnings.push(format!(
+            "{}: the line {line:?} names nothing and is passed over",
+            place.store().address(&path)
+        ));
+    }
+    Ok(list)
+}
+
+/// The file of that commit is gone: someone consolidated and vacuumed the commits since it was listed.
+pub(crate) fn moved_delete(place: &ArrayPlace, name: &TimestampedName, error: Error) -> Result<Bytes> {
+    if error.kind() != ErrorKind::NotFound {
+        return Err(error);
+    }
+    Commits::read(place)?.find_delete(name).ok_or(error)
+}
