@@ -1,6 +1,8 @@
 //! The commands.
 
-use super::{Global, GroupArgs, LsArgs, MvArgs, OpenTimes, ReadArgs, RmArgs, WriteArgs};
+use super::{
+    ConsolidateArgs, Global, GroupArgs, LsArgs, MvArgs, OpenTimes, ReadArgs, RmArgs, VacuumArgs, WriteArgs,
+};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -53,11 +55,9 @@ pub(crate) enum Command {
     /// Delete the cells that fulfil a condition
     Delete(DeleteArgs),
     /// Merge fragments, their metadata, commits or array metadata
-    #[command(hide = true)]
-    Consolidate(UpkeepArgs),
+    Consolidate(ConsolidateArgs),
     /// Remove what consolidation replaced
-    #[command(hide = true)]
-    Vacuum(UpkeepArgs),
+    Vacuum(VacuumArgs),
     /// Make, list, change and delete groups of arrays
     Group(GroupArgs),
     /// List the arrays and groups in a folder

@@ -100,7 +100,7 @@ fn key_of(content: &[u8], source: &str) -> Outcome<EncryptionKey> {
 }
 
 /// A number of bytes with or without a unit: 4096, 64KiB, 64MiB, 2GiB, 1TiB; K, M, G and T mean the same.
-fn parse_byte_len(text: &str) -> Result<u64, String> {
+pub(super) fn parse_byte_len(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
     let shift = match text[digits.len()..].trim().to_ascii_lowercase().as_str() {
         "" | "b" => 0,

@@ -5,6 +5,7 @@ mod global;
 mod group;
 mod object;
 mod read;
+mod upkeep;
 mod write;
 
 pub(crate) use commands::{
@@ -15,4 +16,5 @@ pub(crate) use global::{Global, OpenTimes, Sync};
 pub(crate) use group::{GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind};
 pub(crate) use object::{LsArgs, MvArgs, Order, RmArgs};
 pub(crate) use read::{Dates, Enums, Notation, OutputFormat, ReadArgs};
+pub(crate) use upkeep::{ConsolidateArgs, FragmentArgs, UpkeepMode, VacuumArgs};
 pub(crate) use write::{InputFormat, WriteArgs};

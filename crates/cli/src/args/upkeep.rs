@@ -1,0 +1,90 @@
+//! Arguments of `smalti consolidate` and `smalti vacuum`.
+
+use super::OpenTimes;
+use super::global::parse_byte_len;
+use clap::{Args, ValueEnum};
+
+/// Arguments of `smalti consolidate`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ConsolidateArgs {
+    /// Path or URI of the array; of the group for `--mode group_meta`
+    pub(crate) array: String,
+    /// What to merge
+    #[arg(long, value_name = "MODE", default_value = "fragments")]
+    pub(crate) mode: UpkeepMode,
+    /// Change nothing; say what would be merged, read and written
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) fragments: FragmentArgs,
+}
+
+/// Which fragments are merged, and how. Without any of these: so that each fragment is larger than all newer ones
+/// together by a factor, and small arrays have one.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Fragments")]
+pub(crate) struct FragmentArgs {
+    /// Merge this fragment with others that are named; repeat
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["steps", "min_fragments", "max_fragments", "size_ratio"])]
+    pub(crate) fragment: Vec<String>,
+    /// Leave out deleted cells and dropped attributes; earlier times cannot be read any more then
+    #[arg(long)]
+    pub(crate) purge: bool,
+    /// Choose and merge as libtiledb does, at most so often
+    #[arg(long, value_name = "N")]
+    pub(crate) steps: Option<u32>,
+    /// As libtiledb does, with at least so many fragments a step
+    #[arg(long, value_name = "N")]
+    pub(crate) min_fragments: Option<u32>,
+    /// As libtiledb does, with at most so many fragments a step
+    #[arg(long, value_name = "N")]
+    pub(crate) max_fragments: Option<u32>,
+    /// Without steps: merge an older fragment unless it is so many times larger than all newer ones [default: 4]. With
+    /// steps: neighbours of a step are at most so much smaller, from 0 to 1 [default: 0]
+    #[arg(long, value_name = "R")]
+    pub(crate) size_ratio: Option<f64>,
+    /// Dense arrays: the most cells that are written for each cell that is merged [default: 2, with steps 1]
+    #[arg(long, value_name = "A")]
+    pub(crate) amplification: Option<f64>,
+    /// Begin another fragment when one has so many bytes (sparse arrays)
+    #[arg(long, value_name = "SIZE", value_parser = parse_byte_len)]
+    pub(crate) max_fragment_size: Option<u64>,
+    /// Only what was written in these times
+    #[command(flatten)]
+    pub(crate) times: OpenTimes,
+}
+
+/// Arguments of `smalti vacuum`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct VacuumArgs {
+    /// Path or URI of the array; of the group for `--mode group_meta`
+    pub(crate) array: String,
+    /// What to remove
+    #[arg(long, value_name = "MODE", default_value = "fragments")]
+    pub(crate) mode: UpkeepMode,
+    /// Remove nothing; say what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Fragments: remove them although programs on this machine have the array open, whose reads will fail
+    #[arg(long)]
+    pub(crate) ignore_readers: bool,
+    /// Fragments: only what was replaced by fragments of these times
+    #[command(flatten)]
+    pub(crate) times: OpenTimes,
+}
+
+/// What consolidation and vacuum are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum UpkeepMode {
+    /// The cells
+    Fragments,
+    /// The footers of fragments, all in one file
+    FragmentMeta,
+    /// The commits, all in one file
+    Commits,
+    /// The metadata of the array
+    ArrayMeta,
+    /// The metadata of a group
+    GroupMeta,
+}
