@@ -8,6 +8,7 @@ mod evolve;
 mod fixtures;
 mod formats;
 mod group;
+mod interrupt;
 mod keys;
 mod look;
 mod memory;
