@@ -292,8 +292,11 @@ class Case:
                 continue
             if i and not self.dense and rng.random() < 0.45:
                 begin = max([self.states[-1][0]] + [at for at, _, _ in self.model.consolidations])
-                since = [t for t in self.times if t >= begin] or [ts]
-                self.delete(rng.choice([ts, ts, rng.choice(since), ts + 1]))
+                # A delete knows the labels of its time: where the schema changes, none is later than what follows it.
+                until = ts if draw.evolves else max(self.times)
+                since = [t for t in self.times if begin <= t <= until] or [ts]
+                after = ts if draw.evolves and ts + 1 in self.times else ts + 1
+                self.delete(rng.choice([ts, ts, rng.choice(since), after]))
                 continue
             write = draw.write(ts)
             self.write(write)

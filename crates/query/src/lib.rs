@@ -16,6 +16,7 @@ mod fetch;
 mod gather;
 mod labels;
 mod progress;
+mod ranges;
 mod read;
 mod request;
 mod show;
