@@ -1,6 +1,7 @@
 //! Integration tests over whole arrays: one binary, a folder a topic.
 #![forbid(unsafe_code)]
 
+mod bad_input;
 mod buffers;
 mod bytes;
 mod cells;

@@ -153,6 +153,39 @@ KNOWN_DIFFERENCES = [
         _tests_that_it_lacks,
     ),
     Known(
+        "conditions on attributes that are younger than cells, in reads",
+        "In libtiledb no test of an attribute holds for cells that were written before it was added; smalti takes its fill "
+        "value. Deletes are alike in both.",
+        "history read",
+        lambda case, read: case.looks_before_an_attribute(read),
+    ),
+    Known(
+        "deletes by attributes that were dropped later, in reads",
+        "libtiledb cannot open the array any more.",
+        "history read",
+        lambda case, read: case.deletes_by_dropped_attributes(read),
+    ),
+    Known(
+        "nullable attributes that are younger than cells, in unordered reads of arrays with duplicates",
+        "libtiledb crashes.",
+        "history read",
+        lambda case, read: case.schema["allows_dups"]
+        and read["layout"] == "unordered"
+        and any(case.conditions.fields[name][3] and case.is_younger(name, read) for name in read["names"]),
+    ),
+    Known(
+        "conditions on attributes that are younger than cells, in aggregates",
+        "See reads.",
+        "history aggregate",
+        lambda case, read, cells: case.looks_before_an_attribute(read),
+    ),
+    Known(
+        "deletes by attributes that were dropped later, in aggregates",
+        "See reads.",
+        "history aggregate",
+        lambda case, read, cells: case.deletes_by_dropped_attributes(read),
+    ),
+    Known(
         "conditions on dense arrays in another order than that of the cells",
         "In row- and column-major reads whose order is not that of the cells in a tile, libtiledb applies the results of the "
         "condition to other cells.",
@@ -189,6 +222,11 @@ KNOWN_DIFFERENCES = [
         "never",
     ),
     Known(
+        "aggregates of attributes that are younger than cells",
+        "libtiledb crashes.",
+        "never",
+    ),
+    Known(
         "null counts of fields without a minimum",
         "libtiledb fails on whole tiles, whose statistics it looks for.",
         "never",
@@ -204,6 +242,12 @@ KNOWN_DIFFERENCES = [
         "consolidation of fragments that overlap in time",
         "libtiledb gives the new fragment the last one's end, though an earlier one may end later: cells are then missing at "
         "some times. Only arrays whose writes ascend are consolidated.",
+        "never",
+    ),
+    Known(
+        "consolidation after an attribute was dropped",
+        "libtiledb writes the newest attributes alone: earlier times lose what they had. Arrays whose attributes were dropped are "
+        "not consolidated.",
         "never",
     ),
     Known(

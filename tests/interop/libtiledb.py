@@ -71,6 +71,12 @@ def library_path():
     return glob.glob(str(package.parent / "tiledb.libs" / "libtiledb*.so*"))[0]
 
 
+class Range(ctypes.Structure):
+    """Both ends of a dimension's range, as rectangles take them."""
+
+    _fields_ = [("low", ctypes.c_char_p), ("low_len", c_uint64), ("high", ctypes.c_char_p), ("high_len", c_uint64)]
+
+
 class Library:
     def __init__(self):
         self.lib = ctypes.CDLL(library_path())
@@ -209,11 +215,57 @@ class Library:
             one = self.attribute(attr)
             self.call("array_schema_add_attribute", handle, one)
             self.free("attribute", one)
+        if schema.get("current_domain"):
+            region = self.current_domain(domain, schema["dims"], schema["current_domain"])
+            self.call("array_schema_set_current_domain", handle, region)
         self.call("array_schema_check", handle)
         self.call("array_create", uri.encode(), handle)
         self.free("domain", domain)
         self.free("array_schema", handle)
         return self.schema(uri)
+
+    def current_domain(self, domain, dims, sides):
+        """A current domain from an inclusive [low, high] for each dimension."""
+        rectangle = self.handle("ndrectangle_alloc", domain)
+        for i, (dim, side) in enumerate(zip(dims, sides)):
+            low, high = (celltypes.coordinate_bytes(dim["type"], end) for end in side)
+            self.call("ndrectangle_set_range", rectangle, c_uint32(i), byref(Range(low, len(low), high, len(high))))
+        region = self.handle("current_domain_create")
+        self.call("current_domain_set_ndrectangle", region, rectangle)
+        self.free("ndrectangle", rectangle)
+        return region
+
+    def evolve(self, uri, dims, change, ts):
+        """One evolution. `change`: "add", "drop", "add_enumeration", "extend_enumeration" and "drop_enumeration", each a
+        list, and "current_domain"; labels are (name, [bytes]) where they are appended."""
+        evolution = self.handle("array_schema_evolution_alloc")
+        array = self.open(uri, READ)
+        try:
+            for spec in change.get("add_enumeration", []):
+                self.call("array_schema_evolution_add_enumeration", evolution, self.enumeration(spec))
+            for name, values in change.get("extend_enumeration", []):
+                old = self.handle("array_get_enumeration", array, name.encode())
+                var = self.number("enumeration_get_cell_val_num", old) == VAR
+                data, offsets = b"".join(values), packed_offsets(values) if var else None
+                sizes = c_uint64(len(data)), c_uint64(len(offsets or b""))
+                new = self.handle("enumeration_extend", old, data, sizes[0], offsets, sizes[1])
+                self.call("array_schema_evolution_extend_enumeration", evolution, new)
+            if change.get("current_domain"):
+                schema = self.handle("array_get_schema", array)
+                domain = self.handle("array_schema_get_domain", schema)
+                region = self.current_domain(domain, dims, change["current_domain"])
+                self.call("array_schema_evolution_expand_current_domain", evolution, region)
+            for attr in change.get("add", []):
+                self.call("array_schema_evolution_add_attribute", evolution, self.attribute(attr))
+            for name in change.get("drop", []):
+                self.call("array_schema_evolution_drop_attribute", evolution, name.encode())
+            for name in change.get("drop_enumeration", []):
+                self.call("array_schema_evolution_drop_enumeration", evolution, name.encode())
+            self.call("array_schema_evolution_set_timestamp_range", evolution, c_uint64(ts), c_uint64(ts))
+            self.call("array_evolve", uri.encode(), evolution)
+        finally:
+            self.free("array_schema_evolution", evolution)
+            self.close(array)
 
     # ---------------------------------------------------------------- schema: library -> notation
 

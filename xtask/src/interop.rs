@@ -24,12 +24,12 @@ const SCRIPTS: &[Script] = &[
     },
     Script {
         path: "tests/interop/evolution.py",
-        defaults: &[("--count", "40"), ("--seed", "1"), ("--direction", "both")],
+        defaults: &[("--count", "150"), ("--seed", "1"), ("--direction", "both")],
         knows_cases: false,
     },
     Script {
         path: "tests/interop/groups.py",
-        defaults: &[("--count", "40"), ("--seed", "1")],
+        defaults: &[("--count", "300"), ("--seed", "1")],
         knows_cases: false,
     },
     Script {
@@ -125,7 +125,7 @@ mod tests {
             with_defaults(&SCRIPTS[0], &options),
             ["--count", "200", "--seed", "7", "--direction", "both", "--jobs", "1"]
         );
-        assert_eq!(with_defaults(&SCRIPTS[2], &options), ["--count", "40", "--seed", "7"]);
+        assert_eq!(with_defaults(&SCRIPTS[2], &options), ["--count", "300", "--seed", "7"]);
         assert_eq!(with_defaults(&SCRIPTS[4], &options), ["--versions", "3,5,8,11"]);
     }
 }

@@ -146,10 +146,10 @@ impl ArrayPlace {
         Ok(children)
     }
 
-    /// Whether the store lists the place in the folder above it.
+    /// Whether the store lists the place as a folder in the folder above it.
     fn is_named(&self) -> Result<bool> {
         let (folder, name) = split(self.path());
-        Ok(self.store().list_names(folder)?.iter().any(|listed| listed == name))
+        Ok(self.store().list(folder)?.iter().any(|entry| entry.name == name && entry.is_folder()))
     }
 
     /// The arrays and groups in the folder, in those, and so on: folders that are neither are not entered. A folder that

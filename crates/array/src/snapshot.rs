@@ -168,6 +168,15 @@ impl Snapshot {
         &self.schema
     }
 
+    /// Every schema of the array, the newest first, those that are younger than the time range included. They are read anew.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Unsupported`, `Permission`, with the file named.
+    pub fn schema_history(&self) -> Result<Vec<ArraySchema>> {
+        let files = schema_files(&self.place)?;
+        files.iter().rev().map(|(_, path)| read_schema(&self.place, path)).collect()
+    }
+
     /// The file name of the schema.
     pub fn schema_name(&self) -> &str {
         &self.schema_name

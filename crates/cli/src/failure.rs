@@ -1,5 +1,6 @@
 //! Why a command ended without success, and the exit status that says so.
 
+use crate::interrupt::{name_of, status_of};
 use std::fmt;
 use std::process::ExitCode;
 
@@ -13,6 +14,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// The engine or the system refused: exit status 1.
     Error(smalti::Error),
+    /// A signal stopped the command: exit status 128 and the number of the signal.
+    Stopped(usize),
     /// Whoever read the output has gone, as `head` does: no failure.
     ReaderGone,
 }
@@ -40,9 +43,13 @@ impl Failure {
     pub(crate) fn report(&self) -> ExitCode {
         match self {
             Failure::ReaderGone => return ExitCode::SUCCESS,
-            Failure::Usage(_) | Failure::Error(_) => eprintln!("smalti: {}", one_line(&self.to_string())),
+            _ => eprintln!("smalti: {}", one_line(&self.to_string())),
         }
-        ExitCode::from(if matches!(self, Failure::Usage(_)) { 2 } else { 1 })
+        ExitCode::from(match self {
+            Failure::Usage(_) => 2,
+            Failure::Stopped(signal) => u8::try_from(status_of(*signal)).unwrap_or(1),
+            _ => 1,
+        })
     }
 }
 
@@ -55,6 +62,7 @@ impl fmt::Display for Failure {
         match self {
             Failure::Usage(message) => f.write_str(message),
             Failure::Error(error) => write!(f, "{error}"),
+            Failure::Stopped(signal) => write!(f, "stopped by {} before the end", name_of(*signal)),
             Failure::ReaderGone => f.write_str("nobody reads the output"),
         }
     }

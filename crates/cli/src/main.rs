@@ -9,9 +9,12 @@ mod engine;
 mod failure;
 mod formats;
 mod human;
+mod interrupt;
+mod output;
 mod picture;
 mod progress;
 mod ranges;
+mod statistics;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -59,14 +59,26 @@ pub(crate) fn parse_with_labels(
 /// The one range of each dimension that a dense write fills: the given ones, or the whole domain.
 ///
 /// # Errors
-/// When a dimension has several ranges.
+/// When a dimension has several ranges, or one that leaves its domain.
 pub(crate) fn one_each(schema: &ArraySchema, ranges: Ranges) -> Outcome<Vec<Extent>> {
     let one = |(idx, mut list): (usize, Vec<Extent>)| match (list.pop(), list.is_empty()) {
-        (Some(range), true) => Ok(range),
+        (Some(range), true) => {
+            let (whole, dimension) = (whole(schema, idx), &schema.dimensions[idx]);
+            if whole.as_ref().covers(range.as_ref()) {
+                return Ok(range);
+            }
+            Err(Failure::invalid(format!(
+                "the range {} to write leaves the domain {} of dimension {:?}",
+                dimension.shown(range.as_ref()),
+                dimension.shown(whole.as_ref()),
+                dimension.name
+            )))
+        }
         (None, _) => Ok(whole(schema, idx)),
-        _ => Err(Failure::usage(
-            "a write fills one range of each dimension; write the parts one after the other",
-        )),
+        _ => Err(Failure::usage(format!(
+            "a write fills one range of dimension {:?}; write the parts one after the other",
+            schema.dimensions[idx].name
+        ))),
     };
     ranges.into_iter().enumerate().map(one).collect()
 }
@@ -188,7 +200,9 @@ fn number_extent(
     let lo = lo.map(own).transpose()?.map_or(least, |(lo, _)| lo);
     let hi = hi.map(own).transpose()?.map_or(greatest, |(_, hi)| hi);
     if lo > hi {
-        return Err("it lies outside the domain".into());
+        let domain = Extent::Num { lo: least, hi: greatest };
+        let domain = schema.dimensions[idx].shown(domain.as_ref());
+        return Err(format!("it lies outside the domain {domain}"));
     }
     Ok(Extent::Num { lo, hi })
 }

@@ -5,11 +5,13 @@
 
 use crate::condition::Condition;
 use crate::progress::ReadProgress;
+use crate::ranges;
 use crate::read::{read_cells, result_fields};
 use crate::request::{LabelRange, ReadRequest};
 use smalti_array::Snapshot;
+use smalti_format::ArraySchema;
 use smalti_tile::{CellShape, StatsBuilder, StatsKind, Total};
-use smalti_types::{Error, Extent, Layout, Result, Scalar};
+use smalti_types::{Datatype, Error, Extent, Layout, Result, Scalar};
 use std::sync::Arc;
 
 /// What to compute of a field.
@@ -27,6 +29,30 @@ pub enum Function {
     Mean,
     /// The number of cells that are null.
     NullCount,
+}
+
+impl Function {
+    /// What commands and messages call it.
+    fn name(self) -> &'static str {
+        match self {
+            Function::Count => "count",
+            Function::Sum => "sum",
+            Function::Min => "min",
+            Function::Max => "max",
+            Function::Mean => "mean",
+            Function::NullCount => "null_count",
+        }
+    }
+
+    /// Whether it can be computed of cells of a shape.
+    fn takes(self, shape: CellShape) -> bool {
+        let kind = StatsKind::new(shape.datatype, shape.cell_val_num, false);
+        match self {
+            Function::Count | Function::NullCount => true,
+            Function::Sum | Function::Mean => kind.has_sum && shape.datatype != Datatype::Char,
+            Function::Min | Function::Max => kind.has_min_max,
+        }
+    }
 }
 
 /// One aggregate.
@@ -97,6 +123,7 @@ pub(crate) struct Folded {
 /// a [`read`](crate::read) reports.
 pub fn aggregate(snapshot: &Snapshot, request: &AggregateRequest) -> Result<Vec<AggregateValue>> {
     let schema = snapshot.schema();
+    ranges::check(schema, &request.ranges)?;
     let mut names: Vec<String> = Vec::new();
     for field in request.aggregates.iter().filter_map(|aggregate| aggregate.field.as_ref()) {
         if !names.contains(field) {
@@ -123,7 +150,7 @@ pub fn aggregate(snapshot: &Snapshot, request: &AggregateRequest) -> Result<Vec<
         })
         .collect();
     for aggregate in &request.aggregates {
-        check(aggregate, &names[..named], &folded)?;
+        check(schema, aggregate, &names[..named], &folded)?;
     }
     let single = request.ranges.iter().all(|ranges| ranges.len() <= 1);
     let layout = match schema.is_dense() {
@@ -156,27 +183,43 @@ pub fn aggregate(snapshot: &Snapshot, request: &AggregateRequest) -> Result<Vec<
     finish(request, &names, folded)
 }
 
-fn check(aggregate: &Aggregate, names: &[String], folded: &[Folded]) -> Result<()> {
+fn check(schema: &ArraySchema, aggregate: &Aggregate, names: &[String], folded: &[Folded]) -> Result<()> {
+    let function = aggregate.function;
     let Some(name) = &aggregate.field else {
-        return match aggregate.function {
+        return match function {
             Function::Count => Ok(()),
-            function => Err(Error::invalid(format!("the aggregate {function:?} needs a field"))),
+            function => Err(Error::invalid(format!(
+                "the aggregate {} needs a field; {}",
+                function.name(),
+                candidates(schema, function)
+            ))),
         };
     };
     let Some(folded) = names.iter().position(|known| known == name).map(|idx| &folded[idx]) else {
         return Ok(());
     };
-    let refuse = |what: &str| {
-        Err(Error::invalid(format!("cells of field {name:?} ({}) have no {what}", folded.shape.datatype)))
-    };
-    match aggregate.function {
-        Function::Sum | Function::Mean
-            if !folded.kind.has_sum || folded.shape.datatype == smalti_types::Datatype::Char =>
-        {
-            refuse("sum")
-        }
-        Function::Min | Function::Max if !folded.kind.has_min_max => refuse("least and greatest"),
-        _ => Ok(()),
+    if function.takes(folded.shape) {
+        return Ok(());
+    }
+    let what = if matches!(function, Function::Min | Function::Max) { "least and greatest" } else { "sum" };
+    Err(Error::invalid(format!(
+        "cells of field {name:?} ({}) have no {what}; {}",
+        folded.shape.datatype,
+        candidates(schema, function)
+    )))
+}
+
+/// The fields that a function can be computed of, for messages.
+fn candidates(schema: &ArraySchema, function: Function) -> String {
+    let fields = result_fields(schema, &[]).unwrap_or_default();
+    let names: Vec<String> = fields
+        .into_iter()
+        .filter(|(_, field)| function.takes(field.shape))
+        .map(|(_, field)| field.name)
+        .collect();
+    match names.is_empty() {
+        true => format!("no field of the array has a {}", function.name()),
+        false => format!("{} can be asked of {}", function.name(), names.join(", ")),
     }
 }
 
@@ -209,7 +252,7 @@ fn finish(request: &AggregateRequest, names: &[String], folded: Vec<Folded>) -> 
 
 fn bound(folded: &Folded, bytes: Option<&[u8]>) -> Result<AggregateValue> {
     let Some(bytes) = bytes else { return Ok(AggregateValue::Nothing) };
-    if folded.shape.datatype.is_string() || folded.shape.datatype == smalti_types::Datatype::Char {
+    if folded.shape.datatype.is_string() || folded.shape.datatype == Datatype::Char {
         return Ok(AggregateValue::Text(bytes.to_vec()));
     }
     Scalar::read(folded.shape.datatype, bytes).map(AggregateValue::Number)

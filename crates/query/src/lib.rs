@@ -17,6 +17,7 @@ mod gather;
 mod labels;
 mod merge;
 mod progress;
+mod ranges;
 mod read;
 mod request;
 mod show;

@@ -7,6 +7,7 @@ use crate::dense::DenseBatches;
 use crate::explain::{self, Explanation, Strategy};
 use crate::labels::{self, LabelFields, LabelsAlone};
 use crate::progress::ReadProgress;
+use crate::ranges;
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 use crate::sparse::{DeleteHistory, OrderedCells, SparsePlan, Windows};
 use smalti_array::{FieldId, Snapshot, field_name, field_shape, find_field};
@@ -50,6 +51,7 @@ impl std::fmt::Debug for Batches<'_> {
 /// `InvalidArgument` for unknown fields, ranges that do not fit the dimensions, or an order that the array does not have;
 /// `Corrupt` from the fragments' metadata. No cell is read yet.
 pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches<'a>> {
+    ranges::check(snapshot.schema(), &request.ranges)?;
     if snapshot.schema().dimension_labels.is_empty() && request.label_ranges.is_empty() {
         return read_cells(snapshot, request);
     }

@@ -16,7 +16,7 @@ pub struct ReadRequest {
     /// attributes. A read of nothing but labels of one dimension gives a row for each position on it, not for each cell.
     pub fields: Vec<String>,
     /// Per dimension the wanted ranges, in ordinals; empty for the whole dimension. Fewer lists than dimensions leave the
-    /// last ones whole. Ranges outside the domain select nothing.
+    /// last ones whole. What of a range leaves the domain selects nothing; a range that lies outside it is refused.
     pub ranges: Vec<Vec<Extent>>,
     /// Wanted ranges of dimension labels, for dimensions that have no ranges of their own.
     pub label_ranges: Vec<LabelRange>,

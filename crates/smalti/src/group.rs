@@ -115,8 +115,15 @@ impl Group {
     /// # Errors
     /// `NotFound` when there is none; as [`members`](Group::members).
     pub fn member(&self, name: &str) -> Result<Member> {
-        let found = self.members()?.into_iter().find(|member| member.key() == name);
-        found.ok_or_else(|| Error::not_found(format!("the group has no member {name:?}")).at_uri(self.uri()))
+        let members = self.members()?;
+        let keys: Vec<String> = members.iter().map(|member| member.key().to_owned()).collect();
+        members.into_iter().find(|member| member.key() == name).ok_or_else(|| {
+            Error::not_found(match keys.is_empty() {
+                true => format!("the group has no member {name:?}; it is empty"),
+                false => format!("the group has no member {name:?}; it has {}", keys.join(", ")),
+            })
+            .at_uri(self.uri())
+        })
     }
 
     /// Opens the array that a member is, in the time range and with the key of the group.

@@ -179,7 +179,12 @@ fn number_extent(dimension: &Dimension, lo: Bound<End<'_>>, hi: Bound<End<'_>>) 
     };
     match (lo, hi) {
         (Some(lo), Some(hi)) if lo <= hi => Ok(Extent::Num { lo, hi }),
-        _ => Err(Error::invalid("the range is empty; give the lower end first")),
+        _ => Err(Error::invalid(match dimension.domain {
+            Some((lo, hi)) => {
+                format!("the range is empty; give the lower end first, in the domain {lo}:{hi}")
+            }
+            None => "the range is empty; give the lower end first".to_owned(),
+        })),
     }
 }
 

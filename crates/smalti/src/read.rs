@@ -71,8 +71,8 @@ impl<'a> ReadBuilder<'a> {
         self
     }
 
-    /// Only cells in a range of a dimension: any of Rust's ranges. Several ranges of one dimension add up; what lies outside
-    /// the domain selects nothing. Ranges of strings end with `..=` or not at all.
+    /// Only cells in a range of a dimension: any of Rust's ranges. Several ranges of one dimension add up; what leaves
+    /// the domain selects nothing, and a range that lies outside it is refused. Ranges of strings end with `..=` or not at all.
     pub fn range<T: RangeEnd>(mut self, dimension: &str, range: impl RangeBounds<T>) -> Self {
         let schema = self.array.schema();
         let extent = match schema.dimension(dimension) {
@@ -90,7 +90,7 @@ impl<'a> ReadBuilder<'a> {
     pub fn label_range<T: RangeEnd>(mut self, label: &str, range: impl RangeBounds<T>) -> Self {
         let extent = match self.array.schema().label(label) {
             Some(found) => extent_of(&found.as_dimension(), &range),
-            None => Err(Error::invalid(format!("there is no dimension label {label:?}"))),
+            None => Err(no_label(self.array, label)),
         };
         match extent {
             Ok(extent) => {
@@ -423,7 +423,15 @@ fn axes(read: &ReadBuilder<'_>) -> Result<Vec<usize>> {
         .ok_or_else(|| Error::invalid("the ranges hold more cells than memory; narrow them"))
 }
 
-fn no_dimension(array: &Array, name: &str) -> Error {
+fn no_label(array: &Array, name: &str) -> Error {
+    let names: Vec<&str> = array.schema().dimension_labels.iter().map(|label| label.name.as_str()).collect();
+    Error::invalid(match names.is_empty() {
+        true => format!("there is no dimension label {name:?}; the array has none"),
+        false => format!("there is no dimension label {name:?}; the labels are {}", names.join(", ")),
+    })
+}
+
+pub(crate) fn no_dimension(array: &Array, name: &str) -> Error {
     let names: Vec<&str> =
         array.schema().dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
     Error::invalid(format!("there is no dimension {name:?}; the dimensions are {}", names.join(", ")))

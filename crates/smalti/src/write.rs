@@ -1,6 +1,7 @@
 //! Building writes.
 
 use crate::range::extent_of;
+use crate::read::no_dimension;
 use crate::{Array, Columns, IntoColumn, RangeEnd, WrittenFragment};
 use arrow_array::RecordBatch;
 use smalti_format::ArraySchema;
@@ -149,7 +150,7 @@ struct Rectangle {
 impl Rectangle {
     fn set<T: RangeEnd>(&mut self, array: &Array, name: &str, range: impl RangeBounds<T>) {
         let side = match array.schema().dimension(name) {
-            None => Err(Error::invalid(format!("there is no dimension {name:?}"))),
+            None => Err(no_dimension(array, name)),
             Some((idx, _)) if self.sides.iter().any(|(side, _)| *side == idx) => {
                 Err(Error::invalid(format!("dimension {name:?} has two ranges; a write fills one rectangle")))
             }

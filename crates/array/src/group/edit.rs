@@ -221,7 +221,12 @@ impl ArrayPlace {
             ))
             .at_uri(self.uri())),
             (None, _) => {
-                Err(Error::not_found(format!("the group has no member {name_or_uri:?}")).at_uri(self.uri()))
+                let names: Vec<&str> = list.members.keys().map(|name| name.as_str()).collect();
+                Err(Error::not_found(match names.is_empty() {
+                    true => format!("the group has no member {name_or_uri:?}; it is empty"),
+                    false => format!("the group has no member {name_or_uri:?}; it has {}", names.join(", ")),
+                })
+                .at_uri(self.uri()))
             }
         }
     }

@@ -117,6 +117,9 @@ pub(crate) struct AggregateArgs {
     /// Give sums that leave 64 bits as the nearest bound instead of an error
     #[arg(long)]
     pub(crate) saturate: bool,
+    /// Print to standard error what was read: bytes, requests, tiles, cells, time
+    #[arg(long)]
+    pub(crate) stats: bool,
     #[command(flatten)]
     pub(crate) times: OpenTimes,
 }

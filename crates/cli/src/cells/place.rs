@@ -140,6 +140,36 @@ pub(crate) fn place(columns: Vec<(Field, Column)>, region: &Region) -> Outcome<V
         .collect()
 }
 
+/// The labels of the positions on one dimension, from a column in row-major order of the region that has the label of its
+/// position in every cell.
+///
+/// # Errors
+/// When two cells at one position have different labels: the message names both.
+pub(crate) fn along(field: &Field, column: &Column, region: &Region, dim: usize) -> Outcome<Column> {
+    let shape = region.shape();
+    let side = shape.get(dim).copied().unwrap_or(0);
+    let stride: usize = shape.iter().skip(dim + 1).product();
+    let (cells, byte_len) = (column.as_ref(), field.cell_byte_len());
+    let firsts: Vec<usize> = (0..side).map(|position| position * stride).collect();
+    for cell in 0..cell_count_of(field, column) {
+        let first = firsts[cell / stride % side];
+        if cells.cell(cell, byte_len) != cells.cell(first, byte_len) {
+            let shown = |cell| {
+                let mut json = Vec::new();
+                field.json_notation().push(&mut json, cells.cell(cell, byte_len));
+                String::from_utf8_lossy(&json).into_owned()
+            };
+            return Err(Failure::invalid(format!(
+                "the label {} is {} and {} at one position; cells at a position have the same label",
+                field.name,
+                shown(first),
+                shown(cell)
+            )));
+        }
+    }
+    gather(field, column, &firsts)
+}
+
 fn swap(pair: Outcome<(Column, Field)>) -> Outcome<(Field, Column)> {
     pair.map(|(column, field)| (field, column))
 }
@@ -165,6 +195,7 @@ fn gather(field: &Field, column: &Column, rows: &[usize]) -> Outcome<Column> {
         end += cell.len();
         ends.push(end as u64);
     }
+    out.data.resize(end)?;
     if column.offsets.is_some() {
         let mut offsets = AlignedBuf::new();
         offsets.extend_from_slice(bytemuck::cast_slice(&ends))?;

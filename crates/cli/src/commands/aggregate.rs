@@ -5,10 +5,14 @@ use crate::args::{AggregateArgs, Dates, Enums, Global, Notation};
 use crate::engine;
 use crate::failure::{Failure, Outcome};
 use crate::formats::Table;
-use crate::ranges;
+use crate::interrupt::Watch;
+use crate::progress::Progress;
+use crate::{ranges, statistics};
 use serde_json::{Map, Value as Json, json};
-use smalti::{Aggregate, AggregateRequest, Array, Function, Value};
+use smalti::{Aggregate, AggregateRequest, Array, Function, ReadProgress, Value};
 use std::io::Write;
+use std::sync::Arc;
+use std::time::Instant;
 
 const FUNCTIONS: &[(&str, Function)] = &[
     ("count", Function::Count),
@@ -25,6 +29,7 @@ pub(super) fn run(global: &Global, args: &AggregateArgs) -> Outcome {
     let array = engine::open(global, &args.array, args.times)?;
     let (ranges, label_ranges) =
         ranges::parse_with_labels(array.schema(), &args.range, args.ranges_json.as_deref())?;
+    let read = Arc::new(ReadProgress::new());
     let request = AggregateRequest {
         aggregates,
         ranges,
@@ -32,9 +37,17 @@ pub(super) fn run(global: &Global, args: &AggregateArgs) -> Outcome {
         condition,
         memory_byte_len: global.memory.map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
         saturates: args.saturate,
-        progress: None,
+        progress: Some(Arc::clone(&read)),
     };
-    let values = array.aggregate_raw(&request)?;
+    let start = Instant::now();
+    let watch = Watch::start(&read, None)?;
+    let progress = Progress::of_work("aggregating", &read);
+    let values = array.aggregate_raw(&request).map_err(Failure::from);
+    drop(progress);
+    let values = watch.end(values)?;
+    if args.stats {
+        statistics::report(global, &read.statistics(), start.elapsed());
+    }
     let mut out = std::io::stdout().lock();
     let shown = |aggregate: &Aggregate, value: &Option<Value>| {
         value.as_ref().map_or(Ok(Json::Null), |value| show(&array, aggregate, value))

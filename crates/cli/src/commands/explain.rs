@@ -3,23 +3,36 @@
 use super::{fields_of, read};
 use crate::args::{ExplainArgs, Global};
 use crate::cells::Field;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::formats::Table;
-use crate::{engine, human, ranges};
+use crate::interrupt::Watch;
+use crate::progress::Progress;
+use crate::{engine, human, ranges, statistics};
 use serde_json::{Value as Json, json};
 use smalti::{Analysis, Explanation, FragmentFate};
 use std::io::Write;
+use std::sync::Arc;
 
 pub(super) fn run(global: &Global, args: &ExplainArgs) -> Outcome {
     let ExplainArgs { analyze, read: args } = args;
+    if args.stats {
+        return Err(Failure::usage("--stats is for `smalti read`; --analyze says what the read did"));
+    }
     let array = engine::open(global, &args.array, args.times)?;
     let labels = Field::labels_of(array.schema(), args.notation);
     let fields = Field::select(fields_of(&array, args.notation)?, labels, &args.select, args.timestamps)?;
     let wanted = ranges::parse_with_labels(array.schema(), &args.range, args.ranges_json.as_deref())?;
-    let request = read::request(global, args, &fields, wanted, args.limit)?;
-    let (explanation, analysis) = match analyze {
-        true => array.analyze_raw(&request).map(|(explanation, analysis)| (explanation, Some(analysis)))?,
-        false => (array.explain_raw(&request)?, None),
+    let mut request = read::request(global, args, &fields, wanted, args.limit)?;
+    let (explanation, analysis) = if *analyze {
+        let progress = Arc::clone(request.progress.get_or_insert_default());
+        let watch = Watch::start(&progress, None)?;
+        let bar = Progress::of_work("reading", &progress);
+        let analyzed = array.analyze_raw(&request).map_err(Failure::from);
+        drop(bar);
+        let (explanation, analysis) = watch.end(analyzed)?;
+        (explanation, Some(analysis))
+    } else {
+        (array.explain_raw(&request)?, None)
     };
     let mut out = std::io::stdout().lock();
     if global.json {
@@ -66,15 +79,7 @@ fn print(explanation: &Explanation, analysis: Option<&Analysis>, out: &mut impl 
         human::bytes(explanation.memory_byte_len)
     )?;
     if let Some(Analysis { statistics, time }) = analysis {
-        writeln!(
-            out,
-            "was read: {} in {} requests, {} tiles of fields, {} cells, {:.1} ms",
-            human::bytes(statistics.byte_len),
-            human::count(statistics.request_count),
-            human::count(statistics.tile_count),
-            human::count(statistics.cell_count),
-            time.as_secs_f64() * 1000.0
-        )?;
+        writeln!(out, "was read: {}", statistics::text(statistics, *time))?;
     }
     if explanation.fragments.is_empty() {
         return Ok(());
@@ -117,13 +122,7 @@ fn to_json(explanation: &Explanation, analysis: Option<&Analysis>) -> Json {
         "memory": explanation.memory_byte_len,
     });
     if let Some(Analysis { statistics, time }) = analysis {
-        explained["analysis"] = json!({
-            "bytes": statistics.byte_len,
-            "requests": statistics.request_count,
-            "tiles_of_fields": statistics.tile_count,
-            "cells": statistics.cell_count,
-            "ms": time.as_secs_f64() * 1000.0,
-        });
+        explained["analysis"] = statistics::to_json(statistics, *time);
     }
     explained
 }

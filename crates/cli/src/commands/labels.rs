@@ -1,14 +1,32 @@
-//! `smalti write` of dimension labels: a file with one dimension and its labels.
+//! `smalti write` of dimension labels: beside the cells of a dense array, or a file with one dimension and its labels.
 
 use crate::args::WriteArgs;
-use crate::cells::{Field, Region, cell_count_of, place};
+use crate::cells::{Field, Region, along, cell_count_of, place};
 use crate::failure::{Failure, Outcome};
 use smalti::format::ArraySchema;
 use smalti::{Array, Column, ColumnRef, Duplicates, Extent, Layout, WriteRequest, WrittenFragment};
 
-/// Whether a file holds labels.
-pub(super) fn has_labels(schema: &ArraySchema, columns: &[(Field, Column)]) -> bool {
-    columns.iter().any(|(field, _)| schema.label(&field.name).is_some())
+/// Whether a file holds labels and, of a dense array, nothing else but one dimension. Labels stand beside the cells of
+/// others.
+pub(super) fn are_alone(schema: &ArraySchema, columns: &[(Field, Column)]) -> bool {
+    let has_labels = columns.iter().any(|(field, _)| schema.label(&field.name).is_some());
+    let dimension_count = columns.iter().filter(|(field, _)| field.is_dimension).count();
+    let is_label = |(field, _): &(Field, Column)| field.is_dimension || schema.label(&field.name).is_some();
+    let is_line = dimension_count == 1 && schema.dimensions.len() > 1;
+    has_labels && (!schema.is_dense() || is_line || (columns.iter().all(is_label) && dimension_count == 1))
+}
+
+/// The columns of a write of cells in row-major order, with those of labels cut to one for each position.
+pub(super) fn cut(
+    schema: &ArraySchema,
+    columns: Vec<(Field, Column)>,
+    region: &Region,
+) -> Outcome<Vec<(Field, Column)>> {
+    let cut = |(field, column): (Field, Column)| match schema.label(&field.name) {
+        Some(label) => along(&field, &column, region, label.dimension_idx as usize).map(|cut| (field, cut)),
+        None => Ok((field, column)),
+    };
+    columns.into_iter().map(cut).collect()
 }
 
 /// Writes labels at the positions that stand beside them, which must follow each other.
@@ -18,8 +36,13 @@ pub(super) fn write(
     columns: Vec<(Field, Column)>,
 ) -> Outcome<(WrittenFragment, usize)> {
     let schema = array.schema();
-    let wrong =
-        || Failure::invalid("labels come from a file of their own, with one dimension and its labels");
+    let wrong = || {
+        Failure::invalid(if schema.is_dense() {
+            "labels come with all dimensions and attributes, or with their dimension alone"
+        } else {
+            "labels of a sparse array come from a file of their own, with one dimension and its labels"
+        })
+    };
     let mut dimensions = columns.iter().filter(|(field, _)| field.is_dimension);
     let (Some((dimension, positions)), None) = (dimensions.next(), dimensions.next()) else {
         return Err(wrong());

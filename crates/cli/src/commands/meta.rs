@@ -18,9 +18,8 @@ pub(super) fn run(global: &Global, args: &MetaArgs) -> Outcome {
         Some(MetaAction::Get { key }) => get(global, args, key),
         Some(MetaAction::Put { key, datatype, value }) => {
             let datatype = Datatype::from_name(datatype).ok_or_else(|| {
-                Failure::usage(format!(
-                    "no datatype is called {datatype:?}; there is INT32, STRING_UTF8, ..."
-                ))
+                let names: Vec<&str> = Datatype::ALL.iter().map(|datatype| datatype.name()).collect();
+                Failure::usage(format!("no datatype is called {datatype:?}; there are {}", names.join(", ")))
             })?;
             let value = Value::from_le_bytes(datatype, bytes_of(datatype, value)?)?;
             change(global, args, |change| change.put(key, value))
@@ -71,9 +70,9 @@ fn list(global: &Global, args: &MetaArgs) -> Outcome {
 fn get(global: &Global, args: &MetaArgs, key: &str) -> Outcome {
     let metadata = metadata(global, args)?;
     let Some(value) = metadata.get(key) else {
-        let error = smalti::Error::not_found(format!(
-            "there is no metadata {key:?}; `smalti meta` lists what there is"
-        ));
+        let keys: Vec<&str> = metadata.iter().map(|(key, _)| key.as_str()).collect();
+        let known = if keys.is_empty() { "none".to_string() } else { keys.join(", ") };
+        let error = smalti::Error::not_found(format!("there is no metadata {key:?}; there is {known}"));
         return Err(error.at_uri(&args.array).into());
     };
     let mut out = std::io::stdout().lock();

@@ -5,12 +5,17 @@ use crate::args::{Global, OutputFormat, ReadArgs};
 use crate::cells::Field;
 use crate::failure::{Failure, Outcome};
 use crate::formats::{ArrowSink, CsvSink, JsonlSink, NpySink, ParquetSink, Sink, TableSink};
+use crate::interrupt::Watch;
+use crate::output::OutputFile;
 use crate::progress::Progress;
 use crate::ranges::{self, Ranges};
-use crate::{engine, human};
+use crate::{engine, human, statistics};
 use smalti::format::ArraySchema;
-use smalti::{Array, Batch, DEFAULT_BATCH_CELL_COUNT, Extent, LabelRange, Layout, ReadRequest};
+use smalti::{Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Extent, LabelRange, Layout, ReadRequest};
 use std::io::{BufWriter, IsTerminal, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
 
 /// Rows of a table for people when they give no limit.
 const TABLE_LIMIT: u64 = 50;
@@ -29,28 +34,34 @@ pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
             "npy holds all cells of the ranges of a dense array; leave out --limit and --matching-only, or use another format",
         ));
     }
-    let request = request(global, args, &fields, (ranges, label_ranges), limit)?;
-    let (ranges, has_labels) = (&request.ranges, !request.label_ranges.is_empty());
-    if format == OutputFormat::Npy && has_labels {
+    let mut request = request(global, args, &fields, (ranges, label_ranges), limit)?;
+    if format == OutputFormat::Npy && !request.label_ranges.is_empty() {
         return Err(Failure::usage("ranges of labels tell no shape for npy; use another format"));
     }
-    let mut sink = sink(args, format, schema, &fields, ranges, request.layout)?;
+    let start = Instant::now();
+    let read = Arc::clone(request.progress.get_or_insert_default());
+    let (ranges, has_labels) = (&request.ranges, !request.label_ranges.is_empty());
+    // What is wrong with the request is told before there is a file.
+    let batches = array.read_raw(&request)?;
+    let (file, out) = output(args)?;
+    let watch = Watch::start(&read, file.as_ref().and_then(OutputFile::partial).map(Path::to_path_buf))?;
+    let mut sink = sink(args, out, format, schema, &fields, ranges, request.layout)?;
     let expected = (schema.is_dense() && !has_labels && !args.matching_only).then(|| {
         let cells = lengths(schema, ranges).into_iter().fold(1, usize::saturating_mul) as u64;
         cells.min(limit.unwrap_or(u64::MAX))
     });
     let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
-    let progress = if to_terminal { Progress::hidden() } else { Progress::new("reading", expected) };
-    let copied = copy(&array, &fields, &request, limit, &progress, sink.as_mut());
+    let progress = if to_terminal { Progress::hidden() } else { Progress::of_read(expected, &read) };
+    let copied = copy(batches, &fields, limit, &progress, sink.as_mut());
     let copied = copied.and_then(|is_cut| sink.finish().map(|()| is_cut));
     drop((progress, sink));
-    if let (Err(_), Some(path)) = (&copied, &args.output)
-        && path.is_file()
-    {
-        // What is cut short must not be taken for the whole; the failure is told below.
-        let _ = std::fs::remove_file(path);
+    let is_cut = watch.end(copied)?;
+    if let Some(file) = file {
+        file.keep()?;
     }
-    let is_cut = copied?;
+    if args.stats {
+        statistics::report(global, &read.statistics(), start.elapsed());
+    }
     if is_cut && is_people {
         eprintln!("the first {} cells; --limit N shows more", human::count(TABLE_LIMIT));
     }
@@ -91,21 +102,26 @@ fn output_format(global: &Global, args: &ReadArgs) -> Outcome<OutputFormat> {
     }
 }
 
+/// Where the cells go: standard output, or a file.
+fn output(args: &ReadArgs) -> Outcome<(Option<OutputFile>, Box<dyn Write + Send>)> {
+    match &args.output {
+        Some(path) if path.as_os_str() != "-" => {
+            let (output, file) = OutputFile::create(path)?;
+            Ok((Some(output), Box::new(file)))
+        }
+        _ => Ok((None, Box::new(std::io::stdout()))),
+    }
+}
+
 fn sink(
     args: &ReadArgs,
+    out: Box<dyn Write + Send>,
     format: OutputFormat,
     schema: &ArraySchema,
     fields: &[Field],
     ranges: &Ranges,
     layout: Option<Layout>,
 ) -> Outcome<Box<dyn Sink>> {
-    let out: Box<dyn Write + Send> = match &args.output {
-        Some(path) if path.as_os_str() != "-" => {
-            let file = std::fs::File::create(path);
-            Box::new(file.map_err(|error| Failure::from(error).at(path.display().to_string()))?)
-        }
-        _ => Box::new(std::io::stdout()),
-    };
     let out = BufWriter::new(out);
     Ok(match format {
         OutputFormat::Table => Box::new(TableSink::new(out, fields)),
@@ -171,15 +187,14 @@ fn batch_cell_count(global: &Global, fields: &[Field], limit: Option<u64>) -> Op
 
 /// Hands cells on until there are no more, or the limit is reached; true if there are more.
 fn copy(
-    array: &Array,
+    batches: Batches<'_>,
     fields: &[Field],
-    request: &ReadRequest,
     limit: Option<u64>,
     progress: &Progress,
     sink: &mut dyn Sink,
 ) -> Outcome<bool> {
     let mut left = limit.unwrap_or(u64::MAX);
-    for batch in array.read_raw(request)? {
+    for batch in batches {
         let batch: Batch = batch?;
         let cell_count = batch.cell_count;
         let taken = cell_count.min(usize::try_from(left).unwrap_or(usize::MAX));

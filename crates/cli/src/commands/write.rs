@@ -39,7 +39,7 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
     } else {
         let layout = if args.global_order { Layout::GlobalOrder } else { Layout::Unordered };
         let columns = row_columns(args, format, &fields)?;
-        if labels::has_labels(array.schema(), &columns) {
+        if labels::are_alone(array.schema(), &columns) {
             labels::write(&array, args, columns).map_err(in_file(args))?
         } else {
             write_columns(&array, args, columns, layout, None)?
@@ -72,12 +72,14 @@ fn write_dense(
         read_npy(open(args)?, fields, &region.shape()).map_err(in_file(args))?
     } else {
         let columns = row_columns(args, format, fields)?;
-        if labels::has_labels(schema, &columns) {
+        if labels::are_alone(schema, &columns) {
             return labels::write(array, args, columns).map_err(in_file(args));
         }
-        (place(columns, &region).map_err(in_file(args))?, Layout::RowMajor)
+        let placed = place(columns, &region).and_then(|columns| labels::cut(schema, columns, &region));
+        (placed.map_err(in_file(args))?, Layout::RowMajor)
     };
-    write_columns(array, args, columns, layout, Some(subarray))
+    let (fragment, _) = write_columns(array, args, columns, layout, Some(subarray))?;
+    Ok((fragment, region.cell_count()?))
 }
 
 fn write_columns(

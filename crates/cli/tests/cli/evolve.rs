@@ -102,5 +102,52 @@ fn labels_are_written_selected_and_named_in_ranges() {
     session.show_with("write map --from - --format csv", "lat,row\n1,1\n2,2\n");
     session.show_with("write map --from - --format csv", "lat,col\n1,1\n");
     session.show("read map --range lat=0:1 --range row=1:1");
+    session.note("beside cells, in any order");
+    session.show("create other --schema map.json");
+    session.show_with(
+        "write other --from - --format csv --at 2000 --range row=1:2",
+        "row,lat,col,day,a\n2,0.5,1,2024-02-29,3\n1,60,2,2024-03-01,2\n1,60,1,2024-02-29,1\n2,0.5,2,2024-03-01,4\n",
+    );
+    session.show("read other --select lat,day,a --range row=1:2 --format csv");
+    session.show_with(
+        "write other --from - --format jsonl --range row=3:3",
+        "{\"lat\": 1, \"a\": 5}\n{\"lat\": 2, \"a\": 6}\n",
+    );
+    session.show_with(
+        "write other --from - --format csv --range row=3:3",
+        "row,col,lat,a\n3,1,-7,5\n3,2,-7,6\n",
+    );
+    session.show_with("write other --from - --format csv", "row,lat,a\n1,60,1\n");
+    session.show("read other --select lat,a --format csv");
     session.check("labels");
+}
+
+#[test]
+fn every_format_carries_labels_beside_cells() {
+    let session = Session::new();
+    session.file(
+        "map.json",
+        r#"{"array_type": "dense",
+            "dims": [{"name": "row", "type": "INT32", "domain": [1, 3], "tile": 2}, {"name": "col", "type": "INT32", "domain": [1, 2], "tile": 2}],
+            "attrs": [{"name": "a", "type": "INT32"}],
+            "labels": [{"name": "place", "dim": "row", "type": "STRING_ASCII"}, {"name": "day", "dim": "col", "type": "DATETIME_DAY"}]}"#,
+    );
+    session.file(
+        "cells.csv",
+        "row,col,place,day,a\n1,1,a,2024-02-29,1\n1,2,a,2024-03-01,2\n2,1,bb,2024-02-29,3\n2,2,bb,2024-03-01,4\n\
+         3,1,ccc,2024-02-29,5\n3,2,ccc,2024-03-01,6\n",
+    );
+    session.text("create map --schema map.json");
+    session.text("write map --from cells.csv");
+    let read = "--select row,col,place,day,a";
+    let cells = session.text(&format!("read map {read} --format csv"));
+    assert_eq!(cells, String::from_utf8(std::fs::read(session.path("cells.csv")).unwrap()).unwrap());
+    for format in ["csv", "jsonl", "arrow", "arrows", "parquet"] {
+        session.text(&format!("read map {read} -o cells.{format}"));
+        session.text(&format!("create {format} --schema map.json"));
+        session.text(&format!("write {format} --from cells.{format}"));
+        assert_eq!(session.text(&format!("read {format} {read} --format csv")), cells, "{format}");
+        let labels = session.text(&format!("read {format} --select place --range place=bb: --format csv"));
+        assert_eq!(labels, "place\nbb\nccc\n", "{format}");
+    }
 }

@@ -2,12 +2,14 @@
 //! character; `SMALTI_UPDATE_SNAPSHOTS=1 cargo test -p smalti-cli --test cli` writes these files anew, to be read before
 //! they are kept.
 
+mod bad_input;
 mod damage;
 mod demo;
 mod evolve;
 mod fixtures;
 mod formats;
 mod group;
+mod interrupt;
 mod keys;
 mod look;
 mod memory;

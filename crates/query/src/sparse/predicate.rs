@@ -7,9 +7,9 @@ use super::plan::{SparsePlan, TileRef};
 use crate::condition::{BoundCondition, BoundField};
 use crate::fetch::FieldSource;
 use crate::gather::constant;
-use smalti_array::{FieldId, Fragment, Snapshot};
-use smalti_format::ArraySchema;
+use smalti_array::{FieldId, Fragment, Snapshot, find_field};
 use smalti_format::names::{CommitKind, commit_file_name};
+use smalti_format::{ArraySchema, ConditionNode, ConditionTree};
 use smalti_space::BitMask;
 use smalti_tile::{Column, ColumnRef};
 use smalti_types::Result;
@@ -48,6 +48,12 @@ impl Predicates {
                 schemas.push(fragment.schema());
             }
         }
+        let history = match snapshot.deletes()?.iter().all(|delete| has_fields(&schemas, &delete.stays)) {
+            true => Vec::new(),
+            // A field that came after the fragments and is gone again: older schemas alone know its type.
+            false => snapshot.schema_history()?,
+        };
+        schemas.extend(&history);
         let deletes = snapshot
             .deletes()?
             .iter()
@@ -111,6 +117,16 @@ impl Predicates {
         }
         Ok(predicates)
     }
+}
+
+/// Whether the fields of a stored condition are found in one of the schemas each.
+fn has_fields(schemas: &[&ArraySchema], stays: &ConditionTree) -> bool {
+    stays.nodes().iter().all(|node| match node {
+        ConditionNode::Comparison { field, .. } => {
+            schemas.iter().any(|schema| find_field(schema, field).is_some())
+        }
+        ConditionNode::Combination { .. } => true,
+    })
 }
 
 fn source<'a>(

@@ -270,3 +270,27 @@ fn an_encrypted_array_evolves_under_its_key() {
     assert_eq!(again.enumeration("colors").unwrap().labels()[1].as_str(), Some("blue"));
     assert!(again.label("name").is_ok());
 }
+
+#[test]
+fn a_delete_by_an_attribute_that_came_and_went_holds_on() {
+    let schema = Schema::sparse()
+        .dimension(Dimension::new("x", 0..=99))
+        .attribute(Attribute::of::<i32>("a"))
+        .build()
+        .unwrap();
+    let array = Array::create("mem://came-and-went", &schema).unwrap();
+    let first = array.write().column("x", &[1, 2]).column("a", &[10, 20]).commit().unwrap();
+    let older = array.evolve().add_attribute(Attribute::of::<i32>("b")).commit().unwrap();
+    let deleting = Array::open("mem://came-and-went").unwrap();
+    deleting.delete(field("b").gt(5)).commit().unwrap();
+    let newer = deleting.evolve().drop_attribute("b").commit().unwrap();
+    assert!(first.timestamp() < older && older < newer);
+    // What stays is known to have a small `b`: no test of `b` holds for cells that lack it.
+    let array = Array::open("mem://came-and-went").unwrap();
+    assert_eq!(array.read().collect().unwrap().num_rows(), 0);
+    array.write().column("x", &[3]).column("a", &[30]).commit().unwrap();
+    assert_eq!(array.read().collect().unwrap().column(0).as_primitive::<Int32Type>().values(), &[3]);
+    // Nothing that the delete could ask is in this range of times.
+    let later = Array::open_with("mem://came-and-went", &smalti::Options::new().since(older)).unwrap();
+    assert_eq!(later.read().collect().unwrap().num_rows(), 1);
+}

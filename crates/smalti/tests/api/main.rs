@@ -5,6 +5,7 @@ mod columns;
 mod evolution;
 mod handles;
 mod labels;
+mod progress;
 mod reads;
 mod upkeep;
 

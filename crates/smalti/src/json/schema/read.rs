@@ -336,7 +336,10 @@ impl<'a> Place<'a> {
 
     pub(super) fn datatype(&self) -> Result<Datatype> {
         let name = self.text()?;
-        Datatype::from_name(name).ok_or_else(|| wrong(&self.path, &format!("no datatype is called {name:?}")))
+        Datatype::from_name(name).ok_or_else(|| {
+            let names: Vec<&str> = Datatype::ALL.iter().map(|datatype| datatype.name()).collect();
+            wrong(&self.path, &format!("no datatype is called {name:?}; there are {}", names.join(", ")))
+        })
     }
 
     /// A coordinate.
@@ -447,7 +450,7 @@ mod tests {
             ),
             (
                 &schema(r#"{"name": "d", "type": "INT9"}"#, ""),
-                "schema.dims[0].type: no datatype is called \"INT9\"",
+                "schema.dims[0].type: no datatype is called \"INT9\"; there are INT32, INT64,",
             ),
             (&schema(dim, r#"{"name": "a", "type": "INT8", "fillhex": "00"}"#), "\"fillhex\" is no key"),
             (&schema(dim, r#"{"name": "a", "type": "INT8", "fill_hex": "0"}"#), "pairs of hexadecimal"),
