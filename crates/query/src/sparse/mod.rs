@@ -1,5 +1,6 @@
 //! Reading sparse arrays.
 
+mod batches;
 mod cost;
 mod explain;
 mod independent;
@@ -8,12 +9,12 @@ mod plan;
 mod predicate;
 mod prune;
 mod select;
+mod stretches;
 mod summarise;
 mod windows;
 
 pub(crate) use plan::ranges;
 pub(crate) use select::coord_columns;
 
-pub(crate) use ordered::OrderedCells;
+pub(crate) use batches::SparseBatches;
 pub(crate) use plan::{SparsePlan, cell_order};
-pub(crate) use windows::Windows;

@@ -38,12 +38,11 @@ impl SparsePlan<'_> {
             self.judge(condition, self.fragments[first.fragment_idx].fragment, tiles, &mut verdicts)?;
             start += len;
         }
-        let hides = self.hides;
         let mut verdicts = verdicts.into_iter();
         self.tiles.retain_mut(|tile| {
             let verdict = verdicts.next().unwrap_or(Verdict::Some);
             tile.fulfils = verdict == Verdict::All;
-            hides || verdict != Verdict::None
+            tile.hides || verdict != Verdict::None
         });
         Ok(())
     }

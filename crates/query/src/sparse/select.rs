@@ -52,7 +52,7 @@ impl SparsePlan<'_> {
                 }
             }
         }
-        if !self.hides && (fragment.delete_times.is_some() || !fragment.predicates.is_empty()) {
+        if !tile.hides && (fragment.delete_times.is_some() || !fragment.predicates.is_empty()) {
             if coords.iter().all(Option::is_none) {
                 self.check_claim(tile)?;
             }
