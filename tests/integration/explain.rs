@@ -177,3 +177,46 @@ fn fragments_behind_each_other_are_read_without_their_coordinates() {
         batches.iter().flat_map(|batch| batch.columns[0].data.values::<u32>().to_vec()).collect();
     assert_eq!(numbers, (0..200).collect::<Vec<u32>>());
 }
+
+#[test]
+fn statistics_rule_tiles_of_dense_arrays_out_and_in() {
+    let (store, snapshot) = array(ArrayType::Dense, false);
+    // Tiles of ten cells, whose numbers are their places.
+    for (condition, tiles_of_n, tiles_of_s) in [
+        (Condition::compare("n", Relation::Ge, 150), 0, 5),
+        (Condition::compare("n", Relation::Lt, 42), 1, 5),
+        (Condition::compare("n", Relation::Ge, 1000), 0, 0),
+        (Condition::compare("n", Relation::Ne, 77), 1, 20),
+        (Condition::compare("n", Relation::Ge, 95).and(Condition::compare("x", Relation::Lt, 130)), 1, 4),
+    ] {
+        for leaves_out in [false, true] {
+            let request = ReadRequest {
+                fields: vec!["x".into(), "s".into()],
+                condition: Some(condition.clone()),
+                leaves_out,
+                ..ReadRequest::default()
+            };
+            let (explanation, _) = analyze(&snapshot, &request).unwrap();
+            let before = store.traffic();
+            let cells: usize =
+                read(&snapshot, &request).unwrap().map(|batch| batch.unwrap().cell_count).sum();
+            let traffic = store.traffic().since(&before);
+            assert_eq!(
+                (explanation.request_count, explanation.byte_len),
+                (traffic.read_count, traffic.read_byte_len),
+                "{condition}"
+            );
+            // A text of any length that may be null is in three files.
+            assert_eq!(traffic.read_count, tiles_of_n + 3 * tiles_of_s, "{condition}");
+            assert_eq!(cells == 200, !leaves_out, "{condition}");
+            for fragment in &explanation.fragments {
+                assert_eq!(fragment.met_tile_count, 5);
+                let fate = match fragment.read_tile_count {
+                    0 => FragmentFate::RuledOut,
+                    _ => FragmentFate::Read,
+                };
+                assert_eq!(fragment.fate, fate);
+            }
+        }
+    }
+}

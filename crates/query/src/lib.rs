@@ -21,6 +21,7 @@ mod request;
 mod show;
 mod sparse;
 mod summary;
+mod tile_statistics;
 mod workspace;
 mod write;
 
