@@ -33,6 +33,7 @@ WHAT = {
     "S4": "genome, ranges of strings and positions",
     "S5": "condition on an attribute",
     "S6": "read 50 fragments",
+    "S6g": "read 50 fragments in global order",
     "S6q": "boxes over 50 fragments",
     "S9d": "delete by a condition",
     "S9r": "read after the delete",
@@ -67,6 +68,7 @@ VARIANTS = {
     "10%": "10 % of the cells",
     "dups": "duplicates allowed",
     "nodups": "a tenth overwritten",
+    "50rows": "rows of tiles of their own",
     "50frag": "40,000 cells each at scale 1",
     "str+null+enum": "strings, numbers that may be null, an enumeration",
 }

@@ -13,8 +13,17 @@ use std::sync::Arc;
 
 const LEN: i32 = 200;
 
-/// An array of four fragments in a store that counts.
+/// An array of four fragments, one behind the other, in a store that counts.
 fn array(array_type: ArrayType, allows_dups: bool) -> (Arc<MeteredStore<MemoryStore>>, Snapshot) {
+    array_of(array_type, allows_dups, 50)
+}
+
+/// The same with another distance between the fragments' first cells.
+fn array_of(
+    array_type: ArrayType,
+    allows_dups: bool,
+    step: i32,
+) -> (Arc<MeteredStore<MemoryStore>>, Snapshot) {
     let store = Arc::new(MeteredStore::new(MemoryStore::new()));
     let env = Env::new(ManualClock::new(1), SeededEntropy::new(3));
     let place = ArrayPlace::in_store(store.clone(), "array".into(), None, env);
@@ -23,7 +32,7 @@ fn array(array_type: ArrayType, allows_dups: bool) -> (Arc<MeteredStore<MemorySt
     schema.allows_dups = allows_dups;
     place.create(&schema).unwrap();
     for fragment in 0..4 {
-        let cells: Vec<i32> = (fragment * 50..fragment * 50 + 50).collect();
+        let cells: Vec<i32> = (fragment * step..fragment * step + 50).collect();
         let rows: Vec<Row> = cells
             .iter()
             .map(|&cell| (cell as u32, (cell % 3 != 0).then(|| vec![b'a'; cell as usize % 7])))
@@ -38,7 +47,7 @@ fn array(array_type: ArrayType, allows_dups: bool) -> (Arc<MeteredStore<MemorySt
         };
         if array_type == ArrayType::Dense {
             request.layout = Layout::RowMajor;
-            request.subarray = Some(vec![extent(fragment * 50, fragment * 50 + 49)]);
+            request.subarray = Some(vec![extent(fragment * step, fragment * step + 49)]);
         } else {
             request.columns.push(("x".into(), ColumnRef::fixed(bytemuck::cast_slice(&cells))));
         }
@@ -99,14 +108,25 @@ fn statistics_rule_fragments_out() {
 
 #[test]
 fn the_strategy_follows_from_fragments_and_memory() {
-    let (_, snapshot) = array(ArrayType::Sparse, false);
-    let strategy = |layout, memory_byte_len| {
-        let request = ReadRequest { layout: Some(layout), memory_byte_len, ..ReadRequest::default() };
+    let strategy = |step, layout, memory_byte_len, batch_cell_count| {
+        let (_, snapshot) = array_of(ArrayType::Sparse, false, step);
+        let request = ReadRequest {
+            layout: Some(layout),
+            memory_byte_len,
+            batch_cell_count: Some(batch_cell_count),
+            ..ReadRequest::default()
+        };
         analyze(&snapshot, &request).unwrap().0.strategy
     };
-    assert_eq!(strategy(Layout::Unordered, None), Strategy::TileByTile);
-    assert_eq!(strategy(Layout::GlobalOrder, None), Strategy::SortedAtOnce);
-    assert_eq!(strategy(Layout::GlobalOrder, Some(4000)), Strategy::SortedByWindows);
+    assert_eq!(strategy(50, Layout::Unordered, None, 100), Strategy::TileByTile);
+    assert_eq!(strategy(50, Layout::GlobalOrder, None, 100), Strategy::TileByTile);
+    assert_eq!(strategy(50, Layout::GlobalOrder, Some(4000), 100), Strategy::TileByTile);
+    assert_eq!(strategy(10, Layout::GlobalOrder, None, 1000), Strategy::SortedAtOnce);
+    assert_eq!(strategy(10, Layout::GlobalOrder, Some(4000), 1000), Strategy::SortedByWindows);
+    // The fragments share a few cells each with the next one.
+    assert_eq!(strategy(47, Layout::GlobalOrder, None, 10), Strategy::Stretches);
+    assert_eq!(strategy(47, Layout::Unordered, None, 10), Strategy::Stretches);
+    assert_eq!(strategy(47, Layout::GlobalOrder, None, 1000), Strategy::SortedAtOnce);
     assert_eq!(
         analyze(&array(ArrayType::Dense, false).1, &ReadRequest::default()).unwrap().0.strategy,
         Strategy::DenseParts
@@ -130,5 +150,73 @@ fn a_read_that_was_stopped_reads_no_more() {
         assert_eq!(batches.next().unwrap().unwrap_err().kind(), ErrorKind::Cancelled);
         assert!(batches.next().is_none());
         assert_eq!(store.traffic(), before);
+    }
+}
+
+#[test]
+fn fragments_behind_each_other_are_read_without_their_coordinates() {
+    let (store, snapshot) = array(ArrayType::Sparse, false);
+    let request = ReadRequest {
+        fields: vec!["n".into()],
+        layout: Some(Layout::RowMajor),
+        batch_cell_count: Some(30),
+        ..ReadRequest::default()
+    };
+    let (explanation, _) = analyze(&snapshot, &request).unwrap();
+    let before = store.traffic();
+    let batches: Vec<_> = read(&snapshot, &request).unwrap().map(|batch| batch.unwrap()).collect();
+    let traffic = store.traffic().since(&before);
+    assert_eq!(
+        (explanation.request_count, explanation.byte_len),
+        (traffic.read_count, traffic.read_byte_len)
+    );
+    // A tile has five cells.
+    assert_eq!(explanation.request_count, 40);
+    assert!(batches.iter().all(|batch| batch.cell_count == 30 || batch.cell_count == 20));
+    let numbers: Vec<u32> =
+        batches.iter().flat_map(|batch| batch.columns[0].data.values::<u32>().to_vec()).collect();
+    assert_eq!(numbers, (0..200).collect::<Vec<u32>>());
+}
+
+#[test]
+fn statistics_rule_tiles_of_dense_arrays_out_and_in() {
+    let (store, snapshot) = array(ArrayType::Dense, false);
+    // Tiles of ten cells, whose numbers are their places.
+    for (condition, tiles_of_n, tiles_of_s) in [
+        (Condition::compare("n", Relation::Ge, 150), 0, 5),
+        (Condition::compare("n", Relation::Lt, 42), 1, 5),
+        (Condition::compare("n", Relation::Ge, 1000), 0, 0),
+        (Condition::compare("n", Relation::Ne, 77), 1, 20),
+        (Condition::compare("n", Relation::Ge, 95).and(Condition::compare("x", Relation::Lt, 130)), 1, 4),
+    ] {
+        for leaves_out in [false, true] {
+            let request = ReadRequest {
+                fields: vec!["x".into(), "s".into()],
+                condition: Some(condition.clone()),
+                leaves_out,
+                ..ReadRequest::default()
+            };
+            let (explanation, _) = analyze(&snapshot, &request).unwrap();
+            let before = store.traffic();
+            let cells: usize =
+                read(&snapshot, &request).unwrap().map(|batch| batch.unwrap().cell_count).sum();
+            let traffic = store.traffic().since(&before);
+            assert_eq!(
+                (explanation.request_count, explanation.byte_len),
+                (traffic.read_count, traffic.read_byte_len),
+                "{condition}"
+            );
+            // A text of any length that may be null is in three files.
+            assert_eq!(traffic.read_count, tiles_of_n + 3 * tiles_of_s, "{condition}");
+            assert_eq!(cells == 200, !leaves_out, "{condition}");
+            for fragment in &explanation.fragments {
+                assert_eq!(fragment.met_tile_count, 5);
+                let fate = match fragment.read_tile_count {
+                    0 => FragmentFate::RuledOut,
+                    _ => FragmentFate::Read,
+                };
+                assert_eq!(fragment.fate, fate);
+            }
+        }
     }
 }

@@ -70,6 +70,11 @@ impl Peer {
                         self.sparse.write_fragments(query)?;
                     }
                     Some("nfr") => sparse::write_small_fragments(query)?,
+                    Some("rows") => {
+                        self.sparse.load(query)?;
+                        sparse::create(query)?;
+                        self.sparse.write_rows(query)?;
+                    }
                     Some("gen") => genome::build(query)?,
                     Some("str") => {
                         self.strings.load(query)?;

@@ -64,6 +64,27 @@ impl Input {
         }
         Ok(())
     }
+
+    /// Writes the points row by row of space tiles, two of them at a time.
+    pub(crate) fn write_rows(&self, query: &Value) -> Outcome<()> {
+        let x = self.columns.iter().find(|(name, _)| name == "x").ok_or("the points have no x")?;
+        let fragment_of = |x: &[u8]| {
+            let x = i64::from_le_bytes(x.try_into().unwrap_or_default());
+            x / EXTENT * FRAGMENTS as i64 / (DOMAIN / EXTENT)
+        };
+        let fragments: Vec<i64> = x.1.chunks_exact(size_of::<i64>()).map(fragment_of).collect();
+        for idx in 0..FRAGMENTS as i64 {
+            let mut columns = Vec::with_capacity(self.columns.len());
+            for (name, bytes) in &self.columns {
+                let cells = bytes.chunks_exact(bytes.len() / fragments.len().max(1));
+                let part = cells.zip(&fragments).filter(|(_, fragment)| **fragment == idx);
+                columns.push((name.as_str(), part.flat_map(|(cell, _)| cell).copied().collect::<Vec<u8>>()));
+            }
+            let columns = columns.iter().map(|(name, part)| (*name, &part[..]));
+            write(query, columns, Some(FIRST_WRITE_MS + idx as u64))?;
+        }
+        Ok(())
+    }
 }
 
 fn write<'a>(

@@ -47,6 +47,8 @@ pub enum Strategy {
     SortedAtOnce,
     /// Window after window of the sorted result, as memory allows.
     SortedByWindows,
+    /// Stretches of the result one after the other: tile after tile where fragments do not interleave, sorted where they do.
+    Stretches,
     /// Nothing is left to read.
     Nothing,
 }
@@ -61,6 +63,9 @@ impl Strategy {
             Strategy::TileByTile => "tile after tile; no cell hides another, and none is sorted",
             Strategy::SortedAtOnce => "all cells at once, sorted by their coordinates",
             Strategy::SortedByWindows => "window after window of the sorted result, as memory allows",
+            Strategy::Stretches => {
+                "stretch after stretch; tile after tile where fragments do not interleave, sorted where they do"
+            }
             Strategy::Nothing => "nothing is left to read",
         }
     }

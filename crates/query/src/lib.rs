@@ -23,6 +23,7 @@ mod request;
 mod show;
 mod sparse;
 mod summary;
+mod tile_statistics;
 mod workspace;
 mod write;
 

@@ -9,7 +9,7 @@ use crate::labels::{self, LabelFields, LabelsAlone};
 use crate::progress::ReadProgress;
 use crate::ranges;
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
-use crate::sparse::{DeleteHistory, OrderedCells, SparsePlan, Windows};
+use crate::sparse::{DeleteHistory, SparseBatches, SparsePlan};
 use smalti_array::{FieldId, Snapshot, field_name, field_shape, find_field};
 use smalti_format::ArraySchema;
 use smalti_types::{Error, Layout, Result};
@@ -19,21 +19,13 @@ use std::sync::Arc;
 pub struct Batches<'a> {
     fields: Vec<ResultField>,
     labels: Option<LabelFields>,
-    max_cell_count: usize,
     progress: Arc<ReadProgress>,
-    /// Of an aggregate: whether the statistics were asked.
-    is_summarised: bool,
     state: State<'a>,
 }
 
 enum State<'a> {
     Dense(Box<DenseBatches<'a>>),
-    /// Tile after tile, with the next tile.
-    Independent(Box<SparsePlan<'a>>, usize),
-    /// In order, with the order once it is known.
-    Ordered(Box<SparsePlan<'a>>, Option<OrderedCells>),
-    /// In order, part after part.
-    Windows(Box<SparsePlan<'a>>, Box<Windows>),
+    Sparse(Box<SparseBatches<'a>>),
     /// Nothing but labels.
     Labels(Box<LabelsAlone>),
     Done,
@@ -62,14 +54,7 @@ pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches
     if let Some((fields, alone)) = LabelsAlone::new(snapshot, &resolved)? {
         let state = if is_empty { State::Done } else { State::Labels(Box::new(alone)) };
         let progress = request.progress.clone().unwrap_or_default();
-        return Ok(Batches {
-            fields,
-            labels: None,
-            max_cell_count: usize::MAX,
-            progress,
-            is_summarised: false,
-            state,
-        });
+        return Ok(Batches { fields, labels: None, progress, state });
     }
     let mut batches = match LabelFields::new(snapshot, &resolved)? {
         None => read_cells(snapshot, &resolved)?,
@@ -110,25 +95,13 @@ pub(crate) fn read_cells<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> R
             &progress,
         )?))
     } else if let Some(request) = current_domain::narrowed(snapshot, request) {
-        let plan =
-            Box::new(SparsePlan::new(snapshot, &request, layout, &fields, condition, &progress, None)?);
-        sparse_state(plan)?
+        let plan = SparsePlan::new(snapshot, &request, layout, &fields, condition, &progress, None)?;
+        State::Sparse(Box::new(SparseBatches::new(plan, max_cell_count)))
     } else {
         State::Done
     };
     let fields = fields.into_iter().map(|(_, field)| field).collect();
-    Ok(Batches { fields, labels: None, max_cell_count, progress, is_summarised: false, state })
-}
-
-fn sparse_state(plan: Box<SparsePlan<'_>>) -> Result<State<'_>> {
-    Ok(if plan.is_independent() {
-        State::Independent(plan, 0)
-    } else if plan.is_small {
-        State::Ordered(plan, None)
-    } else {
-        let windows = Box::new(plan.windows()?);
-        State::Windows(plan, windows)
-    })
+    Ok(Batches { fields, labels: None, progress, state })
 }
 
 /// Starts a read of every version of every cell of a sparse array, in global order, those of equal coordinates newest first.
@@ -148,10 +121,10 @@ pub(crate) fn read_history<'a>(
     let history = Some(history.clone());
     let layout = Layout::GlobalOrder;
     let plan = SparsePlan::new(snapshot, request, layout, &fields, None, &progress, history)?;
-    let state = sparse_state(Box::new(plan))?;
     let fields = fields.into_iter().map(|(_, field)| field).collect();
     let max_cell_count = request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT).max(1);
-    Ok(Batches { fields, labels: None, max_cell_count, progress, is_summarised: false, state })
+    let state = State::Sparse(Box::new(SparseBatches::new(plan, max_cell_count)));
+    Ok(Batches { fields, labels: None, progress, state })
 }
 
 impl Batches<'_> {
@@ -172,9 +145,7 @@ impl Batches<'_> {
     pub(crate) fn explanation(&self, snapshot: &Snapshot) -> Result<Explanation> {
         match &self.state {
             State::Dense(batches) => batches.explanation(snapshot),
-            State::Independent(plan, _) => plan.explanation(Strategy::TileByTile),
-            State::Ordered(plan, _) => plan.explanation(Strategy::SortedAtOnce),
-            State::Windows(plan, _) => plan.explanation(Strategy::SortedByWindows),
+            State::Sparse(batches) => batches.explanation(),
             State::Labels(_) | State::Done => {
                 Ok(explain::blank(snapshot, Layout::RowMajor, Strategy::Nothing))
             }
@@ -187,14 +158,9 @@ impl Batches<'_> {
     /// What store and codecs report.
     pub(crate) fn next_unsummarised(&mut self, folded: &mut [Folded]) -> Result<Option<Batch>> {
         self.progress.check()?;
-        if !self.is_summarised {
-            self.is_summarised = true;
-            if let State::Independent(plan, 0) = &mut self.state {
-                plan.summarise(folded)?;
-            }
-        }
         match &mut self.state {
             State::Dense(batches) => batches.pull_unsummarised(folded),
+            State::Sparse(batches) => batches.pull_unsummarised(folded),
             _ => self.pull(),
         }
     }
@@ -202,25 +168,7 @@ impl Batches<'_> {
     fn pull(&mut self) -> Result<Option<Batch>> {
         match &mut self.state {
             State::Dense(batches) => batches.pull(),
-            State::Independent(plan, next) => loop {
-                let start = *next;
-                *next += plan.group_len(&plan.tiles[start..], self.max_cell_count)?;
-                if *next == start {
-                    return Ok(None);
-                }
-                let batch = plan.read_tiles(&plan.tiles[start..*next])?;
-                if batch.cell_count > 0 {
-                    return Ok(Some(batch));
-                }
-            },
-            State::Ordered(plan, ordered) => {
-                let ordered = match ordered {
-                    Some(ordered) => ordered,
-                    none => none.insert(plan.ordered_cells()?),
-                };
-                plan.next_ordered(ordered, self.max_cell_count)
-            }
-            State::Windows(plan, windows) => plan.next_of_windows(windows, self.max_cell_count),
+            State::Sparse(batches) => batches.pull(),
             State::Labels(labels) => labels.pull(),
             State::Done => Ok(None),
         }

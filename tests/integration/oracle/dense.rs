@@ -28,6 +28,8 @@ struct Case {
     memory: Option<usize>,
     /// Only cells whose number is less, and whether the others are left out.
     below: Option<(u32, bool)>,
+    /// Of them only those, or beside them those too, from so many cells of the first dimension on.
+    from: Option<(i32, bool)>,
 }
 
 fn cases() -> impl Strategy<Value = Case> {
@@ -48,18 +50,11 @@ fn cases() -> impl Strategy<Value = Case> {
             1usize..40,
             0u64..6,
             prop_oneof![Just(None), (500usize..20_000).prop_map(Some)],
-            prop::option::of(((1u32..4, 0u32..60).prop_map(|(w, c)| w * 1000 + c), 0u8..2)),
+            prop::option::of(((1u32..4, 0u32..60).prop_map(|(w, c)| w * 1000 + c), proptest::bool::ANY)),
+            prop::option::of((0i32..9, proptest::bool::ANY)),
         )
-            .prop_map(|(axes, orders, writes, read, layout, batch, until, memory, below)| Case {
-                axes,
-                orders,
-                writes,
-                read,
-                layout,
-                batch,
-                until,
-                memory,
-                below: below.map(|(below, leaves_out)| (below, leaves_out == 1)),
+            .prop_map(|(axes, orders, writes, read, layout, batch, until, memory, below, from)| {
+                Case { axes, orders, writes, read, layout, batch, until, memory, below, from }
             })
     })
 }
@@ -114,6 +109,23 @@ fn global(case: &Case, rect: &[(i32, i32)]) -> Vec<Vec<i32>> {
         (ordered(tile, case.orders.0), ordered(cell.clone(), case.orders.1))
     });
     cells
+}
+
+fn condition(case: &Case) -> Option<Condition> {
+    let below = Condition::compare("n", Relation::Lt, case.below?.0);
+    let Some((from, is_and)) = case.from else { return Some(below) };
+    let from = Condition::compare("x", Relation::Ge, case.axes[0].lo + from);
+    Some(if is_and { below.and(from) } else { below.or(from) })
+}
+
+fn fulfils(case: &Case, cell: &[i32], row: &Row) -> bool {
+    let Some((below, _)) = case.below else { return true };
+    let is_below = row.0 < below;
+    match case.from {
+        None => is_below,
+        Some((from, true)) => is_below && cell[0] >= case.axes[0].lo + from,
+        Some((from, false)) => is_below || cell[0] >= case.axes[0].lo + from,
+    }
 }
 
 fn run(case: &Case) {
@@ -178,7 +190,7 @@ fn run(case: &Case) {
     }
     let mut request = ReadRequest {
         memory_byte_len: case.memory,
-        condition: case.below.map(|(below, _)| Condition::compare("n", Relation::Lt, below)),
+        condition: condition(case),
         leaves_out: case.below.is_some_and(|(_, leaves_out)| leaves_out),
         ranges: wanted.iter().map(|ranges| ranges.iter().map(|&side| extent(side)).collect()).collect(),
         layout: Some(case.layout),
@@ -219,15 +231,19 @@ fn run(case: &Case) {
             let coords = cell.iter().map(|value| value.to_le_bytes().to_vec()).collect();
             let row = model.get(cell).cloned().unwrap_or_else(fill);
             match case.below {
-                Some((below, true)) if row.0 >= below => None,
-                Some((below, false)) if row.0 >= below => Some((coords, fill())),
+                Some((_, true)) if !fulfils(case, cell, &row) => None,
+                Some((_, false)) if !fulfils(case, cell, &row) => Some((coords, fill())),
                 _ => Some((coords, row)),
             }
         })
         .collect();
-    let is_counted = |row: &&Row| case.below.is_none_or(|(below, _)| row.0 < below);
-    let counted = expected.iter().map(|(_, row)| row).filter(is_counted);
-    check_aggregates(&snapshot, &request, counted, &format!("{case:?}"));
+    let counted: Vec<Row> = cells
+        .iter()
+        .map(|cell| (cell, model.get(cell).cloned().unwrap_or_else(fill)))
+        .filter(|(cell, row)| fulfils(case, cell, row))
+        .map(|(_, row)| row)
+        .collect();
+    check_aggregates(&snapshot, &request, counted.iter(), &format!("{case:?}"));
     // A read that only the dimensions' order distinguishes is compared cell by cell.
     assert_eq!(found.len(), expected.len());
     for (position, (found, expected)) in found.iter().zip(&expected).enumerate() {

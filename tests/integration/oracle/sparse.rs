@@ -111,7 +111,11 @@ fn cases() -> impl Strategy<Value = Case> {
             any::<bool>(),
             (plain.clone(), plain.clone()),
             any::<bool>(),
-            prop::collection::vec((prop::collection::vec(cell, 1..25), any::<bool>()), 0..4),
+            (
+                prop::option::of((0..dims, 0u8..3)),
+                prop::collection::vec((prop::collection::vec(cell, 1..25), any::<bool>()), 0..4),
+            )
+                .prop_map(|(band, writes)| banded(writes, band)),
             prop::collection::vec(prop::collection::vec(range, 0..3), dims),
             layout.clone(),
             1usize..30,
@@ -152,6 +156,16 @@ fn cases() -> impl Strategy<Value = Case> {
                 },
             )
     })
+}
+
+/// The cells of each write moved into a band of its own along a dimension, which may reach into the next one.
+fn banded(mut writes: Vec<(Vec<Vec<u8>>, bool)>, band: Option<(usize, u8)>) -> Vec<(Vec<Vec<u8>>, bool)> {
+    if let Some((dim, overlap)) = band {
+        for (number, (cells, _)) in writes.iter_mut().enumerate() {
+            cells.iter_mut().for_each(|cell| cell[dim] = number as u8 * 5 + cell[dim] % (5 + overlap));
+        }
+    }
+    writes
 }
 
 fn bytes(coord: &Coord) -> Vec<u8> {

@@ -2,8 +2,9 @@
 
 use super::DenseBatches;
 use super::boxes::contiguous_parts;
-use super::reader::{DenseField, DensePlan};
+use super::reader::{DenseField, DensePlan, Purpose};
 use super::target::{pieces, targets_of_part};
+use crate::condition::Verdict;
 use crate::explain::{ExplainedFragment, Explanation, FragmentFate, Strategy, blank, stored_cost};
 use smalti_array::Snapshot;
 use smalti_types::{Layout, Result};
@@ -17,15 +18,22 @@ impl DenseBatches<'_> {
     pub(crate) fn explanation(&self, snapshot: &Snapshot) -> Result<Explanation> {
         let mut explanation = blank(snapshot, self.plan.layout, Strategy::DenseParts);
         explanation.memory_byte_len = self.plan.budget.byte_len();
-        let met = self.plan.met_tiles(&mut explanation)?;
+        let (met, read) = self.plan.met_tiles(&mut explanation)?;
+        let count = |tiles: &HashSet<(usize, usize)>, idx: usize| {
+            tiles.iter().filter(|(fragment_idx, _)| *fragment_idx == idx).count() as u64
+        };
         for (idx, fragment) in snapshot.fragments().iter().enumerate() {
-            let read_tile_count = met.iter().filter(|(fragment_idx, _)| *fragment_idx == idx).count() as u64;
-            let fate = if read_tile_count == 0 { FragmentFate::OutsideRanges } else { FragmentFate::Read };
+            let (met_tile_count, read_tile_count) = (count(&met, idx), count(&read, idx));
+            let fate = match (met_tile_count, read_tile_count) {
+                (0, _) => FragmentFate::OutsideRanges,
+                (_, 0) => FragmentFate::RuledOut,
+                _ => FragmentFate::Read,
+            };
             explanation.fragments.push(ExplainedFragment {
                 name: fragment.name().to_string(),
                 fate,
                 tile_count: fragment.tile_count(),
-                met_tile_count: read_tile_count,
+                met_tile_count,
                 read_tile_count,
             });
         }
@@ -34,38 +42,46 @@ impl DenseBatches<'_> {
 }
 
 impl DensePlan<'_> {
-    /// The tiles that the read needs, by fragment; their bytes and requests are added up.
-    fn met_tiles(&self, explanation: &mut Explanation) -> Result<HashSet<(usize, usize)>> {
-        let mut met = HashSet::new();
+    /// The tiles that show in the result, by fragment, and those of them that the read needs; the bytes and requests of the
+    /// latter are added up.
+    #[expect(clippy::type_complexity, reason = "read in one place")]
+    fn met_tiles(
+        &self,
+        explanation: &mut Explanation,
+    ) -> Result<(HashSet<(usize, usize)>, HashSet<(usize, usize)>)> {
         let looked_at = self.filter.iter().flat_map(|filter| {
-            filter
-                .fields
-                .iter()
-                .zip(&filter.results)
-                .filter(|(_, result)| result.is_none())
-                .map(|(field, _)| field)
+            let fields = filter.fields.iter().zip(&filter.results);
+            fields.filter(|(_, result)| result.is_none()).map(|(field, _)| (field, Purpose::Condition))
         });
-        for field in self.fields.iter().chain(looked_at) {
-            let DenseField::Attribute { sources, .. } = field else { continue };
-            let mut of_field = HashSet::new();
-            let whole = self.axes.iter().map(|axis| 0..axis.len).collect();
-            for part in contiguous_parts(&self.axes, whole, Layout::RowMajor, u64::MAX) {
-                for target in targets_of_part(&self.axes, &part, Layout::RowMajor)? {
-                    for piece in pieces(&self.grid, &target)? {
+        let fields: Vec<_> =
+            self.fields.iter().map(|field| (field, Purpose::Result)).chain(looked_at).collect();
+        let (mut met, mut read) = (HashSet::new(), HashSet::new());
+        let mut by_field: Vec<HashSet<(usize, usize)>> = vec![HashSet::new(); fields.len()];
+        let whole = self.axes.iter().map(|axis| 0..axis.len).collect();
+        for part in contiguous_parts(&self.axes, whole, Layout::RowMajor, u64::MAX) {
+            for target in targets_of_part(&self.axes, &part, Layout::RowMajor)? {
+                for piece in pieces(&self.grid, &target)? {
+                    let verdict = match &self.filter {
+                        Some(filter) => self.verdict(filter, &piece)?,
+                        None => Verdict::Some,
+                    };
+                    for ((field, purpose), of_field) in fields.iter().zip(&mut by_field) {
+                        let DenseField::Attribute { sources, .. } = field else { continue };
                         for share in self.shares(&piece, sources)?.0 {
                             let tile = (share.fragment_idx, share.tile_idx);
                             let Some(source) = sources[share.fragment_idx].as_ref() else { continue };
-                            if of_field.insert(tile) {
+                            met.insert(tile);
+                            if purpose.wants(verdict) && of_field.insert(tile) {
                                 let (requests, bytes) = stored_cost(source, share.tile_idx)?;
                                 explanation.request_count += requests;
                                 explanation.byte_len += bytes;
-                                met.insert(tile);
+                                read.insert(tile);
                             }
                         }
                     }
                 }
             }
         }
-        Ok(met)
+        Ok((met, read))
     }
 }

@@ -1,14 +1,17 @@
 //! Conditions of dense reads: cells that do not fulfil them become fill values, or are left out.
 //!
-//! The fields of the condition are read first; where no cell of a batch fulfils it, nothing else is.
+//! Space tiles whose statistics rule all of their cells out, or all in, are not asked. Of the others the fields of the
+//! condition are read first; where no cell of a batch fulfils it, nothing else is.
 
-use super::reader::{DenseField, DensePlan, Task};
-use crate::condition::BoundCondition;
+use super::prune::FragmentStatistics;
+use super::reader::{DenseField, DensePlan, Purpose, Task};
+use crate::condition::{BoundCondition, Verdict};
 use crate::gather::{CellRun, constant, gather};
 use crate::request::Batch;
+use rayon::prelude::*;
 use smalti_space::BitMask;
 use smalti_tile::{CellShape, Column, ColumnRef};
-use smalti_types::{CellValNum, Result};
+use smalti_types::{CellValNum, Error, Result};
 
 /// The condition of a dense read.
 pub(crate) struct DenseFilter<'a> {
@@ -17,6 +20,8 @@ pub(crate) struct DenseFilter<'a> {
     pub(crate) fields: Vec<DenseField<'a>>,
     /// For each of these, the field of the result that is the same.
     pub(crate) results: Vec<Option<usize>>,
+    /// By fragment, what is known about the fields' values in its tiles.
+    pub(super) statistics: Vec<FragmentStatistics>,
     /// Whether cells that do not fulfil it are left out.
     pub(crate) leaves_out: bool,
 }
@@ -29,23 +34,36 @@ impl DensePlan<'_> {
     pub(super) fn run_filtered(
         &self,
         filter: &DenseFilter<'_>,
-        tasks: &[Task],
+        mut tasks: Vec<Task>,
         cell_count: usize,
     ) -> Result<Batch> {
-        let looked_at = filter
-            .fields
-            .iter()
-            .map(|field| self.read_field(field, tasks, cell_count))
-            .collect::<Result<Vec<_>>>()?;
-        let refs: Vec<Option<ColumnRef<'_>>> = looked_at.iter().map(|column| Some(column.as_ref())).collect();
-        let mask = filter.condition.evaluate(&refs, cell_count)?;
-        drop(refs);
+        tasks.par_iter_mut().try_for_each(|task| {
+            task.verdicts = self.verdicts(filter, task)?;
+            Ok::<(), Error>(())
+        })?;
+        let mut mask = BitMask::zeros(cell_count);
         let mut known: Vec<Option<Column>> = (0..self.fields.len()).map(|_| None).collect();
-        for (column, result) in looked_at.into_iter().zip(&filter.results) {
-            if let Some(result) = result {
-                known[*result] = Some(column);
+        if tasks.iter().any(|task| task.verdicts.contains(&Verdict::Some)) {
+            let looked_at = filter
+                .fields
+                .iter()
+                .zip(&filter.results)
+                .map(|(field, result)| {
+                    let purpose = if result.is_some() { Purpose::Result } else { Purpose::Condition };
+                    self.read_field(field, &tasks, cell_count, purpose)
+                })
+                .collect::<Result<Vec<_>>>()?;
+            let refs: Vec<Option<ColumnRef<'_>>> =
+                looked_at.iter().map(|column| Some(column.as_ref())).collect();
+            mask = filter.condition.evaluate(&refs, cell_count)?;
+            drop(refs);
+            for (column, result) in looked_at.into_iter().zip(&filter.results) {
+                if let Some(result) = result {
+                    known[*result] = Some(column);
+                }
             }
         }
+        self.apply_verdicts(&tasks, &mut mask)?;
         let kept = if filter.leaves_out { mask.count() } else { cell_count };
         let columns = self
             .fields
@@ -55,7 +73,7 @@ impl DensePlan<'_> {
                 let is_wanted = mask.any() || (matches!(field, DenseField::Dimension { .. }) && kept > 0);
                 let column = match known {
                     Some(column) => column,
-                    None if is_wanted => self.read_field(field, tasks, cell_count)?,
+                    None if is_wanted => self.read_field(field, &tasks, cell_count, Purpose::Result)?,
                     None => return constant_of(field, kept),
                 };
                 keep(field, column, &mask, filter.leaves_out)

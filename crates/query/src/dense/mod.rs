@@ -5,13 +5,14 @@ mod cost;
 mod explain;
 mod filter;
 mod points;
+mod prune;
 mod reader;
 mod summarise;
 mod target;
 
 use crate::aggregate::Folded;
 use crate::budget::Budget;
-use crate::condition::BoundCondition;
+use crate::condition::{BoundCondition, Verdict};
 use crate::fetch::Fetch;
 use crate::progress::ReadProgress;
 use crate::request::{Batch, ReadRequest, ResultField};
@@ -118,7 +119,8 @@ impl<'a> DenseBatches<'a> {
             let fields = fields.collect::<Result<Vec<_>>>()?;
             let result = |id: FieldId| result_fields.iter().position(|(result, _)| *result == id);
             let results = looked_at.iter().map(|looked_at| result(looked_at.id)).collect();
-            Ok(DenseFilter { condition, fields, results, leaves_out: request.leaves_out })
+            let statistics = prune::statistics(&condition, &fragments, &grid, &axes)?;
+            Ok(DenseFilter { condition, fields, results, statistics, leaves_out: request.leaves_out })
         });
         let filter = filter.transpose()?;
         let mut plan = DensePlan {
@@ -165,11 +167,22 @@ impl<'a> DenseBatches<'a> {
     /// # Errors
     /// What store and codecs report.
     pub(crate) fn pull_unsummarised(&mut self, folded: &mut [Folded]) -> Result<Option<Batch>> {
-        if self.plan.filter.is_some() || !matches!(self.work, Work::Tiles(_)) {
+        if !matches!(self.work, Work::Tiles(_)) {
             return self.pull();
         }
         let mut summaries = std::mem::take(&mut self.summaries);
-        let pulled = self.pull_tiles(|plan, rect| plan.summarise(rect, &mut summaries, folded));
+        let pulled = self.pull_tiles(|plan, rect| {
+            let verdict = match &plan.filter {
+                Some(filter) => plan.verdict_of_rect(filter, rect)?,
+                None => Verdict::All,
+            };
+            match verdict {
+                // None of its cells counts.
+                Verdict::None => Ok(true),
+                Verdict::Some => Ok(false),
+                Verdict::All => plan.summarise(rect, &mut summaries, folded),
+            }
+        });
         self.summaries = summaries;
         pulled
     }

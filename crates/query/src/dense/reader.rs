@@ -5,6 +5,7 @@ use super::filter::DenseFilter;
 use super::points::Points;
 use super::target::{Piece, Target, part_len, pieces, target_of_tile, targets_of_part};
 use crate::budget::Budget;
+use crate::condition::Verdict;
 use crate::fetch::{Fetch, FieldSource};
 use crate::gather::{CellRun, gather};
 use crate::request::Batch;
@@ -61,8 +62,35 @@ pub(crate) struct DensePlan<'a> {
 
 /// A contiguous piece of the output and the rectangles that fill it.
 pub(super) struct Task {
-    targets: Vec<Target>,
-    cell_count: usize,
+    pub(super) targets: Vec<Target>,
+    pub(super) cell_count: usize,
+    /// What the condition says about the pieces of the targets, one after the other; empty without a condition.
+    pub(super) verdicts: Vec<Verdict>,
+}
+
+/// What a field is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// For the result: of pieces that are ruled out nothing is read.
+    Result,
+    /// For the condition alone: only pieces are read of which nothing is known.
+    Condition,
+}
+
+impl Purpose {
+    pub(super) fn wants(self, verdict: Verdict) -> bool {
+        match verdict {
+            Verdict::None => false,
+            Verdict::Some => true,
+            Verdict::All => self == Purpose::Result,
+        }
+    }
+}
+
+impl Task {
+    fn new(targets: Vec<Target>, cell_count: usize) -> Self {
+        Task { targets, cell_count, verdicts: Vec::new() }
+    }
 }
 
 /// A fragment's share of a piece.
@@ -76,6 +104,11 @@ pub(super) struct Share<'p> {
 }
 
 impl Share<'_> {
+    /// Whether it is a cell that was written alone.
+    pub(super) fn is_single_cell(&self) -> bool {
+        self.cell.is_some()
+    }
+
     /// Where its first cell goes in the output, whose strides these are.
     fn offset(&self, strides: &[usize]) -> usize {
         let steps = self.rect.iter().zip(&self.piece.rect).zip(strides);
@@ -100,9 +133,9 @@ impl DensePlan<'_> {
         let mut tasks = Vec::new();
         for part in contiguous_parts(&self.axes, part.clone(), self.layout, self.task_cell_count(part)) {
             let cell_count = part_len(&part)?;
-            tasks.push(Task { targets: targets_of_part(&self.axes, &part, self.layout)?, cell_count });
+            tasks.push(Task::new(targets_of_part(&self.axes, &part, self.layout)?, cell_count));
         }
-        self.run(&tasks)
+        self.run(tasks)
     }
 
     /// Reads the wanted cells of some tiles in global order: tile after tile, each in its cell order.
@@ -113,9 +146,9 @@ impl DensePlan<'_> {
         let mut tasks = Vec::with_capacity(rects.len());
         for rect in rects {
             let cell_count = rect.iter().map(|side| (side.hi - side.lo + 1) as usize).product();
-            tasks.push(Task { targets: vec![target_of_tile(rect, self.cell_order)?], cell_count });
+            tasks.push(Task::new(vec![target_of_tile(rect, self.cell_order)?], cell_count));
         }
-        self.run(&tasks)
+        self.run(tasks)
     }
 
     /// Cells of a task: whole rows of tiles where that leaves work for every thread, so that no tile is decoded twice.
@@ -137,7 +170,7 @@ impl DensePlan<'_> {
         }
     }
 
-    fn run(&self, tasks: &[Task]) -> Result<Batch> {
+    fn run(&self, tasks: Vec<Task>) -> Result<Batch> {
         let cell_count = tasks.iter().map(|task| task.cell_count).sum();
         if let Some(filter) = &self.filter {
             return self.run_filtered(filter, tasks, cell_count);
@@ -145,7 +178,7 @@ impl DensePlan<'_> {
         let columns = self
             .fields
             .iter()
-            .map(|field| self.read_field(field, tasks, cell_count))
+            .map(|field| self.read_field(field, &tasks, cell_count, Purpose::Result))
             .collect::<Result<_>>()?;
         Ok(Batch { cell_count, columns })
     }
@@ -155,6 +188,7 @@ impl DensePlan<'_> {
         field: &DenseField<'_>,
         tasks: &[Task],
         cell_count: usize,
+        purpose: Purpose,
     ) -> Result<Column> {
         match field {
             DenseField::Dimension { dim, datatype } => {
@@ -165,17 +199,31 @@ impl DensePlan<'_> {
                 Ok(Column { data, ..Column::default() })
             }
             DenseField::Attribute { shape, fill, fill_valid, sources } if shape.is_var() => {
-                self.read_var(*shape, fill, *fill_valid, sources, tasks, cell_count)
+                self.read_var(*shape, (fill, *fill_valid), sources, tasks, cell_count, purpose)
             }
             DenseField::Attribute { shape, fill, fill_valid, sources } => {
                 let byte_len = shape.cell_byte_len();
                 let mut data = AlignedBuf::zeroed(cell_count * byte_len)?;
-                self.read_plane(Plane::Fixed, byte_len, fill, sources, tasks, data.as_mut_slice())?;
+                self.read_plane(
+                    (Plane::Fixed, byte_len),
+                    fill,
+                    sources,
+                    tasks,
+                    data.as_mut_slice(),
+                    purpose,
+                )?;
                 let mut column = Column { data, ..Column::default() };
                 if shape.is_nullable {
                     let mut validity = AlignedBuf::zeroed(cell_count)?;
                     let fill = [u8::from(*fill_valid)];
-                    self.read_plane(Plane::Validity, 1, &fill, sources, tasks, validity.as_mut_slice())?;
+                    self.read_plane(
+                        (Plane::Validity, 1),
+                        &fill,
+                        sources,
+                        tasks,
+                        validity.as_mut_slice(),
+                        purpose,
+                    )?;
                     column.validity = Some(validity);
                 }
                 Ok(column)
@@ -186,17 +234,21 @@ impl DensePlan<'_> {
     /// Reads values or validity of a fixed-size attribute: every task fills its own piece of the output.
     fn read_plane(
         &self,
-        plane: Plane,
-        byte_len: usize,
+        (plane, byte_len): (Plane, usize),
         fill: &[u8],
         sources: &[Option<FieldSource<'_>>],
         tasks: &[Task],
         out: &mut [u8],
+        purpose: Purpose,
     ) -> Result<()> {
         for_each_task(tasks, out, byte_len, |task, out| {
             self.workspaces.with(|workspace| {
+                let mut verdicts = task.verdicts.iter();
                 for target in &task.targets {
                     for piece in pieces(&self.grid, target)? {
+                        if !verdicts.next().is_none_or(|verdict| purpose.wants(*verdict)) {
+                            continue;
+                        }
                         let (shares, is_covered) = self.shares(&piece, sources)?;
                         if !is_covered {
                             let to = Geometry { offset: piece.offset, strides: &target.strides };
@@ -263,11 +315,11 @@ impl DensePlan<'_> {
     fn read_var(
         &self,
         shape: CellShape,
-        fill: &[u8],
-        fill_valid: bool,
+        (fill, fill_valid): (&[u8], bool),
         sources: &[Option<FieldSource<'_>>],
         tasks: &[Task],
         cell_count: usize,
+        purpose: Purpose,
     ) -> Result<Column> {
         const FILL: u64 = u64::MAX;
         let mut origin = vec![FILL; cell_count];
@@ -276,8 +328,12 @@ impl DensePlan<'_> {
         let tile_strides = self.grid.cell_strides(self.cell_order)?;
         let mut start = 0;
         for task in tasks {
+            let mut verdicts = task.verdicts.iter();
             for target in &task.targets {
                 for piece in pieces(&self.grid, target)? {
+                    if !verdicts.next().is_none_or(|verdict| purpose.wants(*verdict)) {
+                        continue;
+                    }
                     for share in self.shares(&piece, sources)?.0 {
                         if sources[share.fragment_idx].is_none() {
                             continue;

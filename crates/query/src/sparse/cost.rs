@@ -5,6 +5,7 @@ use crate::fetch::FieldSource;
 use crate::workspace::Workspaces;
 use smalti_array::FieldId;
 use smalti_types::Result;
+use std::ops::Range;
 
 /// The bytes that one tile takes decoded.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,48 +45,77 @@ impl SparsePlan<'_> {
     /// `Corrupt` and `Permission` from the metadata; `OutOfMemory` when the budget cannot hold a single tile.
     pub(crate) fn settle_budget(&mut self) -> Result<()> {
         let (mut largest_tile, mut largest_field) = (0, 0);
-        let mut all = 0u64;
         for tile in &self.tiles {
             let TileCost { coords, fields } = self.cost(tile)?;
-            // Coordinates are held as decoded and as selected, and each cell has a key and a place; results are copies.
-            let ordering = (tile.cell_count as u64).saturating_mul(ORDERED_CELL_BYTE_LEN);
-            let held = coords.saturating_add(fields).saturating_mul(2).saturating_add(ordering);
-            all = all.saturating_add(held);
             largest_tile =
-                largest_tile.max(coords.saturating_add(fields)).max(coords.saturating_add(ordering));
+                largest_tile.max(coords.saturating_add(fields)).max(coords.saturating_add(ordering(tile)));
             largest_field = largest_field.max(fields.max(coords));
         }
         let fields = self.fields.iter().filter(|field| !matches!(field.id, FieldId::Dimension(_))).count();
         let tile_reads = self.tiles.len() as u64 * (fields + self.snapshot.schema().dimensions.len()) as u64;
         self.fetch.progress().plan(tile_reads);
         self.budget.cover(largest_tile)?;
-        self.is_small = self.budget.holds(all);
         // Filtered bytes and the decoded tile beside them.
         self.workspaces = Workspaces::at_most(self.budget.task_count(largest_field.saturating_mul(2)));
         Ok(())
     }
 
-    /// How many of the next tiles an unordered read takes at once: until there are as many cells as asked for, or as many
-    /// bytes as it may hold.
+    /// Whether some tiles, decoded and in order, fit in the budget at once.
     ///
     /// # Errors
     /// `Corrupt` and `Permission` from the metadata.
-    pub(crate) fn group_len(&self, tiles: &[TileRef], max_cell_count: usize) -> Result<usize> {
-        let (mut cell_count, mut byte_len) = (0usize, 0u64);
-        for (count, tile) in tiles.iter().enumerate() {
+    pub(crate) fn holds_at_once(&self, tiles: &[TileRef]) -> Result<bool> {
+        let mut all = 0u64;
+        for tile in tiles {
+            let TileCost { coords, fields } = self.cost(tile)?;
+            // Coordinates are held as decoded and as selected, and each cell has a key and a place; results are copies.
+            let held = coords.saturating_add(fields).saturating_mul(2).saturating_add(ordering(tile));
+            all = all.saturating_add(held);
+        }
+        Ok(self.budget.holds(all))
+    }
+
+    /// The next groups of tiles of a stretch that is read tile after tile. Each has as many cells as asked for, and there are
+    /// as many groups as it takes to have `wanted_tile_count` tiles; but all of them together take no more than the read may
+    /// hold at once.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission` from the metadata.
+    pub(crate) fn next_groups(
+        &self,
+        tiles: Range<usize>,
+        max_cell_count: usize,
+        wanted_tile_count: usize,
+    ) -> Result<Vec<Range<usize>>> {
+        let (mut groups, mut start) = (Vec::new(), tiles.start);
+        let (mut byte_len, mut cell_count) = (0u64, 0usize);
+        for at in tiles.clone() {
+            let tile = &self.tiles[at];
             let TileCost { coords, fields } = self.cost(tile)?;
             byte_len = byte_len.saturating_add(coords).saturating_add(fields);
-            if count > 0 && (cell_count >= max_cell_count || byte_len > self.budget.share()) {
-                return Ok(count);
+            let is_full = byte_len > self.budget.share();
+            if at > start && (cell_count >= max_cell_count || is_full) {
+                groups.push(start..at);
+                (start, cell_count) = (at, 0);
             }
-            cell_count += tile.cell_count;
+            if at > tiles.start && start == at && (is_full || at - tiles.start >= wanted_tile_count) {
+                return Ok(groups);
+            }
+            cell_count = cell_count.saturating_add(tile.cell_count);
         }
-        Ok(tiles.len())
+        if start < tiles.end {
+            groups.push(start..tiles.end);
+        }
+        Ok(groups)
     }
 }
 
 /// Bytes that the order of a cell takes: its key, its place, and its position in the order.
 const ORDERED_CELL_BYTE_LEN: u64 = 40;
+
+fn ordering(tile: &TileRef) -> u64 {
+    (tile.cell_count as u64).saturating_mul(ORDERED_CELL_BYTE_LEN)
+}
 
 /// The bytes of a decoded tile of a field.
 pub(crate) fn decoded_byte_len(source: &FieldSource<'_>, tile: &TileRef) -> Result<u64> {

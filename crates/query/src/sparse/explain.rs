@@ -14,10 +14,13 @@ impl SparsePlan<'_> {
         let mut explanation = blank(self.snapshot, self.layout, strategy);
         explanation.memory_byte_len = self.budget.byte_len();
         let mut read_counts = vec![0u64; self.fragments.len()];
-        for tile in &self.tiles {
+        let tiles = self.stretches.iter().flat_map(|stretch| {
+            self.tiles[stretch.tiles.clone()].iter().map(|tile| (tile, stretch.is_stored))
+        });
+        for (tile, is_stored) in tiles {
             read_counts[tile.fragment_idx] += 1;
             let fragment = &self.fragments[tile.fragment_idx];
-            let wants_coords = !tile.is_covered || strategy != Strategy::TileByTile;
+            let wants_coords = !tile.is_covered || !is_stored;
             let fields = self.fields.iter().zip(&fragment.sources);
             let fields = fields
                 .filter(|(field, _)| !wants_coords || !matches!(field.id, FieldId::Dimension(_)))

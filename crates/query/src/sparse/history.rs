@@ -68,6 +68,11 @@ impl DeleteHistory {
 }
 
 impl SparsePlan<'_> {
+    /// Whether the cells of a field are not read, but worked out.
+    pub(super) fn is_made(&self, field: usize) -> bool {
+        matches!(self.fields[field].id, FieldId::DeleteTimestamps | FieldId::DeleteConditionIndex)
+    }
+
     /// The times of deletes (or their conditions) of all cells of a tile: what the fragment says, and what deletes add
     /// that it does not know of yet. Of several deletes the earliest counts.
     ///

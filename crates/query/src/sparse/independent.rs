@@ -1,6 +1,7 @@
-//! Reads tile after tile: for unordered reads in which no cell hides another, and the global order of one fragment.
+//! Reads tile after tile: where no cell hides another, and the order is that of the tiles, or none.
 //!
-//! Tiles that are wholly wanted are decoded straight into the output.
+//! Tiles that are wholly wanted are decoded straight into the output. Several batches are made at once, as memory allows, so
+//! that small ones keep all threads busy too.
 
 use super::plan::{SparseField, SparsePlan, TileRef};
 use super::select::Selection;
@@ -11,46 +12,182 @@ use rayon::prelude::*;
 use smalti_array::{FieldId, Plane};
 use smalti_tile::{Column, ColumnRef};
 use smalti_types::{AlignedBuf, Result};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Tasks that every thread should find when tiles are decoded: fewer are out of balance.
+const TASKS_PER_THREAD: usize = 2;
 
 /// A selected tile and its share of the output of one plane.
-type Share<'s, 'o> = (&'s TileRef, &'s Selection, &'o mut [u8]);
+type Share<'s> = (&'s TileRef, &'s Selection, &'s mut [u8]);
+
+/// Where a read of a stretch tile after tile is.
+pub(crate) struct StoredCells {
+    /// The tiles that are still to be read.
+    tiles: Range<usize>,
+    /// Batches that were read at once with the last one, or what went wrong.
+    ready: VecDeque<Result<Batch>>,
+}
+
+/// A batch in the making.
+struct Reading<'p> {
+    tiles: &'p [TileRef],
+    selected: Vec<Selection>,
+    cell_count: usize,
+    columns: Vec<Column>,
+    /// By field, the decoded tiles of values of any length, which are copied when all are there.
+    decoded: Vec<Vec<Option<Column>>>,
+}
+
+/// A piece of work that threads share.
+enum Task<'r> {
+    /// Decodes a tile into its share of the output.
+    Fill { field: usize, plane: Plane, byte_len: usize, share: Share<'r> },
+    /// Decodes a tile of values of any length.
+    Decode { field: usize, tile: &'r TileRef, out: &'r mut Option<Column> },
+}
+
+impl StoredCells {
+    /// The start of a stretch.
+    pub(crate) fn new(tiles: Range<usize>) -> Self {
+        StoredCells { tiles, ready: VecDeque::new() }
+    }
+}
 
 impl SparsePlan<'_> {
-    /// Reads the wanted cells of some tiles, in the order of the tiles.
+    /// The next cells of a stretch that is read tile after tile; `None` at the end.
     ///
     /// # Errors
     /// What store and codecs report.
-    pub(crate) fn read_tiles(&self, tiles: &[TileRef]) -> Result<Batch> {
-        let selected: Vec<Selection> =
-            tiles.par_iter().map(|tile| self.select(tile, false, false)).collect::<Result<_>>()?;
-        let cell_count = selected.iter().map(|selection| selection.count).sum();
-        let columns = (0..self.fields.len())
-            .map(|field| self.read_field(field, tiles, &selected, cell_count))
-            .collect::<Result<_>>()?;
-        Ok(Batch { cell_count, columns })
+    pub(crate) fn next_stored(
+        &self,
+        stored: &mut StoredCells,
+        max_cell_count: usize,
+    ) -> Result<Option<Batch>> {
+        let task_count = rayon::current_num_threads().saturating_mul(TASKS_PER_THREAD);
+        let wanted_tile_count = task_count.div_ceil(self.fields.len().max(1));
+        loop {
+            while let Some(batch) = stored.ready.pop_front() {
+                let batch = batch?;
+                if batch.cell_count > 0 {
+                    return Ok(Some(batch));
+                }
+            }
+            let groups = self.next_groups(stored.tiles.clone(), max_cell_count, wanted_tile_count)?;
+            let Some(last) = groups.last() else { return Ok(None) };
+            stored.tiles.start = last.end;
+            stored.ready.extend(self.read_groups(&groups));
+        }
     }
 
-    fn read_field(
-        &self,
-        field: usize,
-        tiles: &[TileRef],
-        selected: &[Selection],
-        cell_count: usize,
-    ) -> Result<Column> {
-        let shape = self.fields[field].shape;
-        if shape.is_var() {
-            return self.gather_field(field, tiles, selected);
+    /// Reads the wanted cells of groups of tiles that follow each other, each into a batch, in the order of the tiles.
+    fn read_groups(&self, groups: &[Range<usize>]) -> Vec<Result<Batch>> {
+        let all = groups.first().map_or(0, |group| group.start)..groups.last().map_or(0, |group| group.end);
+        let selected: Vec<Result<Selection>> =
+            self.tiles[all].par_iter().map(|tile| self.select(tile, false, false)).collect();
+        let mut selected = selected.into_iter();
+        let mut readings: Vec<Result<Reading<'_>>> = groups
+            .iter()
+            .map(|group| {
+                // All of the group's, so that an error leaves none of them to the next one.
+                let selected: Vec<Result<Selection>> = selected.by_ref().take(group.len()).collect();
+                self.reading(&self.tiles[group.clone()], selected.into_iter().collect::<Result<_>>()?)
+            })
+            .collect();
+        let mut tasks: Vec<(usize, Task<'_>)> = Vec::new();
+        for (at, reading) in readings.iter_mut().enumerate() {
+            if let Ok(reading) = reading {
+                self.push_tasks(at, reading, &mut tasks);
+            }
         }
-        self.check_claims(field, tiles, selected)?;
-        let byte_len = shape.cell_byte_len();
-        let mut column = Column { data: AlignedBuf::zeroed(cell_count * byte_len)?, ..Column::default() };
-        self.fill_plane(field, Plane::Fixed, byte_len, tiles, selected, column.data.as_mut_slice())?;
-        if shape.is_nullable {
-            let mut validity = AlignedBuf::zeroed(cell_count)?;
-            self.fill_plane(field, Plane::Validity, 1, tiles, selected, validity.as_mut_slice())?;
-            column.validity = Some(validity);
+        let done: Vec<(usize, Result<()>)> =
+            tasks.into_par_iter().map(|(at, task)| (at, self.run(task))).collect();
+        for (at, done) in done {
+            if let (Err(error), Ok(_)) = (done, &readings[at]) {
+                readings[at] = Err(error);
+            }
         }
-        Ok(column)
+        readings.into_iter().map(|reading| self.finish(reading?)).collect()
+    }
+
+    /// Readies a batch: checks what tiles claim, then takes the memory for it.
+    fn reading<'p>(&self, tiles: &'p [TileRef], selected: Vec<Selection>) -> Result<Reading<'p>> {
+        let cell_count = selected.iter().map(|selection| selection.count).sum();
+        let mut columns = Vec::with_capacity(self.fields.len());
+        let mut decoded = Vec::with_capacity(self.fields.len());
+        for (field, SparseField { shape, .. }) in self.fields.iter().enumerate() {
+            let mut column = Column::default();
+            if shape.is_var() {
+                decoded.push(vec![None; tiles.len()]);
+            } else {
+                self.check_claims(field, tiles, &selected)?;
+                column.data = AlignedBuf::zeroed(cell_count * shape.cell_byte_len())?;
+                column.validity = shape.is_nullable.then(|| AlignedBuf::zeroed(cell_count)).transpose()?;
+                decoded.push(Vec::new());
+            }
+            columns.push(column);
+        }
+        Ok(Reading { tiles, selected, cell_count, columns, decoded })
+    }
+
+    fn push_tasks<'r>(&self, at: usize, reading: &'r mut Reading<'_>, tasks: &mut Vec<(usize, Task<'r>)>) {
+        let Reading { tiles, selected, columns, decoded, .. } = reading;
+        let (tiles, selected): (&'r [TileRef], &'r [Selection]) = (tiles, selected);
+        for (field, (column, decoded)) in columns.iter_mut().zip(decoded).enumerate() {
+            let SparseField { id, shape, .. } = &self.fields[field];
+            if shape.is_var() {
+                for ((tile, selection), out) in tiles.iter().zip(selected).zip(decoded) {
+                    let is_known = matches!(id, FieldId::Dimension(dim) if selection.coords[*dim].is_some());
+                    if selection.count > 0 && !is_known {
+                        tasks.push((at, Task::Decode { field, tile, out }));
+                    }
+                }
+                continue;
+            }
+            let mut planes = vec![(Plane::Fixed, shape.cell_byte_len(), column.data.as_mut_slice())];
+            if let Some(validity) = &mut column.validity {
+                planes.push((Plane::Validity, 1, validity.as_mut_slice()));
+            }
+            for (plane, byte_len, mut out) in planes {
+                for (tile, selection) in tiles.iter().zip(selected) {
+                    let (share, rest) = out.split_at_mut(selection.count * byte_len);
+                    if selection.count > 0 {
+                        let share = (tile, selection, share);
+                        tasks.push((at, Task::Fill { field, plane, byte_len, share }));
+                    }
+                    out = rest;
+                }
+            }
+        }
+    }
+
+    fn run(&self, task: Task<'_>) -> Result<()> {
+        match task {
+            Task::Fill { field, byte_len, share: (tile, selection, out), .. } if self.is_made(field) => {
+                let column = self.field_column(field, tile)?;
+                copy_selected(selection, column.data.as_slice(), byte_len, out);
+                Ok(())
+            }
+            Task::Fill { field, plane, byte_len, share } => {
+                self.workspaces.with(|workspace| self.fill_share(field, plane, byte_len, share, workspace))
+            }
+            Task::Decode { field, tile, out } => {
+                if let Some(source) = &self.fragments[tile.fragment_idx].sources[field] {
+                    *out = Some(self.tile_column(source, tile)?);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn finish(&self, reading: Reading<'_>) -> Result<Batch> {
+        let Reading { tiles, selected, cell_count, mut columns, decoded } = reading;
+        for (field, (column, decoded)) in columns.iter_mut().zip(decoded).enumerate() {
+            if self.fields[field].shape.is_var() {
+                *column = self.gather_field(field, tiles, &selected, &decoded)?;
+            }
+        }
+        Ok(Batch { cell_count, columns })
     }
 
     /// Checks the cells that the fragments say their tiles have, before the output is allocated.
@@ -69,34 +206,12 @@ impl SparsePlan<'_> {
         Ok(())
     }
 
-    fn fill_plane(
-        &self,
-        field: usize,
-        plane: Plane,
-        byte_len: usize,
-        tiles: &[TileRef],
-        selected: &[Selection],
-        mut out: &mut [u8],
-    ) -> Result<()> {
-        let mut shares: Vec<Share<'_, '_>> = Vec::with_capacity(tiles.len());
-        for (tile, selection) in tiles.iter().zip(selected) {
-            let (share, rest) = out.split_at_mut(selection.count * byte_len);
-            if selection.count > 0 {
-                shares.push((tile, selection, share));
-            }
-            out = rest;
-        }
-        shares.into_par_iter().try_for_each(|share| {
-            self.workspaces.with(|workspace| self.fill_share(field, plane, byte_len, share, workspace))
-        })
-    }
-
     fn fill_share(
         &self,
         field: usize,
         plane: Plane,
         byte_len: usize,
-        (tile, selection, out): Share<'_, '_>,
+        (tile, selection, out): Share<'_>,
         workspace: &mut Workspace,
     ) -> Result<()> {
         let SparseField { id, fill, fill_valid, .. } = &self.fields[field];
@@ -133,7 +248,7 @@ impl SparsePlan<'_> {
             return self.fetch.bytes(source, plane, tile.tile_idx, &[all], out, (scratch, filtered));
         }
         let buffer = room(buffer, tile_byte_len)?;
-        let wanted: Vec<std::ops::Range<usize>> = match &selection.mask {
+        let wanted: Vec<Range<usize>> = match &selection.mask {
             Some(mask) if source.codec.data().is_plain() => {
                 mask.iter_runs().map(|run| run.start * byte_len..run.end * byte_len).collect()
             }
@@ -148,28 +263,21 @@ impl SparsePlan<'_> {
         Ok(())
     }
 
-    /// Decodes whole tiles of a field, then copies the wanted cells.
-    fn gather_field(&self, field: usize, tiles: &[TileRef], selected: &[Selection]) -> Result<Column> {
+    /// Copies the wanted cells of decoded tiles of a field.
+    fn gather_field(
+        &self,
+        field: usize,
+        tiles: &[TileRef],
+        selected: &[Selection],
+        decoded: &[Option<Column>],
+    ) -> Result<Column> {
         let SparseField { id, shape, fill, fill_valid } = &self.fields[field];
-        let decoded: Vec<Option<Column>> = tiles
-            .par_iter()
-            .zip(selected)
-            .map(|(tile, selection)| {
-                let is_known = matches!(id, FieldId::Dimension(dim) if selection.coords[*dim].is_some());
-                match &self.fragments[tile.fragment_idx].sources[field] {
-                    Some(source) if selection.count > 0 && !is_known => {
-                        self.tile_column(source, tile).map(Some)
-                    }
-                    _ => Ok(None),
-                }
-            })
-            .collect::<Result<_>>()?;
         let fill_offsets = [0, fill.len() as u64];
         let fill_validity = [u8::from(*fill_valid)];
         let mut columns: Vec<ColumnRef<'_>> = Vec::with_capacity(tiles.len() + 1);
         let mut runs: Vec<CellRun> = Vec::new();
         let fill_slot = tiles.len() as u32;
-        for (slot, ((tile, selection), column)) in tiles.iter().zip(selected).zip(&decoded).enumerate() {
+        for (slot, ((tile, selection), column)) in tiles.iter().zip(selected).zip(decoded).enumerate() {
             let known = match id {
                 FieldId::Dimension(dim) => selection.coords[*dim].as_ref(),
                 _ => None,
@@ -190,7 +298,7 @@ impl SparsePlan<'_> {
     }
 }
 
-fn hull(runs: impl Iterator<Item = std::ops::Range<usize>>) -> Option<std::ops::Range<usize>> {
+fn hull(runs: impl Iterator<Item = Range<usize>>) -> Option<Range<usize>> {
     runs.reduce(|all, run| all.start.min(run.start)..all.end.max(run.end))
 }
 

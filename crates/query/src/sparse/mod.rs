@@ -1,5 +1,6 @@
 //! Reading sparse arrays.
 
+mod batches;
 mod cost;
 mod explain;
 mod history;
@@ -9,16 +10,16 @@ mod plan;
 mod predicate;
 mod prune;
 mod select;
+mod stretches;
 mod summarise;
 mod windows;
 
 pub(crate) use plan::ranges;
 pub(crate) use select::coord_columns;
 
+pub(crate) use batches::SparseBatches;
 pub(crate) use history::DeleteHistory;
-pub(crate) use ordered::OrderedCells;
 pub(crate) use plan::{SparsePlan, cell_order};
-pub(crate) use windows::Windows;
 
 use smalti_tile::{CellShape, Column};
 use smalti_types::{CellValNum, Datatype, Result};

@@ -24,17 +24,18 @@ pub(crate) struct OrderedCells {
 }
 
 impl SparsePlan<'_> {
-    /// Finds the order of the wanted cells and decodes what the read returns of them.
+    /// Finds the order of the wanted cells of some tiles and decodes what the read returns of them. Of tiles whose cells may
+    /// hide each other those of newer fragments come first.
     ///
     /// # Errors
     /// What store and codecs report.
-    pub(crate) fn ordered_cells(&self) -> Result<OrderedCells> {
+    pub(crate) fn ordered_cells(&self, tiles: &[TileRef]) -> Result<OrderedCells> {
         let schema = self.snapshot.schema();
         let wants_times = self.wants_times();
         let mut selected: Vec<Selection> =
-            self.tiles.par_iter().map(|tile| self.select(tile, true, wants_times)).collect::<Result<_>>()?;
+            tiles.par_iter().map(|tile| self.select(tile, true, wants_times)).collect::<Result<_>>()?;
         let mut runs = Vec::new();
-        for (slot, (tile, selection)) in self.tiles.iter().zip(&selected).enumerate() {
+        for (slot, (tile, selection)) in tiles.iter().zip(&selected).enumerate() {
             selection.push_runs(slot as u32, tile.cell_count, &mut runs);
         }
         let coords: Vec<Column> = (0..schema.dimensions.len())
@@ -45,12 +46,12 @@ impl SparsePlan<'_> {
                     cell_val_num: dimension.cell_val_num,
                     is_nullable: false,
                 };
-                let tiles: Vec<ColumnRef<'_>> = selected
+                let decoded: Vec<ColumnRef<'_>> = selected
                     .iter()
                     .filter_map(|selection| selection.coords[dim].as_ref())
                     .map(Column::as_ref)
                     .collect();
-                gather(&runs, &tiles, shape)
+                gather(&runs, &decoded, shape)
             })
             .collect::<Result<_>>()?;
         let columns = coords
@@ -72,7 +73,7 @@ impl SparsePlan<'_> {
             cells.extend(order.iter().map(|cell| origins[cell]));
             if self.history.is_some() && wants_times {
                 let repeats = keys.repeats(&order);
-                self.newest_first(&mut cells, |position| repeats.is_set(position), &selected);
+                self.newest_first(tiles, &mut cells, |position| repeats.is_set(position), &selected);
             }
         } else {
             // Fragments come newest first and the sort is stable, so the first of equal cells is the newest, unless
@@ -82,7 +83,9 @@ impl SparsePlan<'_> {
                 let origin = origins[cell];
                 match cells.last_mut() {
                     Some(kept) if repeats.is_set(position) => {
-                        if wants_times && self.time_of(origin, &selected) > self.time_of(*kept, &selected) {
+                        if wants_times
+                            && self.time_of(tiles, origin, &selected) > self.time_of(tiles, *kept, &selected)
+                        {
                             *kept = origin;
                         }
                     }
@@ -90,31 +93,42 @@ impl SparsePlan<'_> {
                 }
             }
         }
-        if self.hides && self.has_predicates() {
-            self.keep_survivors(&mut cells, &mut selected)?;
+        if self.has_predicates() && tiles.iter().any(|tile| tile.hides) {
+            self.keep_survivors(tiles, &mut cells, &mut selected)?;
         }
-        let columns = self.decode_fields(&mut selected)?;
+        let columns = self.decode_fields(tiles, &mut selected)?;
         Ok(OrderedCells { cells, next: 0, columns })
     }
 
     /// Puts cells of equal coordinates, which are neighbours, in the order of their times.
-    fn newest_first(&self, cells: &mut [u64], repeats: impl Fn(usize) -> bool, selected: &[Selection]) {
+    fn newest_first(
+        &self,
+        tiles: &[TileRef],
+        cells: &mut [u64],
+        repeats: impl Fn(usize) -> bool,
+        selected: &[Selection],
+    ) {
         let mut start = 0;
         for position in 1..=cells.len() {
             if position == cells.len() || !repeats(position) {
                 // A stable sort: of equal times those of the newest fragment stay first.
-                cells[start..position].sort_by_key(|&cell| Reverse(self.time_of(cell, selected)));
+                cells[start..position].sort_by_key(|&cell| Reverse(self.time_of(tiles, cell, selected)));
                 start = position;
             }
         }
     }
 
     /// Takes out the cells that were deleted, or do not fulfil the condition, after those that others hide.
-    fn keep_survivors(&self, cells: &mut Vec<u64>, selected: &mut [Selection]) -> Result<()> {
-        let mut masks: Vec<Option<BitMask>> = vec![None; self.tiles.len()];
+    fn keep_survivors(
+        &self,
+        tiles: &[TileRef],
+        cells: &mut Vec<u64>,
+        selected: &mut [Selection],
+    ) -> Result<()> {
+        let mut masks: Vec<Option<BitMask>> = vec![None; tiles.len()];
         for &origin in &*cells {
             let slot = (origin >> 32) as usize;
-            let mask = masks[slot].get_or_insert_with(|| BitMask::zeros(self.tiles[slot].cell_count));
+            let mask = masks[slot].get_or_insert_with(|| BitMask::zeros(tiles[slot].cell_count));
             mask.set(origin as u32 as usize);
         }
         masks.par_iter_mut().zip(&mut *selected).enumerate().try_for_each(|(slot, (mask, selection))| {
@@ -122,8 +136,11 @@ impl SparsePlan<'_> {
                 selection.count = 0;
                 return Ok::<(), Error>(());
             };
+            if !tiles[slot].hides {
+                return Ok(());
+            }
             let times = selection.timestamps.as_ref();
-            self.apply_predicates(&self.tiles[slot], mask, &selection.coords, times)?;
+            self.apply_predicates(&tiles[slot], mask, &selection.coords, times)?;
             selection.count = mask.count();
             Ok(())
         })?;
@@ -133,15 +150,15 @@ impl SparsePlan<'_> {
         Ok(())
     }
 
-    fn time_of(&self, origin: u64, selected: &[Selection]) -> u64 {
+    fn time_of(&self, tiles: &[TileRef], origin: u64, selected: &[Selection]) -> u64 {
         let (slot, cell) = ((origin >> 32) as usize, origin as u32 as usize);
         match &selected[slot].timestamps {
             Some(times) => times.data.values::<u64>().get(cell).copied().unwrap_or_default(),
-            None => self.fragments[self.tiles[slot].fragment_idx].fragment.time().start,
+            None => self.fragments[tiles[slot].fragment_idx].fragment.time().start,
         }
     }
 
-    fn decode_fields(&self, selected: &mut [Selection]) -> Result<Vec<Vec<Column>>> {
+    fn decode_fields(&self, tiles: &[TileRef], selected: &mut [Selection]) -> Result<Vec<Vec<Column>>> {
         let mut fields = Vec::with_capacity(self.fields.len());
         for (idx, field) in self.fields.iter().enumerate() {
             let mut columns: Vec<Column> = match field.id {
@@ -155,8 +172,7 @@ impl SparsePlan<'_> {
                         })
                         .collect()
                 }
-                _ => self
-                    .tiles
+                _ => tiles
                     .par_iter()
                     .zip(&*selected)
                     .map(|(tile, selection)| match selection.count {

@@ -2,6 +2,7 @@
 
 use super::history::DeleteHistory;
 use super::predicate::{FragmentPredicate, Predicates};
+use super::stretches::{Stretch, is_one_tile, least_sorted_cell_count};
 use crate::budget::Budget;
 use crate::condition::BoundCondition;
 use crate::fetch::{Fetch, FieldSource};
@@ -54,6 +55,10 @@ pub(crate) struct TileRef {
     pub(crate) is_covered: bool,
     /// Whether all of its cells are known to fulfil the read's condition.
     pub(crate) fulfils: bool,
+    /// The number of the group of tiles whose cells may be mixed in the order of the read.
+    pub(crate) group: u32,
+    /// Whether cells of it may hide others, or be hidden, so that conditions and deletes are asked of those that are left.
+    pub(crate) hides: bool,
 }
 
 /// Everything that a sparse read needs to know.
@@ -65,14 +70,14 @@ pub(crate) struct SparsePlan<'a> {
     pub(crate) fields: Vec<SparseField>,
     /// Newest first.
     pub(crate) fragments: Vec<SparseFragment<'a>>,
-    /// Fragment by fragment, in the order of `fragments`.
+    /// Stretch by stretch.
     pub(crate) tiles: Vec<TileRef>,
+    /// One behind the other in the order of the read.
+    pub(crate) stretches: Vec<Stretch>,
+    /// Cells up to which a stretch that has to be sorted goes with its neighbour.
+    pub(crate) least_sorted_cell_count: usize,
     pub(crate) workspaces: Workspaces,
     pub(crate) budget: Budget,
-    /// Whether all tiles, decoded and in order, fit in the budget at once.
-    pub(crate) is_small: bool,
-    /// Whether cells may hide others, so that conditions and deletes are asked of those that are left.
-    pub(crate) hides: bool,
     /// Of a read of all that the fragments hold: the deletes by which cells may be gone.
     pub(crate) history: Option<DeleteHistory>,
     /// What became of each fragment of the snapshot, newest first, before the condition was looked at.
@@ -129,6 +134,8 @@ impl<'a> SparsePlan<'a> {
                     cell_count: fragment.cell_count_of_tile(hit.tile_idx)?,
                     is_covered: hit.is_covered,
                     fulfils: false,
+                    group: 0,
+                    hides: false,
                 });
             }
             fragments.push(sparse_fragment(snapshot, fragment, &fields, &predicates)?);
@@ -142,15 +149,16 @@ impl<'a> SparsePlan<'a> {
             fields,
             fragments,
             tiles,
+            stretches: Vec::new(),
+            least_sorted_cell_count: least_sorted_cell_count(request),
             workspaces: Workspaces::default(),
             budget: Budget::new(request.memory_byte_len),
-            is_small: false,
-            hides: false,
             history,
             seen,
         };
-        plan.hides = plan.drops_repeats() && plan.may_hide();
+        plan.group_tiles()?;
         plan.prune(predicates.condition())?;
+        plan.cut_into_stretches();
         plan.settle_budget()?;
         Ok(plan)
     }
@@ -159,50 +167,21 @@ impl<'a> SparsePlan<'a> {
     pub(crate) fn drops_repeats(&self) -> bool {
         !self.snapshot.schema().allows_dups && self.history.is_none()
     }
-
-    /// Whether the tiles can be read one after the other: no cell may hide another, and the order is that of the tiles.
-    pub(crate) fn is_independent(&self) -> bool {
-        let hides = self.hides;
-        let is_made = |field: &SparseField| {
-            matches!(field.id, FieldId::DeleteTimestamps | FieldId::DeleteConditionIndex)
-        };
-        if self.fields.iter().any(is_made) {
-            return false;
-        }
-        match self.layout {
-            Layout::Unordered => !hides,
-            Layout::GlobalOrder => self.fragments.len() <= 1 && !hides,
-            _ => false,
-        }
-    }
-
-    /// Whether a cell of one fragment may have the coordinates of one of another, or, in a fragment with times of its
-    /// own, of one of the same.
-    fn may_hide(&self) -> bool {
-        if self.fragments.iter().any(|fragment| fragment.timestamps.is_some()) {
-            return true;
-        }
-        let domains: Vec<&[Extent]> =
-            self.fragments.iter().map(|fragment| fragment.fragment.non_empty_domain()).collect();
-        domains.iter().enumerate().any(|(idx, domain)| {
-            domains[..idx]
-                .iter()
-                .any(|other| domain.iter().zip(*other).all(|(a, b)| a.as_ref().overlaps(b.as_ref())))
-        })
-    }
 }
 
-/// The layout to read in: along one dimension row-major, column-major and global order are the same, unless the array is in
-/// Hilbert order, and the global one needs no sorting.
+/// The layout to read in: the global order, which needs no sorting, where it is the one that is asked for. Space tiles make no
+/// difference to it along the slowest dimension, nor along others that have only one.
 fn simplest(layout: Layout, schema: &ArraySchema) -> Layout {
-    match layout {
-        Layout::RowMajor | Layout::ColMajor
-            if schema.dimensions.len() == 1 && schema.cell_order != Layout::Hilbert =>
-        {
-            Layout::GlobalOrder
-        }
-        other => other,
-    }
+    let dimensions = &schema.dimensions;
+    let slowest = match layout {
+        Layout::RowMajor => 0,
+        Layout::ColMajor => dimensions.len().saturating_sub(1),
+        other => return other,
+    };
+    let is_global = schema.cell_order != Layout::Hilbert
+        && (dimensions.len() == 1 || schema.cell_order == layout)
+        && dimensions.iter().enumerate().all(|(dim, dimension)| dim == slowest || is_one_tile(dimension));
+    if is_global { Layout::GlobalOrder } else { layout }
 }
 
 /// The order of an array's cells: the global one, or by coordinates alone.

@@ -52,7 +52,7 @@ impl SparsePlan<'_> {
                 }
             }
         }
-        let is_asked = !self.hides && self.history.is_none();
+        let is_asked = !tile.hides && self.history.is_none();
         if is_asked && (fragment.delete_times.is_some() || !fragment.predicates.is_empty()) {
             if coords.iter().all(Option::is_none) {
                 self.check_claim(tile)?;

@@ -6,8 +6,8 @@ use crate::summary::FragmentSummary;
 use smalti_types::Result;
 
 impl SparsePlan<'_> {
-    /// Folds the statistics of the tiles all of whose cells count, and takes these tiles out. Only for reads in which no
-    /// cell may hide another.
+    /// Folds the statistics of the tiles all of whose cells count, and takes these tiles out. Only before the first cell is
+    /// read.
     ///
     /// # Errors
     /// `Corrupt` and `Permission` from the fragments' metadata.
@@ -28,6 +28,7 @@ impl SparsePlan<'_> {
                 let summary = FragmentSummary::new(fragment.sources.iter().map(Option::as_ref), folded)?;
                 for (tile, is_answered) in tiles[start..start + len].iter().zip(&mut is_answered[start..]) {
                     *is_answered = tile.is_covered
+                        && !tile.hides
                         && may_answer(tile.fulfils)
                         && summary.fold(folded, tile.tile_idx, tile.cell_count as u64);
                 }
@@ -37,6 +38,7 @@ impl SparsePlan<'_> {
         let mut is_answered = is_answered.into_iter();
         tiles.retain(|_| !is_answered.next().unwrap_or(false));
         self.tiles = tiles;
+        self.cut_into_stretches();
         Ok(())
     }
 }

@@ -12,14 +12,12 @@ use crate::gather::{CellRun, gather};
 use crate::request::Batch;
 use rayon::prelude::*;
 use smalti_format::Rule;
-use smalti_space::{
-    BitMask, Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, sort_cells,
-    stored_mbr_interval,
-};
+use smalti_space::{BitMask, Interval, KeyLayout, OrderKeys, Permutation, sort_cells};
 use smalti_tile::{Column, ColumnRef};
-use smalti_types::{Error, ExtentRef, Layout, Result};
+use smalti_types::{Layout, Result};
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Bytes that a kept cell takes beside its key: its place, and its position while the window is sorted.
 const KEPT_CELL_BYTE_LEN: u64 = 32;
@@ -91,11 +89,11 @@ impl Kept {
 }
 
 impl SparsePlan<'_> {
-    /// Readies an ordered read with little memory.
+    /// Readies an ordered read of some tiles with little memory.
     ///
     /// # Errors
     /// `OutOfMemory` when not even single tiles fit; `Corrupt` from metadata.
-    pub(crate) fn windows(&self) -> Result<Windows> {
+    pub(crate) fn windows(&self, tiles: Range<usize>) -> Result<Windows> {
         let schema = self.snapshot.schema();
         let bounds = vec![Interval::ALL; schema.dimensions.len()];
         let layout = KeyLayout::new(&cell_order(schema, self.layout)?, &bounds)?;
@@ -104,19 +102,18 @@ impl SparsePlan<'_> {
             let version = self.fragments[tile.fragment_idx].fragment.version();
             !is_hilbert && !version.has(Rule::UnsoundBounds)
         };
-        let slots = 0..self.tiles.len() as u32;
+        let slots = tiles.start as u32..tiles.end as u32;
         let (mut order, mut bounded): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
         for slot in slots {
             if is_bounded(&self.tiles[slot as usize]) { bounded.push(slot) } else { order.push(slot) }
         }
-        let lows = self.least_keys(&layout, &bounded)?;
-        let sorted = sort_cells(&lows)?;
+        let (bounded, lows) = self.by_least_key(&layout, &bounded)?;
         let bounded_from = order.len();
-        order.extend(sorted.iter().map(|at| bounded[at]));
+        order.extend(bounded);
         Ok(Windows {
             layout,
             order,
-            lows: lows.permuted(&sorted),
+            lows,
             bounded_from,
             visits: vec![Visit::default(); self.tiles.len()],
             from: None,
@@ -124,37 +121,6 @@ impl SparsePlan<'_> {
             cells: Vec::new(),
             next: 0,
         })
-    }
-
-    /// The keys of the least corners of tiles' MBRs.
-    fn least_keys(&self, layout: &KeyLayout, slots: &[u32]) -> Result<OrderKeys> {
-        let dimensions = &self.snapshot.schema().dimensions;
-        let (mut bytes, mut starts) =
-            (vec![Vec::new(); dimensions.len()], vec![Vec::new(); dimensions.len()]);
-        for &slot in slots {
-            let tile = &self.tiles[slot as usize];
-            let leaves = self.fragments[tile.fragment_idx].fragment.rtree()?.leaves();
-            let leaves = leaves.ok_or_else(|| Error::corrupt("an R-tree without leaves"))?;
-            for (dim, dimension) in dimensions.iter().enumerate() {
-                starts[dim].push(bytes[dim].len() as u64);
-                match leaves.extent(tile.tile_idx, dim) {
-                    ExtentRef::Num { lo, hi } => {
-                        let bounds = stored_mbr_interval(dimension.datatype, Interval { lo, hi });
-                        bytes[dim].extend_from_slice(&dimension.datatype.bytes_of_ordinal(bounds.lo));
-                    }
-                    ExtentRef::Str { lo, .. } => bytes[dim].extend_from_slice(lo),
-                }
-            }
-        }
-        let columns = dimensions
-            .iter()
-            .enumerate()
-            .map(|(dim, dimension)| match dimension.is_var() {
-                true => CoordColumn::strings(&starts[dim], &bytes[dim]),
-                false => CoordColumn::numbers(dimension.datatype, &bytes[dim]),
-            })
-            .collect::<Result<Vec<_>>>()?;
-        layout.keys(&columns)
     }
 
     /// The next cells of the read, at most so many; `None` at the end.
@@ -208,7 +174,7 @@ impl SparsePlan<'_> {
         windows.is_done = until.is_none();
         windows.from = until;
         windows.cells = self.order_window(kept)?;
-        if self.hides && self.has_predicates() {
+        if self.has_predicates() {
             self.keep_survivors_of_window(&mut windows.cells)?;
         }
         windows.next = 0;
@@ -356,6 +322,9 @@ impl SparsePlan<'_> {
         let mut masks: HashMap<u32, BitMask> = HashMap::new();
         for &origin in &*cells {
             let slot = (origin >> 32) as u32;
+            if !self.tiles[slot as usize].hides {
+                continue;
+            }
             let mask =
                 masks.entry(slot).or_insert_with(|| BitMask::zeros(self.tiles[slot as usize].cell_count));
             mask.set(origin as u32 as usize);
@@ -363,7 +332,9 @@ impl SparsePlan<'_> {
         masks.par_iter_mut().try_for_each(|(slot, mask)| {
             self.apply_predicates(&self.tiles[*slot as usize], mask, &[], None)
         })?;
-        cells.retain(|origin| masks[&((origin >> 32) as u32)].is_set(*origin as u32 as usize));
+        cells.retain(|origin| {
+            masks.get(&((origin >> 32) as u32)).is_none_or(|mask| mask.is_set(*origin as u32 as usize))
+        });
         Ok(())
     }
 

@@ -1,0 +1,202 @@
+//! Pieces of space tiles that a condition rules out, or all of whose cells fulfil it, by what fragments know about their tiles.
+//!
+//! A verdict holds for the cells of a piece whoever wrote them: it is the one of every tile that shows there, and of the fill
+//! value where none does.
+
+use super::boxes::Axis;
+use super::filter::DenseFilter;
+use super::reader::{DenseField, DenseFragment, DensePlan, FragmentTiles, Task};
+use super::target::{Piece, pieces, target_of_tile};
+use crate::condition::{BoundCondition, BoundField, FieldBounds, Verdict};
+use crate::tile_statistics::TileStatistics;
+use smalti_array::FieldId;
+use smalti_space::{BitMask, Geometry, Interval, TileGrid, box_runs, intersect_rects};
+use smalti_types::Result;
+use std::borrow::Cow;
+
+/// The statistics of a fragment for each field of the condition.
+pub(super) type FragmentStatistics = Vec<Option<TileStatistics>>;
+
+/// The statistics of fragments that a condition is judged by; of a fragment with few wanted tiles none.
+///
+/// # Errors
+/// `Corrupt` and `Permission` from the fragments' metadata.
+pub(super) fn statistics(
+    condition: &BoundCondition,
+    fragments: &[DenseFragment<'_>],
+    grid: &TileGrid,
+    axes: &[Axis],
+) -> Result<Vec<FragmentStatistics>> {
+    let hull = |axis: &Axis| {
+        let cells = || axis.segments.iter().map(|segment| segment.cells);
+        let (lo, hi) = (cells().map(|cells| cells.lo).min()?, cells().map(|cells| cells.hi).max()?);
+        Some(Interval { lo, hi })
+    };
+    let wanted: Option<Vec<Interval>> = axes.iter().map(hull).collect();
+    let of_fragment = |fragment: &DenseFragment<'_>| {
+        let mut met = vec![Interval::ALL; axes.len()];
+        let is_met = wanted.as_ref().is_some_and(|wanted| intersect_rects(&fragment.rect, wanted, &mut met));
+        let tile_count = match &fragment.tiles {
+            FragmentTiles::Space(_) if is_met => {
+                usize::try_from(grid.block(&met)?.tile_count()).unwrap_or(usize::MAX)
+            }
+            _ => 0,
+        };
+        let fields = condition.fields().iter();
+        fields.map(|field| TileStatistics::read(fragment.fragment, field, tile_count)).collect()
+    };
+    fragments.iter().map(of_fragment).collect()
+}
+
+impl DensePlan<'_> {
+    /// What the condition says about the cells of each piece of a task.
+    ///
+    /// # Errors
+    /// `Corrupt` from the fragments' metadata.
+    pub(super) fn verdicts(&self, filter: &DenseFilter<'_>, task: &Task) -> Result<Vec<Verdict>> {
+        let mut verdicts = Vec::new();
+        for target in &task.targets {
+            for piece in pieces(&self.grid, target)? {
+                verdicts.push(self.verdict(filter, &piece)?);
+            }
+        }
+        Ok(verdicts)
+    }
+
+    /// What the condition says about the wanted cells of one tile.
+    ///
+    /// # Errors
+    /// `Corrupt` from the fragments' metadata.
+    pub(super) fn verdict_of_rect(&self, filter: &DenseFilter<'_>, rect: &[Interval]) -> Result<Verdict> {
+        match &pieces(&self.grid, &target_of_tile(rect.to_vec(), self.cell_order)?)?[..] {
+            [piece] => self.verdict(filter, piece),
+            _ => Ok(Verdict::Some),
+        }
+    }
+
+    /// What the condition says about the cells of a piece.
+    ///
+    /// # Errors
+    /// `Corrupt` from the fragments' metadata.
+    pub(super) fn verdict(&self, filter: &DenseFilter<'_>, piece: &Piece) -> Result<Verdict> {
+        let Some((tiles, is_covered)) = self.tiles_shown(filter, piece)? else { return Ok(Verdict::Some) };
+        let tile_cell_count = self.tile_cell_count()? as u64;
+        let judge = |tile: Option<(usize, usize)>| {
+            let bounds = |idx: usize| {
+                let field = &filter.condition.fields()[idx];
+                match (field.id, tile) {
+                    (FieldId::Dimension(dim), _) => {
+                        let Interval { lo, hi } = piece.rect[dim];
+                        Some(FieldBounds::of_ordinals(field.shape.datatype, lo, hi, tile_cell_count))
+                    }
+                    (_, Some((fragment_idx, tile_idx))) => {
+                        let statistics = filter.statistics[fragment_idx][idx].as_ref()?;
+                        Some(statistics.of_tile(field, tile_idx, tile_cell_count))
+                    }
+                    (_, None) => Some(bounds_of_fill(field)),
+                }
+            };
+            filter.condition.verdict(&bounds)
+        };
+        let mut verdicts = tiles.into_iter().map(Some).chain((!is_covered).then_some(None)).map(judge);
+        let first = verdicts.next().unwrap_or(Verdict::Some);
+        Ok(if verdicts.all(|verdict| verdict == first) { first } else { Verdict::Some })
+    }
+
+    /// The tiles that show in a piece, by fragment, and whether they show everywhere; `None` where they differ from field to
+    /// field of the condition, or cells were written alone.
+    #[expect(clippy::type_complexity, reason = "read in one place")]
+    fn tiles_shown(
+        &self,
+        filter: &DenseFilter<'_>,
+        piece: &Piece,
+    ) -> Result<Option<(Vec<(usize, usize)>, bool)>> {
+        let mut shown: Option<(Vec<(usize, usize)>, bool)> = None;
+        for field in &filter.fields {
+            let DenseField::Attribute { sources, .. } = field else { continue };
+            let (shares, is_covered) = self.shares(piece, sources)?;
+            if shares.iter().any(|share| share.is_single_cell()) {
+                return Ok(None);
+            }
+            let of_field =
+                (shares.iter().map(|share| (share.fragment_idx, share.tile_idx)).collect(), is_covered);
+            if shown.as_ref().is_some_and(|shown| *shown != of_field) {
+                return Ok(None);
+            }
+            shown = Some(of_field);
+        }
+        // A condition on coordinates alone holds whoever wrote the cells.
+        Ok(Some(shown.unwrap_or_default()))
+    }
+
+    /// Settles the cells of the pieces whose verdict is known.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when a piece does not lie in its output.
+    pub(super) fn apply_verdicts(&self, tasks: &[Task], mask: &mut BitMask) -> Result<()> {
+        let word_count = mask.len().div_ceil(64);
+        let (mut all, mut none) = (vec![0; word_count], vec![0; word_count]);
+        let mut start = 0;
+        for task in tasks {
+            let mut verdicts = task.verdicts.iter();
+            for target in &task.targets {
+                for piece in pieces(&self.grid, target)? {
+                    let words = match verdicts.next() {
+                        Some(Verdict::All) => &mut all,
+                        Some(Verdict::None) => &mut none,
+                        _ => continue,
+                    };
+                    let place = Geometry { offset: start + piece.offset, strides: &target.strides };
+                    let extents: Vec<u64> = piece.rect.iter().map(|side| side.hi - side.lo + 1).collect();
+                    for (at, _, len) in box_runs(place, place, &extents)? {
+                        set_run(words, at, len);
+                    }
+                }
+            }
+            start += task.cell_count;
+        }
+        mask.or(&BitMask::from_words(all, mask.len()));
+        mask.and_not(&BitMask::from_words(none, mask.len()));
+        Ok(())
+    }
+}
+
+/// What is known about cells that nobody wrote.
+fn bounds_of_fill(field: &BoundField) -> FieldBounds<'_> {
+    FieldBounds {
+        cell_count: 1,
+        null_count: Some(u64::from(!field.fill_valid)),
+        range: Some((Cow::Borrowed(&field.fill[..]), Cow::Borrowed(&field.fill[..]))),
+        // Bounds that are NaN are none.
+        may_have_nan: false,
+    }
+}
+
+/// Sets `len` bits from `start` on.
+fn set_run(words: &mut [u64], start: usize, len: usize) {
+    let (mut at, end) = (start, start + len);
+    while at < end {
+        let bits = (64 - at % 64).min(end - at);
+        words[at / 64] |= (u64::MAX >> (64 - bits)) << (at % 64);
+        at += bits;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_bits_cross_words() {
+        for (start, len) in [(0, 0), (0, 64), (3, 5), (60, 10), (1, 190), (64, 64), (63, 1)] {
+            let mut words = vec![0; 3];
+            set_run(&mut words, start, len);
+            let mask = BitMask::from_words(words, 192);
+            assert_eq!(
+                mask.iter_cells().collect::<Vec<_>>(),
+                (start..start + len).collect::<Vec<_>>(),
+                "{start} {len}"
+            );
+        }
+    }
+}

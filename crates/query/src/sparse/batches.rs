@@ -1,0 +1,105 @@
+//! The batches of a sparse read: stretch after stretch, each in the way that is cheapest for it.
+
+use super::independent::StoredCells;
+use super::ordered::OrderedCells;
+use super::plan::SparsePlan;
+use super::stretches::Stretch;
+use super::windows::Windows;
+use crate::aggregate::Folded;
+use crate::explain::{Explanation, Strategy};
+use crate::request::Batch;
+use smalti_types::Result;
+
+/// The batches of a sparse read.
+pub(crate) struct SparseBatches<'a> {
+    plan: SparsePlan<'a>,
+    max_cell_count: usize,
+    /// The stretch that comes next.
+    next: usize,
+    current: Current,
+    /// Of an aggregate: whether the statistics were asked.
+    is_summarised: bool,
+}
+
+/// The stretch that is being read.
+enum Current {
+    None,
+    /// Tile after tile.
+    Stored(StoredCells),
+    /// All cells at once.
+    Ordered(OrderedCells),
+    /// As memory allows.
+    Windows(Box<Windows>),
+}
+
+impl<'a> SparseBatches<'a> {
+    pub(crate) fn new(plan: SparsePlan<'a>, max_cell_count: usize) -> Self {
+        SparseBatches { plan, max_cell_count, next: 0, current: Current::None, is_summarised: false }
+    }
+
+    /// The next cells of the read; `None` at the end.
+    ///
+    /// # Errors
+    /// What store and codecs report.
+    pub(crate) fn pull(&mut self) -> Result<Option<Batch>> {
+        loop {
+            let plan = &self.plan;
+            let pulled = match &mut self.current {
+                Current::None => None,
+                Current::Stored(stored) => plan.next_stored(stored, self.max_cell_count)?,
+                Current::Ordered(ordered) => plan.next_ordered(ordered, self.max_cell_count)?,
+                Current::Windows(windows) => plan.next_of_windows(windows, self.max_cell_count)?,
+            };
+            if pulled.is_some() {
+                return Ok(pulled);
+            }
+            // What the last stretch holds goes before the next one takes memory.
+            self.current = Current::None;
+            let Some(stretch) = plan.stretches.get(self.next) else { return Ok(None) };
+            self.next += 1;
+            let tiles = stretch.tiles.clone();
+            self.current = match strategy(plan, stretch)? {
+                Strategy::TileByTile => Current::Stored(StoredCells::new(tiles)),
+                Strategy::SortedAtOnce => Current::Ordered(plan.ordered_cells(&plan.tiles[tiles])?),
+                _ => Current::Windows(Box::new(plan.windows(tiles)?)),
+            };
+        }
+    }
+
+    /// The next cells of an aggregate that no statistics answer for; what is answered is folded.
+    ///
+    /// # Errors
+    /// What store and codecs report.
+    pub(crate) fn pull_unsummarised(&mut self, folded: &mut [Folded]) -> Result<Option<Batch>> {
+        if !self.is_summarised {
+            self.is_summarised = true;
+            self.plan.summarise(folded)?;
+        }
+        self.pull()
+    }
+
+    /// Explains the read.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission` from the metadata.
+    pub(crate) fn explanation(&self) -> Result<Explanation> {
+        let strategies = self.plan.stretches.iter().map(|stretch| strategy(&self.plan, stretch));
+        let strategies = strategies.collect::<Result<Vec<_>>>()?;
+        let is_any = |wanted| strategies.contains(&wanted);
+        self.plan.explanation(match &strategies[..] {
+            _ if is_any(Strategy::SortedByWindows) => Strategy::SortedByWindows,
+            _ if !is_any(Strategy::SortedAtOnce) => Strategy::TileByTile,
+            [_] => Strategy::SortedAtOnce,
+            _ => Strategy::Stretches,
+        })
+    }
+}
+
+/// How a stretch is read.
+fn strategy(plan: &SparsePlan<'_>, stretch: &Stretch) -> Result<Strategy> {
+    Ok(match stretch.is_stored {
+        true => Strategy::TileByTile,
+        false if plan.holds_at_once(&plan.tiles[stretch.tiles.clone()])? => Strategy::SortedAtOnce,
+        false => Strategy::SortedByWindows,
+    })
+}

@@ -1,0 +1,295 @@
+//! Where the order of a read has clear cuts: stretches of it that share no place with each other.
+//!
+//! The bounding rectangles of tiles bound the keys of their cells. Where the tiles up to a place end before all others
+//! begin, the result is what the former give, followed by what the latter give, and no cell of the one can hide a cell of the
+//! other. So fragments that were appended one behind the other are read tile after tile, without a key for each cell, and
+//! only the tiles that interleave are sorted, stretch by stretch.
+
+use super::plan::{SparsePlan, TileRef, cell_order};
+use crate::request::{DEFAULT_BATCH_CELL_COUNT, ReadRequest};
+use smalti_format::{Dimension, Rule};
+use smalti_space::{
+    Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, sort_cells, stored_mbr_interval,
+};
+use smalti_types::{Datatype, Error, ExtentRef, Layout, Result, Scalar};
+use std::cmp::Ordering;
+use std::ops::Range;
+
+/// Cells up to which a stretch is sorted together with its neighbour, unless batches are smaller: fewer are not worth a step
+/// of their own.
+const LEAST_SORTED_CELL_COUNT: usize = 1 << 16;
+
+/// Tiles whose cells follow those of the stretch before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    /// Its tiles, by their places among the plan's.
+    pub(crate) tiles: Range<usize>,
+    /// Whether the cells are wanted in the order in which they are stored, tile after tile, and none hides another.
+    pub(crate) is_stored: bool,
+    cell_count: usize,
+}
+
+/// An end of a tile's bounding rectangle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Corner {
+    Least,
+    Greatest,
+}
+
+impl SparsePlan<'_> {
+    /// Numbers the groups of tiles between which the order has clear cuts, and notes the tiles whose cells others may hide.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission` from the metadata.
+    pub(super) fn group_tiles(&mut self) -> Result<()> {
+        let keeps_all = !self.drops_repeats();
+        if !(keeps_all && self.layout == Layout::Unordered) {
+            for (slot, group) in self.groups()?.into_iter().enumerate() {
+                self.tiles[slot].group = group;
+            }
+        }
+        if keeps_all {
+            return Ok(());
+        }
+        let group_count = self.tiles.iter().map(|tile| tile.group as usize + 1).max().unwrap_or(0);
+        let mut fragments: Vec<Vec<usize>> = vec![Vec::new(); group_count];
+        for tile in &self.tiles {
+            let fragments = &mut fragments[tile.group as usize];
+            if fragments.last() != Some(&tile.fragment_idx) {
+                fragments.push(tile.fragment_idx);
+            }
+        }
+        let hides: Vec<bool> = fragments.iter().map(|fragments| self.may_hide(fragments)).collect();
+        for tile in &mut self.tiles {
+            tile.hides = hides[tile.group as usize];
+        }
+        Ok(())
+    }
+
+    /// Whether a cell of one of some fragments may have the coordinates of one of another, or, in a fragment with times of
+    /// its own, of one of the same.
+    fn may_hide(&self, fragments: &[usize]) -> bool {
+        if fragments.iter().any(|&idx| self.fragments[idx].timestamps.is_some()) {
+            return true;
+        }
+        let domain = |idx: usize| self.fragments[idx].fragment.non_empty_domain();
+        fragments.iter().enumerate().any(|(at, &idx)| {
+            fragments[..at].iter().any(|&other| {
+                domain(idx).iter().zip(domain(other)).all(|(a, b)| a.as_ref().overlaps(b.as_ref()))
+            })
+        })
+    }
+
+    /// The group of each tile, in the order of the read; one for all where the rectangles say nothing about it.
+    fn groups(&self) -> Result<Vec<u32>> {
+        let schema = self.snapshot.schema();
+        let is_global = !matches!(self.layout, Layout::RowMajor | Layout::ColMajor);
+        let mut groups = vec![0; self.tiles.len()];
+        let is_unknown = (is_global && schema.cell_order == Layout::Hilbert)
+            || self.fragments.iter().any(|fragment| fragment.fragment.version().has(Rule::UnsoundBounds));
+        if is_unknown || self.tiles.len() < 2 || (is_global && self.fragments.len() == 1) {
+            return Ok(groups);
+        }
+        let bounds = vec![Interval::ALL; schema.dimensions.len()];
+        let layout = KeyLayout::new(&cell_order(schema, self.layout)?, &bounds)?;
+        let slots: Vec<u32> = (0..self.tiles.len() as u32).collect();
+        let lows = self.corner_keys(&layout, &slots, Corner::Least)?;
+        let highs = self.corner_keys(&layout, &slots, Corner::Greatest)?;
+        let is_open =
+            (0..slots.len()).map(|slot| self.is_open(&self.tiles[slot])).collect::<Result<Vec<_>>>()?;
+        // By tile, the tile whose bound is taken; no upper bound where the rectangle is open.
+        let mut low_of: Vec<usize> = (0..slots.len()).collect();
+        let mut high_of: Vec<Option<usize>> =
+            is_open.iter().enumerate().map(|(slot, is_open)| (!is_open).then_some(slot)).collect();
+        if is_global {
+            // The tiles of a fragment follow each other in this order: none begins before, or ends behind, its neighbour.
+            for (slot, pair) in self.tiles.windows(2).enumerate() {
+                if pair[0].fragment_idx == pair[1].fragment_idx
+                    && lows.compare(low_of[slot], &lows, slot + 1) == Ordering::Greater
+                {
+                    low_of[slot + 1] = low_of[slot];
+                }
+            }
+            for (slot, pair) in self.tiles.windows(2).enumerate().rev() {
+                if pair[0].fragment_idx == pair[1].fragment_idx
+                    && let Some(next) = high_of[slot + 1]
+                    && high_of[slot].is_none_or(|own| highs.compare(own, &highs, next) == Ordering::Greater)
+                {
+                    high_of[slot] = Some(next);
+                }
+            }
+        }
+        let mut order: Vec<usize> = (0..slots.len()).collect();
+        order.sort_by(|&a, &b| lows.compare(low_of[a], &lows, low_of[b]));
+        let (mut group, mut reach): (u32, Option<usize>) = (0, order.first().and_then(|&slot| high_of[slot]));
+        let mut is_unbounded = order.first().is_some_and(|&slot| high_of[slot].is_none());
+        for &slot in &order {
+            let is_behind = |reach: usize| highs.compare(reach, &lows, low_of[slot]) == Ordering::Less;
+            if !is_unbounded && reach.is_some_and(is_behind) {
+                group += 1;
+                reach = high_of[slot];
+            }
+            match (high_of[slot], reach) {
+                (None, _) => is_unbounded = true,
+                (Some(high), Some(furthest))
+                    if highs.compare(high, &highs, furthest) == Ordering::Greater =>
+                {
+                    reach = Some(high);
+                }
+                _ => {}
+            }
+            groups[slot] = group;
+        }
+        Ok(groups)
+    }
+
+    /// Puts the tiles into the order of their groups and cuts them into stretches.
+    pub(super) fn cut_into_stretches(&mut self) {
+        let group_count = self.tiles.iter().map(|tile| tile.group as usize + 1).max().unwrap_or(0);
+        let mut first_fragments: Vec<Option<usize>> = vec![None; group_count];
+        let mut is_stored = vec![true; group_count];
+        for tile in &self.tiles {
+            let first = *first_fragments[tile.group as usize].get_or_insert(tile.fragment_idx);
+            is_stored[tile.group as usize] &= !tile.hides
+                && match self.layout {
+                    Layout::Unordered => true,
+                    Layout::GlobalOrder => first == tile.fragment_idx,
+                    _ => false,
+                };
+        }
+        // Without an order all that needs no sorting comes first, fragment by fragment.
+        let is_ordered = self.layout != Layout::Unordered;
+        let rank = |tile: &TileRef| match is_stored[tile.group as usize] {
+            true if !is_ordered => 0,
+            _ => tile.group + 1,
+        };
+        self.tiles.sort_by_key(|tile| (rank(tile), tile.fragment_idx, tile.tile_idx));
+        let mut stretches: Vec<Stretch> = Vec::new();
+        for run in self.tiles.chunk_by(|a, b| rank(a) == rank(b)) {
+            let start = stretches.last().map_or(0, |stretch| stretch.tiles.end);
+            let next = Stretch {
+                tiles: start..start + run.len(),
+                is_stored: is_stored[run[0].group as usize],
+                cell_count: run.iter().map(|tile| tile.cell_count).fold(0, usize::saturating_add),
+            };
+            match stretches.last_mut() {
+                Some(last) if self.go_together(last, &next) => {
+                    last.tiles.end = next.tiles.end;
+                    last.is_stored &= next.is_stored;
+                    last.cell_count = last.cell_count.saturating_add(next.cell_count);
+                }
+                _ => stretches.push(next),
+            }
+        }
+        for stretch in stretches.iter().filter(|stretch| !stretch.is_stored) {
+            // Newest fragments first, as ties are decided.
+            self.tiles[stretch.tiles.clone()].sort_by_key(|tile| (tile.fragment_idx, tile.tile_idx));
+        }
+        self.stretches = stretches;
+    }
+
+    /// Whether a stretch is read together with the one behind it. The order of cells does not depend on it.
+    fn go_together(&self, stretch: &Stretch, next: &Stretch) -> bool {
+        let is_short = stretch.cell_count.saturating_add(next.cell_count) <= self.least_sorted_cell_count;
+        match (stretch.is_stored, next.is_stored) {
+            (true, true) => true,
+            (false, false) => is_short,
+            _ => is_short && self.layout != Layout::Unordered,
+        }
+    }
+
+    /// Whether the bounding rectangle of a tile has no greatest corner.
+    fn is_open(&self, tile: &TileRef) -> Result<bool> {
+        let leaves = self.fragments[tile.fragment_idx].fragment.rtree()?.leaves();
+        let leaves = leaves.ok_or_else(|| Error::corrupt("an R-tree without leaves"))?;
+        let dims = 0..self.snapshot.schema().dimensions.len();
+        Ok(dims
+            .into_iter()
+            .any(|dim| matches!(leaves.extent(tile.tile_idx, dim), ExtentRef::Str { hi: None, .. })))
+    }
+
+    /// The keys of a corner of tiles' bounding rectangles: no cell of the tile has a lesser, or a greater one.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission` from the metadata.
+    pub(super) fn corner_keys(&self, layout: &KeyLayout, slots: &[u32], corner: Corner) -> Result<OrderKeys> {
+        let dimensions = &self.snapshot.schema().dimensions;
+        let (mut bytes, mut starts) =
+            (vec![Vec::new(); dimensions.len()], vec![Vec::new(); dimensions.len()]);
+        for &slot in slots {
+            let tile = &self.tiles[slot as usize];
+            let leaves = self.fragments[tile.fragment_idx].fragment.rtree()?.leaves();
+            let leaves = leaves.ok_or_else(|| Error::corrupt("an R-tree without leaves"))?;
+            for (dim, dimension) in dimensions.iter().enumerate() {
+                starts[dim].push(bytes[dim].len() as u64);
+                match leaves.extent(tile.tile_idx, dim) {
+                    ExtentRef::Num { lo, hi } => {
+                        let bounds = both_zeros(dimension.datatype, Interval { lo, hi });
+                        let ordinal = if corner == Corner::Least { bounds.lo } else { bounds.hi };
+                        bytes[dim].extend_from_slice(&dimension.datatype.bytes_of_ordinal(ordinal));
+                    }
+                    ExtentRef::Str { lo, hi } => {
+                        bytes[dim].extend_from_slice(match corner {
+                            Corner::Least => lo,
+                            Corner::Greatest => hi.unwrap_or_default(),
+                        });
+                    }
+                }
+            }
+        }
+        let columns = dimensions
+            .iter()
+            .enumerate()
+            .map(|(dim, dimension)| match dimension.is_var() {
+                true => CoordColumn::strings(&starts[dim], &bytes[dim]),
+                false => CoordColumn::numbers(dimension.datatype, &bytes[dim]),
+            })
+            .collect::<Result<Vec<_>>>()?;
+        layout.keys(&columns)
+    }
+
+    /// The tiles of a stretch by the least key that they can hold, and these keys.
+    ///
+    /// # Errors
+    /// As [`corner_keys`](SparsePlan::corner_keys).
+    pub(super) fn by_least_key(&self, layout: &KeyLayout, slots: &[u32]) -> Result<(Vec<u32>, OrderKeys)> {
+        let lows = self.corner_keys(layout, slots, Corner::Least)?;
+        let sorted: Permutation = sort_cells(&lows)?;
+        Ok((sorted.iter().map(|at| slots[at]).collect(), lows.permuted(&sorted)))
+    }
+}
+
+/// The bounds of a tile along a dimension with unknown ends opened, and both zeros inside where one of them is an end: which
+/// of the two a writer kept says nothing about the cells.
+fn both_zeros(datatype: Datatype, stored: Interval) -> Interval {
+    let bounds = stored_mbr_interval(datatype, stored);
+    let zero = match datatype {
+        Datatype::Float32 => Scalar::F32(0.0).ordinal(),
+        Datatype::Float64 => Scalar::F64(0.0).ordinal(),
+        _ => return bounds,
+    };
+    Interval {
+        lo: if bounds.lo == zero { zero - 1 } else { bounds.lo },
+        hi: if bounds.hi == zero - 1 { zero } else { bounds.hi },
+    }
+}
+
+/// Cells up to which a stretch that has to be sorted goes with its neighbour.
+pub(super) fn least_sorted_cell_count(request: &ReadRequest) -> usize {
+    request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT).min(LEAST_SORTED_CELL_COUNT)
+}
+
+/// Whether a dimension has no more than one space tile, so that tiles do not matter for the order of cells.
+pub(super) fn is_one_tile(dimension: &Dimension) -> bool {
+    let (Some(extent), Some((lo, hi))) = (dimension.tile_extent, dimension.domain) else {
+        return dimension.tile_extent.is_none();
+    };
+    match (extent, lo, hi) {
+        (Scalar::F32(extent), Scalar::F32(lo), Scalar::F32(hi)) => hi - lo < extent,
+        (Scalar::F64(extent), Scalar::F64(lo), Scalar::F64(hi)) => hi - lo < extent,
+        _ => {
+            let span = hi.ordinal().saturating_sub(lo.ordinal());
+            extent.as_i128().is_some_and(|extent| i128::from(span) < extent)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What the metadata of a fragment says about the values of an attribute, tile by tile, for conditions.
+
+use crate::condition::{BoundField, FieldBounds};
+use smalti_array::{FieldId, Fragment};
+use smalti_format::Rule;
+use smalti_format::fragment::TileBounds;
+use smalti_types::{CellValNum, Datatype, Result};
+use std::borrow::Cow;
+
+/// Tiles of a fragment from which on its statistics are worth their reads.
+const LEAST_TILE_COUNT: usize = 4;
+
+/// What the statistics of one attribute say about the tiles of a fragment.
+pub(crate) struct TileStatistics {
+    mins: TileBounds,
+    maxes: TileBounds,
+    null_counts: Vec<u64>,
+    sums: Vec<u64>,
+}
+
+impl TileStatistics {
+    /// The statistics of an attribute; `None` where the fragment has none that can be trusted, or so few of its tiles are
+    /// looked at that they are not worth it.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission` from the fragment's metadata.
+    pub(crate) fn read(
+        fragment: &Fragment,
+        field: &BoundField,
+        tile_count: usize,
+    ) -> Result<Option<TileStatistics>> {
+        let is_kept = match field.shape.datatype {
+            Datatype::StringAscii => field.shape.is_var(),
+            Datatype::Char | Datatype::Any | Datatype::Blob | Datatype::GeomWkb | Datatype::GeomWkt => false,
+            datatype => !datatype.is_string() && field.shape.cell_val_num == CellValNum::ONE,
+        };
+        if !is_kept || tile_count < LEAST_TILE_COUNT || !fragment.version().has(Rule::TileStatistics) {
+            return Ok(None);
+        }
+        let Some((idx, _)) = fragment.schema().attribute(&field.name) else { return Ok(None) };
+        let id = FieldId::Attribute(idx);
+        Ok(Some(TileStatistics {
+            mins: fragment.tile_bounds(id, false)?,
+            maxes: fragment.tile_bounds(id, true)?,
+            null_counts: if field.shape.is_nullable { fragment.tile_totals(id, true)? } else { Vec::new() },
+            sums: if field.shape.datatype.is_float() { fragment.tile_totals(id, false)? } else { Vec::new() },
+        }))
+    }
+
+    /// What is known about the `cell_count` cells of a tile.
+    pub(crate) fn of_tile<'s>(
+        &'s self,
+        field: &BoundField,
+        tile_idx: usize,
+        cell_count: u64,
+    ) -> FieldBounds<'s> {
+        let value = |bounds: &'s TileBounds| match field.shape.is_var() {
+            true => bounds.var_value(tile_idx),
+            false => bounds.fixed_value(tile_idx, field.shape.cell_byte_len()),
+        };
+        let range = value(&self.mins)
+            .zip(value(&self.maxes))
+            .map(|(min, max)| (Cow::Borrowed(min), Cow::Borrowed(max)));
+        // A sum that is no usual number tells of cells that are none.
+        let is_usual = |sum: &u64| {
+            let sum = f64::from_bits(*sum);
+            sum.is_finite() && sum != f64::MAX && sum != f64::MIN
+        };
+        FieldBounds {
+            cell_count,
+            null_count: self.null_counts.get(tile_idx).copied(),
+            range,
+            may_have_nan: field.shape.datatype.is_float() && !self.sums.get(tile_idx).is_some_and(is_usual),
+        }
+    }
+}
