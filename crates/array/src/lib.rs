@@ -36,9 +36,10 @@ pub use field::{Plane, TIMESTAMPS, field_filters, field_name, field_shape, find_
 pub use fragment::Fragment;
 pub use grid::{dense_grid, intervals};
 pub use group::{Branch, DeletedGroup, Member, MemberEdit, MemberWalk, NewMember, Visit};
+pub use history::{History, HistoryVacuum};
 pub use inspect::{InspectedPart, Inspection, Inspector, UNEXPLAINED};
 pub use label::label_shape;
-pub use listing::{ListedFragment, Listing};
+pub use listing::{ListedFragment, Listing, fragment_meta_files};
 pub use new_fragment::NewFragment;
 pub use object::{ObjectKind, WalkOrder};
 pub use place::ArrayPlace;

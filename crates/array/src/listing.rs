@@ -34,7 +34,7 @@ pub struct Listing {
     pub deletes: Vec<ListedDelete>,
     /// Committed fragments that the time range does not see.
     pub outside_time: usize,
-    /// Files of consolidated fragment metadata, with their paths in the store, newest first. Not asked for when there are no
+    /// Files of consolidated fragment metadata, with their paths relative to the array, newest first. Not asked for when there are no
     /// two fragments, as they would spare no read.
     pub fragment_meta: Vec<(TimestampedName, String)>,
     /// Things that a reader passes over, but that somebody should look at.
@@ -169,12 +169,12 @@ impl Listing {
     }
 }
 
-/// Files of consolidated fragment metadata with their paths in the store, newest first; `root` are files in the array's
-/// folder, where they stand before version 12.
+/// Files of consolidated fragment metadata with their paths relative to the array, newest first; `root` are names in the
+/// array's folder, where they stand before version 12.
 ///
 /// # Errors
 /// What the store reports.
-pub(crate) fn fragment_meta_files(
+pub fn fragment_meta_files(
     place: &ArrayPlace,
     root: &[String],
 ) -> Result<Vec<(TimestampedName, String)>> {
@@ -185,7 +185,7 @@ pub(crate) fn fragment_meta_files(
             let Some(Ok(name)) = file_name.strip_suffix(META_ENDING).map(TimestampedName::parse) else {
                 continue;
             };
-            files.push((name, place.join(&smalti_store::join(folder, file_name))));
+            files.push((name, smalti_store::join(folder, file_name)));
         }
     }
     files.sort_by(|(a, _), (b, _)| (b.range().end, b).cmp(&(a.range().end, a)));

@@ -172,6 +172,18 @@ impl Snapshot {
     }
 }
 
+impl ArrayPlace {
+    /// The newest schema.
+    ///
+    /// # Errors
+    /// `NotFound` when no array is here; `Corrupt`, `Unsupported`, `Permission`, with the file named.
+    pub fn newest_schema(&self) -> Result<ArraySchema> {
+        let files = schema_files(self)?;
+        let (_, path) = files.last().ok_or_else(|| Error::not_found("no array is here").at_uri(self.uri()))?;
+        read_schema(self, path)
+    }
+}
+
 pub(crate) fn read_schema(place: &ArrayPlace, path: &str) -> Result<ArraySchema> {
     let tile = place.read_tile_file(path)?;
     ArraySchema::decode(tile.as_slice()).map_err(|error| error.at_uri(place.store().address(path)))

@@ -68,6 +68,7 @@ pub mod prelude;
 mod range;
 mod read;
 mod schema;
+mod upkeep;
 mod value;
 mod views;
 mod write;
@@ -87,6 +88,7 @@ pub use options::Options;
 pub use range::RangeEnd;
 pub use read::ReadBuilder;
 pub use schema::{Attribute, Dimension, IntoPipeline, Label, Schema, SchemaBuilder};
+pub use upkeep::{FileReport, UpkeepOptions, UpkeepReport};
 pub use value::{Interval, Number, Value};
 pub use write::{GlobalWriteBuilder, GlobalWriter, WriteBuilder};
 

@@ -1,7 +1,7 @@
 //! The commands.
 
 use super::{Global, GroupArgs, LsArgs, MvArgs, OpenTimes, ReadArgs, RmArgs, WriteArgs};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Dense and sparse arrays in the TileDB format
@@ -53,11 +53,9 @@ pub(crate) enum Command {
     /// Delete the cells that fulfil a condition
     Delete(DeleteArgs),
     /// Merge fragments, their metadata, commits or array metadata
-    #[command(hide = true)]
-    Consolidate(UpkeepArgs),
+    Consolidate(ConsolidateArgs),
     /// Remove what consolidation replaced
-    #[command(hide = true)]
-    Vacuum(UpkeepArgs),
+    Vacuum(ConsolidateArgs),
     /// Make, list, change and delete groups of arrays
     Group(GroupArgs),
     /// List the arrays and groups in a folder
@@ -251,6 +249,35 @@ pub(crate) struct InspectArgs {
     /// Every item of long lists, all of long values, and the frames of filtered tiles; with --json that is always so
     #[arg(long)]
     pub(crate) all: bool,
+}
+
+/// Arguments of `smalti consolidate` and `smalti vacuum`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ConsolidateArgs {
+    /// Path or URI of the array; of the group for `--mode group_meta`
+    pub(crate) array: String,
+    /// What to consolidate or vacuum
+    #[arg(long, value_name = "MODE", default_value = "fragments")]
+    pub(crate) mode: UpkeepMode,
+    /// Change nothing; only say what would be done
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// What consolidation and vacuum are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum UpkeepMode {
+    /// The cells
+    Fragments,
+    /// The footers of fragments, all in one file
+    FragmentMeta,
+    /// The commits, all in one file
+    Commits,
+    /// The metadata of the array
+    ArrayMeta,
+    /// The metadata of a group
+    GroupMeta,
 }
 
 /// Whatever stands after a command that this release does not have yet.

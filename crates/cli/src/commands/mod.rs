@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod aggregate;
+mod consolidate;
 mod create;
 mod delete;
 mod evolve;
@@ -15,6 +16,7 @@ mod object;
 mod read;
 mod schema;
 mod upgrade;
+mod vacuum;
 mod write;
 
 use crate::args::{Cli, Command};
@@ -40,8 +42,10 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Upgrade(args) => upgrade::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Inspect(args) => inspect::run(global, args),
         Command::Delete(args) => delete::run(global, args).map_err(|failure| failure.at(&args.array)),
-        Command::Consolidate(_) => Err(missing("consolidate")),
-        Command::Vacuum(_) => Err(missing("vacuum")),
+        Command::Consolidate(args) => {
+            consolidate::run(global, args).map_err(|failure| failure.at(&args.array))
+        }
+        Command::Vacuum(args) => vacuum::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Evolve(args) => evolve::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Group(args) => group::run(global, args),
         Command::Ls(args) => object::list(global, args),
