@@ -62,6 +62,12 @@ impl ArrayPlace {
         self.store.address(&self.path)
     }
 
+    /// The array's address as files hold it for libtiledb: a URI with its scheme, without percent-encoding.
+    pub fn foreign_uri(&self) -> String {
+        let address = self.uri();
+        if address.starts_with('/') { format!("file://{address}") } else { address }
+    }
+
     /// The encryption of the array, if it has a key.
     pub fn cipher(&self) -> Option<&Encryption> {
         self.cipher.as_ref()

@@ -98,17 +98,6 @@ impl Snapshot {
         })
     }
 
-    /// The newest schema of an array.
-    ///
-    /// # Errors
-    /// `NotFound` when no array is there; `Corrupt`, `Unsupported`, `Permission`, with the file named.
-    pub fn schema_of(place: &ArrayPlace) -> Result<ArraySchema> {
-        let files = schema_files(place)?;
-        let (_, path) =
-            files.last().ok_or_else(|| Error::not_found("no array is here").at_uri(place.uri()))?;
-        read_schema(place, path)
-    }
-
     /// The same array as if it had only some of its fragments, which are this snapshot's, with a schema of its history: what
     /// consolidation reads. Every time counts.
     ///
@@ -266,6 +255,19 @@ impl Snapshot {
         let codec = Arc::new(self.place.field_codec(fragment.schema(), fragment.version(), field)?);
         self.codecs.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&codec));
         Ok(codec)
+    }
+}
+
+impl ArrayPlace {
+    /// The newest schema.
+    ///
+    /// # Errors
+    /// `NotFound` when no array is here; `Corrupt`, `Unsupported`, `Permission`, with the file named.
+    pub fn newest_schema(&self) -> Result<ArraySchema> {
+        let files = schema_files(self)?;
+        let (_, path) =
+            files.last().ok_or_else(|| Error::not_found("no array is here").at_uri(self.uri()))?;
+        read_schema(self, path)
     }
 }
 

@@ -468,6 +468,11 @@ impl Array {
         Ok(WrittenFragment::new(name))
     }
 
+    /// Runs an operation on the array's files with the threads of the handle.
+    pub(crate) fn run<T: Send>(&self, operation: impl FnOnce(&ArrayPlace) -> Result<T> + Send) -> Result<T> {
+        self.pool.run(|| operation(&self.place))
+    }
+
     pub(crate) fn place(&self) -> &ArrayPlace {
         &self.place
     }

@@ -4,10 +4,15 @@
 #![forbid(unsafe_code)]
 
 mod consolidate;
+mod report;
 mod vacuum;
 
 pub use consolidate::{
     Choice, Consolidation, FragmentOptions, FragmentPlan, Merge, MergedFragments, Steps, Tiers,
-    consolidate_fragments, plan_fragments,
+    consolidate_commits, consolidate_fragment_meta, consolidate_fragments, consolidate_metadata,
+    ignore_taken, plan_fragments,
 };
-pub use vacuum::{VacuumOptions, VacuumedFragments, vacuum_fragments};
+pub use report::{FileReport, Options, Report};
+pub use vacuum::{
+    VacuumOptions, VacuumedFragments, vacuum_commits, vacuum_fragment_meta, vacuum_fragments, vacuum_metadata,
+};

@@ -5,7 +5,7 @@
 //! folders go, and the vacuum files last: as long as one of the fragments that it lists is there, it stays.
 
 use crate::consolidate::finish_pending;
-use smalti_array::{ArrayPlace, CommitPlace, ListedVacuum, Listing, ReplacedFragment, Snapshot, gone_file};
+use smalti_array::{ArrayPlace, CommitPlace, ListedVacuum, Listing, ReplacedFragment, gone_file};
 use smalti_format::names::{CommitKind, TimestampedName, commit_path, gone_path};
 use smalti_format::{NameList, Rule, Version};
 use smalti_store::StoreExt;
@@ -48,7 +48,7 @@ pub struct VacuumedFragments {
 /// `Io` when another consolidation or vacuum is running; what the store reports. What was not removed is still hidden then, and the
 /// next vacuum goes on.
 pub fn vacuum_fragments(place: &ArrayPlace, options: &VacuumOptions) -> Result<VacuumedFragments> {
-    let is_dense = Snapshot::schema_of(place)?.is_dense();
+    let is_dense = place.newest_schema()?.is_dense();
     let _lock = if options.is_dry_run { None } else { Some(place.upkeep_lock()?) };
     let listing = Listing::read(place, TimeRange::ALL, is_dense)?;
     if !options.is_dry_run {
