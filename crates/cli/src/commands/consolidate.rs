@@ -2,14 +2,17 @@
 
 use crate::args::{ConsolidateArgs, FragmentArgs, Global, OpenTimes, UpkeepMode};
 use crate::engine;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::human;
-use smalti::TimeRange;
+use crate::interrupt::Watch;
+use crate::progress::Progress;
 use smalti::upkeep::{
     Choice, Consolidation, FileReport, FragmentOptions, FragmentPlan, Steps, Tiers, UpkeepOptions,
     UpkeepReport,
 };
+use smalti::{ReadProgress, TimeRange};
 use std::io::Write;
+use std::sync::Arc;
 
 pub(super) fn run(global: &Global, args: &ConsolidateArgs) -> Outcome {
     match args.mode {
@@ -35,11 +38,17 @@ fn files(global: &Global, args: &ConsolidateArgs, mode: UpkeepMode) -> Outcome {
 
 fn fragments(global: &Global, args: &ConsolidateArgs) -> Outcome {
     let array = engine::open(global, &args.array, OpenTimes::default())?;
-    let options = options(global, &args.fragments);
+    let mut options = options(global, &args.fragments);
     if args.dry_run {
         return print_plan(global, &array.plan_consolidation(&options)?);
     }
-    print(global, &array.consolidate(&options)?)
+    let work = Arc::new(ReadProgress::new());
+    options.progress = Some(Arc::clone(&work));
+    let watch = Watch::over_writes(&work)?;
+    let progress = Progress::of_work("merging", &work);
+    let done = array.consolidate(&options).map_err(Failure::from);
+    drop(progress);
+    print(global, &watch.end(done)?)
 }
 
 fn options(global: &Global, args: &FragmentArgs) -> FragmentOptions {
