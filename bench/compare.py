@@ -34,6 +34,8 @@ WHAT = {
     "S5": "condition on an attribute",
     "S6": "read 50 fragments",
     "S6q": "boxes over 50 fragments",
+    "S8a": "open many fragments",
+    "S8q": "open many fragments and read a box",
     "S9d": "delete by a condition",
     "S9r": "read after the delete",
     "S10w": "write a dense line",
@@ -68,6 +70,8 @@ VARIANTS = {
     "dups": "duplicates allowed",
     "nodups": "a tenth overwritten",
     "50frag": "40,000 cells each at scale 1",
+    "plain": "as written",
+    "cons": "metadata and commits consolidated",
     "str+null+enum": "strings, numbers that may be null, an enumeration",
 }
 

@@ -39,7 +39,9 @@ impl History {
         let mut attempt = 1;
         loop {
             match History::read_once(place, folder) {
-                Err(error) if error.kind() == ErrorKind::NotFound && attempt < LISTING_ATTEMPTS => attempt += 1,
+                Err(error) if error.kind() == ErrorKind::NotFound && attempt < LISTING_ATTEMPTS => {
+                    attempt += 1
+                }
                 outcome => return outcome,
             }
         }
@@ -64,12 +66,10 @@ impl History {
     /// The files that a time range sees, oldest first: those wholly inside it that no vacuum file inside it lists.
     pub fn visible(&self, time: TimeRange) -> Vec<TimestampedName> {
         let vacuums = self.vacuums.iter().filter(|vacuum| time.contains(vacuum.name.range()));
-        let hidden: HashSet<&str> = vacuums.flat_map(|vacuum| &vacuum.list.names).map(String::as_str).collect();
+        let hidden: HashSet<&str> =
+            vacuums.flat_map(|vacuum| &vacuum.list.names).map(String::as_str).collect();
         let files = self.files.iter().map(|(name, _)| name);
-        files
-            .filter(|name| time.contains(name.range()) && !hidden.contains(name.as_str()))
-            .cloned()
-            .collect()
+        files.filter(|name| time.contains(name.range()) && !hidden.contains(name.as_str())).cloned().collect()
     }
 
     /// A file that was merged from others of which some are gone, and that a time range cuts: what was in the range can no

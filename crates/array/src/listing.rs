@@ -174,10 +174,7 @@ impl Listing {
 ///
 /// # Errors
 /// What the store reports.
-pub fn fragment_meta_files(
-    place: &ArrayPlace,
-    root: &[String],
-) -> Result<Vec<(TimestampedName, String)>> {
+pub fn fragment_meta_files(place: &ArrayPlace, root: &[String]) -> Result<Vec<(TimestampedName, String)>> {
     let names = place.store().list_names(&place.join(FRAGMENT_META_FOLDER))?;
     let mut files = Vec::new();
     for (folder, names) in [("", root), (FRAGMENT_META_FOLDER, &names)] {

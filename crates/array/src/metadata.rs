@@ -24,7 +24,9 @@ impl ArrayPlace {
             }
             match self.merged_metadata(&history.visible(time)) {
                 // A vacuum took files since they were listed.
-                Err(error) if error.kind() == ErrorKind::NotFound && attempt < LISTING_ATTEMPTS => attempt += 1,
+                Err(error) if error.kind() == ErrorKind::NotFound && attempt < LISTING_ATTEMPTS => {
+                    attempt += 1
+                }
                 merged => {
                     let known = merged?.into_iter().filter_map(|(key, value)| Some((key, value?)));
                     return Ok(known.collect());

@@ -179,7 +179,8 @@ impl ArrayPlace {
     /// `NotFound` when no array is here; `Corrupt`, `Unsupported`, `Permission`, with the file named.
     pub fn newest_schema(&self) -> Result<ArraySchema> {
         let files = schema_files(self)?;
-        let (_, path) = files.last().ok_or_else(|| Error::not_found("no array is here").at_uri(self.uri()))?;
+        let (_, path) =
+            files.last().ok_or_else(|| Error::not_found("no array is here").at_uri(self.uri()))?;
         read_schema(self, path)
     }
 }

@@ -5,7 +5,7 @@ use crate::{Outcome, npz, scale, text, wanted};
 use serde_json::Value;
 use smalti::{
     Array, Attribute, Batch, ColumnRef, Condition, Dimension, Duplicates, Filter, Layout, ReadRequest,
-    Schema, WriteRequest, field,
+    Schema, UpkeepOptions, WriteRequest, field,
 };
 
 const DOMAIN: i64 = 1_000_000;
@@ -130,6 +130,12 @@ pub(crate) fn write_small_fragments(query: &Value) -> Outcome<()> {
         let copy = format!("__{at}_{at}_{idx:032x}_22");
         crate::copy_folder(&fragments.join(&names[(idx % SMALL_WRITES) as usize]), &fragments.join(&copy))?;
         std::fs::write(commits.join(format!("{copy}.wrt")), [])?;
+    }
+    if query["v"] == "cons" {
+        let (array, options) = (Array::open(text(query, "path")?)?, UpkeepOptions::default());
+        array.consolidate_fragment_meta(&options)?;
+        array.consolidate_commits(&options)?;
+        array.vacuum_commits(&options)?;
     }
     Ok(())
 }

@@ -8,8 +8,8 @@ mod read;
 mod write;
 
 pub(crate) use commands::{
-    AggregateArgs, ArrayArgs, Cli, Command, ConsolidateArgs, CreateArgs, DeleteArgs, DemoArgs, EvolveArgs, ExplainArgs,
-    InspectArgs, MetaAction, MetaArgs, UpgradeArgs, UpkeepMode,
+    AggregateArgs, ArrayArgs, Cli, Command, ConsolidateArgs, CreateArgs, DeleteArgs, DemoArgs, EvolveArgs,
+    ExplainArgs, InspectArgs, MetaAction, MetaArgs, UpgradeArgs, UpkeepMode,
 };
 pub(crate) use global::{Global, OpenTimes, Sync};
 pub(crate) use group::{GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind};

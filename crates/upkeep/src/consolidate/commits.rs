@@ -27,9 +27,7 @@ use super::hull;
 use crate::{Options, Report};
 use bytes::Bytes;
 use smalti_array::{ArrayPlace, Commits};
-use smalti_format::names::{
-    COMMITS_FOLDER, CommitKind, FRAGMENTS_FOLDER, TimestampedName, commit_path,
-};
+use smalti_format::names::{COMMITS_FOLDER, CommitKind, FRAGMENTS_FOLDER, TimestampedName, commit_path};
 use smalti_format::{ConditionTree, ConsolidatedCommits, NameList, NewCommitEntry, Rule, Version};
 use smalti_store::{Entry, Store, StoreExt};
 use smalti_tile::{MAX_GENERIC_TILE_BYTE_LEN, Scratch, read_generic_tile};
@@ -113,7 +111,8 @@ pub fn ignore_taken<'n>(
     }
     let Some(range) = hull(named.keys().copied()) else { return Ok(()) };
     let version = place.newest_schema()?.write_version();
-    let file = NameList::encode_ignore(named.iter().map(|(name, version)| (*name, CommitKind::Write, *version)));
+    let file =
+        NameList::encode_ignore(named.iter().map(|(name, version)| (*name, CommitKind::Write, *version)));
     let name = place.new_name(range, Some(version))?;
     let path = commit_path(&name, CommitKind::Ignore, version);
     place.store().put(&place.join(&path), &[&file])?;
@@ -153,12 +152,14 @@ impl Plan {
         };
         let mut in_files = Vec::new();
         for file in &commits.consolidated {
-            let mut keys = HashSet::new();
+            let (mut keys, mut has_ignored) = (HashSet::new(), false);
             for entry in &file.entries {
+                if commits.ignores(entry)? {
+                    has_ignored = true;
+                    continue;
+                }
                 let is_delete = entry.kind == CommitKind::Delete;
-                if !is_delete && (entry.kind != CommitKind::Write || !is_whole(&entry.name))
-                    || commits.ignores(entry)?
-                {
+                if !is_delete && (entry.kind != CommitKind::Write || !is_whole(&entry.name)) {
                     continue;
                 }
                 let version = entry.name.fragment_version()?;
@@ -166,7 +167,7 @@ impl Plan {
                 keys.insert(key.clone());
                 members.entry(key).or_insert_with(|| Member { version, tile: file.tile(entry) });
             }
-            in_files.push(keys);
+            in_files.push((keys, has_ignored));
         }
         for file in &commits.single {
             let is_delete = file.kind == CommitKind::Delete;
@@ -178,7 +179,8 @@ impl Plan {
                 continue;
             }
             let path = place.join(&file.path);
-            let tile = is_delete.then(|| place.store().read_all(&path, MAX_GENERIC_TILE_BYTE_LEN)).transpose()?;
+            let tile =
+                is_delete.then(|| place.store().read_all(&path, MAX_GENERIC_TILE_BYTE_LEN)).transpose()?;
             members.insert(key, Member { version: file.name.fragment_version()?, tile });
         }
         for ((name, _), member) in &members {
@@ -198,7 +200,9 @@ impl Plan {
                 report.note_read(&file.path, tile.len() as u64);
             }
         }
-        let is_done = in_files.iter().any(|keys| members.keys().all(|key| keys.contains(key)))
+        let holds_all = |keys: &HashSet<_>| members.keys().all(|key| keys.contains(key));
+        // One with ignored commits is written anew, so that the ignore file can go.
+        let is_done = in_files.iter().any(|(keys, has_ignored)| !has_ignored && holds_all(keys))
             || members.len() < 2 && in_files.is_empty();
         Ok(Plan { members, is_done, report })
     }
@@ -210,7 +214,9 @@ fn check_delete(place: &ArrayPlace, name: &TimestampedName, tile: &[u8]) -> Resu
         let (tree, _) = read_generic_tile(tile, place.cipher(), &mut Scratch::new())?;
         ConditionTree::decode(tree.as_slice()).map(drop)
     };
-    decode().map_err(|error| error.context(format_args!("the delete {name}; no commits were consolidated")).at_uri(place.uri()))
+    decode().map_err(|error| {
+        error.context(format_args!("the delete {name}; no commits were consolidated")).at_uri(place.uri())
+    })
 }
 
 /// The names of all folders that can be fragments.

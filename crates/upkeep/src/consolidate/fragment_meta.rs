@@ -21,11 +21,8 @@ use std::sync::Arc;
 pub fn consolidate_fragment_meta(place: &ArrayPlace, options: &Options) -> Result<Report> {
     let mut report = Report::default();
     let snapshot = Snapshot::open(place.clone(), TimeRange::ALL)?;
-    let fragments: Vec<&Arc<Fragment>> = snapshot
-        .fragments()
-        .iter()
-        .filter(|fragment| fragment.version().has(Rule::FragmentFooter))
-        .collect();
+    let fragments: Vec<&Arc<Fragment>> =
+        snapshot.fragments().iter().filter(|fragment| fragment.version().has(Rule::FragmentFooter)).collect();
     let Some(range) = hull(fragments.iter().map(|fragment| fragment.name())) else { return Ok(report) };
     if fragments.len() < 2 {
         return Ok(report);

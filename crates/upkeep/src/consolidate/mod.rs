@@ -14,8 +14,8 @@ use smalti_types::TimeRange;
 
 /// The least time range around all of some names; `None` for no names.
 pub(crate) fn hull<'n>(names: impl IntoIterator<Item = &'n TimestampedName>) -> Option<TimeRange> {
-    names.into_iter().map(TimestampedName::range).reduce(|a, b| TimeRange {
-        start: a.start.min(b.start),
-        end: a.end.max(b.end),
-    })
+    names
+        .into_iter()
+        .map(TimestampedName::range)
+        .reduce(|a, b| TimeRange { start: a.start.min(b.start), end: a.end.max(b.end) })
 }

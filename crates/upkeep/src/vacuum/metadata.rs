@@ -62,9 +62,8 @@ fn sources(place: &ArrayPlace, history: &History, vacuum: &HistoryVacuum) -> Res
         Err(Error::corrupt(format!("the metadata that {}{VACUUM_ENDING} lists stays: {what}", vacuum.name))
             .at_uri(place.uri()))
     };
-    if let Some(stray) = sources
-        .iter()
-        .find(|name| **name == vacuum.name || !vacuum.name.range().contains(name.range()))
+    if let Some(stray) =
+        sources.iter().find(|name| **name == vacuum.name || !vacuum.name.range().contains(name.range()))
     {
         return stays(&format!("{stray} is not of the times that were merged"));
     }
