@@ -62,7 +62,8 @@ pub fn vacuum_commits(place: &ArrayPlace, options: &Options) -> Result<Report> {
         .map(|file| FileReport { path: file.file.path.clone(), byte_len: file.bytes.len() as u64 })
         .collect();
     let ignores = idle_ignores(place, &commits, &stay)?;
-    if !options.dry_run && !(single.is_empty() && go.is_empty()) {
+    let has_work = !single.is_empty() || !go.is_empty();
+    if has_work && !options.dry_run {
         sync_commits(place)?;
     }
     remove(place, options, &single, &mut report)?;
