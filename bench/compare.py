@@ -73,6 +73,8 @@ VARIANTS = {
     "nodups": "a tenth overwritten",
     "50rows": "rows of tiles of their own",
     "50frag": "40,000 cells each at scale 1",
+    "plain": "as written",
+    "cons": "metadata and commits consolidated",
     "str+null+enum": "strings, numbers that may be null, an enumeration",
 }
 

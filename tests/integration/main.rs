@@ -15,3 +15,4 @@ mod inspect;
 mod mutation;
 mod old_arrays;
 mod oracle;
+mod upkeep;

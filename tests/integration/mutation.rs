@@ -2,6 +2,7 @@
 //! never a panic, and takes no memory that the files cannot account for.
 
 use crate::corpus::Archive;
+use crate::upkeep::operation::UPKEEP;
 use rayon::prelude::*;
 use smalti_array::{ArrayPlace, SchemaChange, Snapshot};
 use smalti_query::condition::Condition;
@@ -90,12 +91,19 @@ fn open_and_read(files: &Files, key: Option<&str>) {
     let key = key.map(|key| EncryptionKey::new(key.as_bytes()).unwrap());
     let place = ArrayPlace::in_store(store, "array".into(), key, env);
     let _ = place.metadata(TimeRange::ALL);
+    let upkeep_place = place.clone();
+    let upkeep = || {
+        for operation in UPKEEP {
+            let _ = operation.run(&upkeep_place);
+        }
+    };
     if let Ok(members) = place.walk_members(TimeRange::ALL, true) {
         assert!(members.count() < 1_000, "a few files list no more members");
+        upkeep();
         let _ = place.delete_group(true);
         return;
     }
-    let Ok(snapshot) = Snapshot::open(place.clone(), TimeRange::ALL) else { return };
+    let Ok(snapshot) = Snapshot::open(place.clone(), TimeRange::ALL) else { return upkeep() };
     read_names(&snapshot);
     let first = snapshot.schema().attributes.first().map(|attribute| attribute.name.clone());
     let condition = first.map(|name| Condition::null(&name, false));
@@ -118,6 +126,8 @@ fn open_and_read(files: &Files, key: Option<&str>) {
             }
         }
     }
+    upkeep();
+    let _ = Snapshot::open(upkeep_place, TimeRange::ALL);
 }
 
 /// Reads what the schema names beside fields, by labels too, and evolves the array.

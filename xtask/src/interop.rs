@@ -38,6 +38,11 @@ const SCRIPTS: &[Script] = &[
         knows_cases: false,
     },
     Script {
+        path: "tests/interop/upkeep.py",
+        defaults: &[("--count", "60"), ("--seed", "1")],
+        knows_cases: false,
+    },
+    Script {
         path: "tests/interop/old_arrays.py",
         defaults: &[("--versions", "3,5,8,11")],
         knows_cases: false,
@@ -126,6 +131,6 @@ mod tests {
             ["--count", "200", "--seed", "7", "--direction", "both", "--jobs", "1"]
         );
         assert_eq!(with_defaults(&SCRIPTS[2], &options), ["--count", "300", "--seed", "7"]);
-        assert_eq!(with_defaults(&SCRIPTS[4], &options), ["--versions", "3,5,8,11"]);
+        assert_eq!(with_defaults(&SCRIPTS[5], &options), ["--versions", "3,5,8,11"]);
     }
 }

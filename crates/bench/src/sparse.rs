@@ -3,7 +3,7 @@
 use crate::dense::FIRST_WRITE_MS;
 use crate::{Outcome, npz, scale, text, wanted};
 use serde_json::Value;
-use smalti::upkeep::{FragmentOptions, VacuumOptions};
+use smalti::upkeep::{FragmentOptions, UpkeepOptions, VacuumOptions};
 use smalti::{
     Array, Attribute, Batch, ColumnRef, Condition, Dimension, Duplicates, Filter, Layout, ReadRequest,
     Schema, WriteRequest, field,
@@ -153,6 +153,12 @@ pub(crate) fn write_small_fragments(query: &Value) -> Outcome<()> {
         crate::copy_folder(&fragments.join(&names[(idx % SMALL_WRITES) as usize]), &fragments.join(&copy))?;
         std::fs::write(commits.join(format!("{copy}.wrt")), [])?;
     }
+    if query["v"] == "cons" {
+        let (array, options) = (Array::open(text(query, "path")?)?, UpkeepOptions::default());
+        array.consolidate_fragment_meta(&options)?;
+        array.consolidate_commits(&options)?;
+        array.vacuum_commits(&options)?;
+    }
     Ok(())
 }
 
@@ -215,7 +221,9 @@ pub(crate) fn consolidate(query: &Value) -> Outcome<()> {
     let removed = array.vacuum(&VacuumOptions::default())?;
     match (&done.merges[..], removed.fragments.len()) {
         ([merge], FRAGMENTS) if merge.outputs.len() == 1 => Ok(()),
-        _ => Err(format!("{} merges, {} fragments removed", done.merges.len(), removed.fragments.len()).into()),
+        _ => {
+            Err(format!("{} merges, {} fragments removed", done.merges.len(), removed.fragments.len()).into())
+        }
     }
 }
 

@@ -152,12 +152,14 @@ impl Plan {
         };
         let mut in_files = Vec::new();
         for file in &commits.consolidated {
-            let mut keys = HashSet::new();
+            let (mut keys, mut has_ignored) = (HashSet::new(), false);
             for entry in &file.entries {
+                if commits.ignores(entry)? {
+                    has_ignored = true;
+                    continue;
+                }
                 let is_delete = entry.kind == CommitKind::Delete;
-                if !is_delete && (entry.kind != CommitKind::Write || !is_whole(&entry.name))
-                    || commits.ignores(entry)?
-                {
+                if !is_delete && (entry.kind != CommitKind::Write || !is_whole(&entry.name)) {
                     continue;
                 }
                 let version = entry.name.fragment_version()?;
@@ -165,7 +167,7 @@ impl Plan {
                 keys.insert(key.clone());
                 members.entry(key).or_insert_with(|| Member { version, tile: file.tile(entry) });
             }
-            in_files.push(keys);
+            in_files.push((keys, has_ignored));
         }
         for file in &commits.single {
             let is_delete = file.kind == CommitKind::Delete;
@@ -198,7 +200,9 @@ impl Plan {
                 report.note_read(&file.path, tile.len() as u64);
             }
         }
-        let is_done = in_files.iter().any(|keys| members.keys().all(|key| keys.contains(key)))
+        let holds_all = |keys: &HashSet<_>| members.keys().all(|key| keys.contains(key));
+        // One with ignored commits is written anew, so that the ignore file can go.
+        let is_done = in_files.iter().any(|(keys, has_ignored)| !has_ignored && holds_all(keys))
             || members.len() < 2 && in_files.is_empty();
         Ok(Plan { members, is_done, report })
     }

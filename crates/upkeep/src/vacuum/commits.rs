@@ -5,8 +5,12 @@
 //! Only what a file that stays says again is removed, and it is made sure first that this file is durable.
 //!
 //! - *A vacuum of commits in another process* may have seen other consolidated files. Each removes a file only for the sake of
-//!   one that holds all its commits, and of two that hold the same for the sake of the one with the greater name. That is
-//!   an order without circles: however many files two vacuums remove, the greatest of them all stays.
+//!   one that holds all its commits, and of two that hold the same for the sake of one from which nothing is taken back, or of
+//!   the greater name. For vacuums that see the same ignore files that is an order without circles: however many
+//!   files two of them remove, the greatest of them all stays. A listing that runs while files come could show a
+//!   consolidated file and miss the ignore file that it was made by, so the names are listed again after everything was
+//!   read, until nothing has come. What remains is an ignore file that comes between this listing and the removal, and
+//!   only in one of two vacuums that run at once.
 //! - *A consolidation of commits* may be reading what goes. It then lists anew, and finds the file that stays. What it puts
 //!   holds no more than what counted when it listed.
 //! - *A vacuum of fragments* takes commits out of consolidated files by ignore files, which must not go before. They go
@@ -24,15 +28,20 @@ use crate::report::remove;
 use crate::{FileReport, Options, Report};
 use smalti_array::{ArrayPlace, Commits, ConsolidatedFile};
 use smalti_format::CommitEntry;
-use smalti_format::names::{COMMITS_FOLDER, CommitKind, TimestampedName, commit_file_name};
+use smalti_format::names::{
+    COMMITS_FOLDER, CommitKind, TimestampedName, commit_file_name, last_part, parse_commit_file,
+};
 use smalti_store::{Entry, Store, StoreExt, join};
 use smalti_tile::MAX_GENERIC_TILE_BYTE_LEN;
-use smalti_types::{ErrorKind, Result};
+use smalti_types::{Error, ErrorKind, Result};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 /// The largest files are compared with all others; a file that only a smaller one holds stays for the next time.
 const MAX_KEEPER_COUNT: usize = 16;
+
+/// How often everything is read anew because files came meanwhile.
+const MAX_LISTING_COUNT: usize = 8;
 
 type Key<'c> = (&'c TimestampedName, bool);
 
@@ -44,7 +53,7 @@ type Key<'c> = (&'c TimestampedName, bool);
 /// of the files may be gone, and the array says the same.
 pub fn vacuum_commits(place: &ArrayPlace, options: &Options) -> Result<Report> {
     place.newest_schema()?;
-    let commits = Commits::read(place)?;
+    let commits = settled(place)?;
     let mut report = Report { warnings: commits.warnings.clone(), ..Report::default() };
     let (stay, go) = sorted_out(&commits)?;
     let single = superfluous(place, &commits, &stay, &mut report)?;
@@ -53,13 +62,38 @@ pub fn vacuum_commits(place: &ArrayPlace, options: &Options) -> Result<Report> {
         .map(|file| FileReport { path: file.file.path.clone(), byte_len: file.bytes.len() as u64 })
         .collect();
     let ignores = idle_ignores(place, &commits, &stay)?;
-    if !options.dry_run && !(single.is_empty() && go.is_empty()) {
+    let has_work = !single.is_empty() || !go.is_empty();
+    if has_work && !options.dry_run {
         sync_commits(place)?;
     }
     remove(place, options, &single, &mut report)?;
     remove(place, options, &go, &mut report)?;
     remove(place, options, &ignores, &mut report)?;
     Ok(report)
+}
+
+/// The commits as two listings have them, one before and one after all files were read.
+fn settled(place: &ArrayPlace) -> Result<Commits> {
+    let mut commits = Commits::read(place)?;
+    for _ in 0..MAX_LISTING_COUNT {
+        let names = place.store().list_names(&place.join(COMMITS_FOLDER))?;
+        let known = commits.consolidated.iter().map(|file| &file.file);
+        let known: HashSet<&str> = known
+            .chain(commits.ignore_files.iter().map(|file| &file.file))
+            .map(|file| last_part(&file.path))
+            .collect();
+        let is_new = |name: &String| {
+            let kind = parse_commit_file(name).map(|(_, kind)| kind);
+            matches!(kind, Some(CommitKind::Consolidated | CommitKind::Ignore))
+                && !known.contains(name.as_str())
+        };
+        if !names.iter().any(is_new) {
+            return Ok(commits);
+        }
+        commits = Commits::read(place)?;
+    }
+    Err(Error::new(ErrorKind::Io, "other processes change the commits all the time; try again later")
+        .at_uri(place.uri()))
 }
 
 /// The commits of a file that count.
@@ -83,20 +117,27 @@ fn sorted_out(commits: &Commits) -> Result<(Vec<&ConsolidatedFile>, Vec<&Consoli
     for file in &commits.consolidated {
         files.push((file, live(commits, file)?));
     }
-    files.sort_by_key(|(file, keys)| Reverse((keys.len(), &file.file.name)));
+    files.sort_by_key(|(file, keys)| Reverse(rank(file, keys)));
     let goes = |(file, keys): &(&ConsolidatedFile, HashSet<Key<'_>>)| {
         // Updates mean nothing to any reader, but no other file holds them.
         if !file.entries.iter().all(is_commit) {
             return false;
         }
         let holds = |(other, others): &&(&ConsolidatedFile, HashSet<Key<'_>>)| {
-            let is_greater = (others.len(), &other.file.name) > (keys.len(), &file.file.name);
-            is_greater && keys.iter().all(|key| others.contains(key))
+            rank(other, others) > rank(file, keys) && keys.iter().all(|key| others.contains(key))
         };
         keys.is_empty() || files.iter().take(MAX_KEEPER_COUNT).any(|other| holds(&other))
     };
     let (go, stay): (Vec<_>, Vec<_>) = files.iter().partition(|file| goes(file));
     Ok((stay.into_iter().map(|(file, _)| *file).collect(), go.into_iter().map(|(file, _)| *file).collect()))
+}
+
+/// The greater of two files stays: that of more commits which count, then that of fewer which do not.
+fn rank<'f>(
+    file: &'f ConsolidatedFile,
+    keys: &HashSet<Key<'_>>,
+) -> (usize, Reverse<usize>, &'f TimestampedName) {
+    (keys.len(), Reverse(file.entries.len()), &file.file.name)
 }
 
 /// The commits that stand alone and are in a file that stays.
