@@ -56,16 +56,18 @@ pub fn consolidate_fragment_meta(place: &ArrayPlace, options: &Options) -> Resul
     Ok(report)
 }
 
-/// Whether the newest file has just these footers. One that cannot be read has none.
+/// Whether one of the newest files has just these footers. One that cannot be read has none.
 fn is_known(place: &ArrayPlace, fragments: &[&Arc<Fragment>], footers: &[(String, Vec<u8>)]) -> Result<bool> {
     let root = place.store().list_names(place.path())?;
-    let Some((_, path)) = fragment_meta_files(place, &root)?.into_iter().next() else { return Ok(false) };
-    let is_same = || -> Result<bool> {
-        let tile = place.read_tile_file(&place.join(&path))?;
+    let files = fragment_meta_files(place, &root)?;
+    let newest = files.first().map(|(name, _)| name.range().end);
+    let is_same = |path: &str| -> Result<bool> {
+        let tile = place.read_tile_file(&place.join(path))?;
         let file = ConsolidatedFooters::decode(tile.as_slice())?;
         let index = file.index();
         let mut pairs = fragments.iter().zip(footers);
         Ok(pairs.all(|(fragment, (_, footer))| index.footer(fragment.name()) == Some(&footer[..])))
     };
-    Ok(is_same().unwrap_or(false))
+    let mut same_end = files.iter().filter(|(name, _)| Some(name.range().end) == newest);
+    Ok(same_end.any(|(_, path)| is_same(path).unwrap_or(false)))
 }
