@@ -39,6 +39,15 @@ fn array_in_memory(history: &[Operation]) -> (MemoryStore, ArrayPlace) {
     (store, place)
 }
 
+/// As [`CHANGES`], of a dense array.
+pub const DENSE_CHANGES: &[Operation] = &[
+    Operation::CreateDense,
+    Operation::Write { at: 10, cells: &[1, 2, 3, 4, 5, 6, 7], number: 100 },
+    Operation::PutMetadata { at: 11, key: "kept", value: Some(1) },
+    Operation::Write { at: 20, cells: &[3, 4], number: 200 },
+    Operation::Write { at: 30, cells: &[6, 7, 8, 9, 10, 11], number: 300 },
+];
+
 /// Some of every kind of change, each at a time of its own.
 pub const CHANGES: &[Operation] = &[
     Operation::Create,

@@ -52,6 +52,7 @@ pub fn consolidate_commits(place: &ArrayPlace, options: &Options) -> Result<Repo
         ))
         .at_uri(place.uri()));
     }
+    let _lock = if options.dry_run { None } else { Some(place.upkeep_lock()?) };
     let mut attempt = 1;
     let plan = loop {
         match Plan::read(place) {

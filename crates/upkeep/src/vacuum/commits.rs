@@ -53,6 +53,7 @@ type Key<'c> = (&'c TimestampedName, bool);
 /// of the files may be gone, and the array says the same.
 pub fn vacuum_commits(place: &ArrayPlace, options: &Options) -> Result<Report> {
     place.newest_schema()?;
+    let _lock = if options.dry_run { None } else { Some(place.upkeep_lock()?) };
     let commits = settled(place)?;
     let mut report = Report { warnings: commits.warnings.clone(), ..Report::default() };
     let (stay, go) = sorted_out(&commits)?;

@@ -4,7 +4,8 @@
 //! files; commit files are unlinked. Up to here readers see no change, as the vacuum files hide the fragments all the time. Then the
 //! folders go, and the vacuum files last: as long as one of the fragments that it lists is there, it stays.
 
-use crate::consolidate::finish_pending;
+use crate::Report;
+use crate::consolidate::{finish_pending, ignore_taken};
 use smalti_array::{ArrayPlace, CommitPlace, ListedVacuum, Listing, ReplacedFragment, gone_file};
 use smalti_format::names::{CommitKind, TimestampedName, commit_path, gone_path};
 use smalti_format::{NameList, Rule, Version};
@@ -70,6 +71,8 @@ pub fn vacuum_fragments(place: &ArrayPlace, options: &VacuumOptions) -> Result<V
     drop(away);
     let folders: Vec<&str> = due.fragments.iter().map(|replaced| replaced.fragment.path.as_str()).collect();
     place.store().delete_folders(&folders)?;
+    let taken = due.fragments.iter().map(|replaced| &replaced.fragment.name);
+    ignore_taken(place, taken, &mut Report::default())?;
     let files: Vec<String> = due.vacuums.iter().map(|vacuum| place.join(&vacuum.path)).collect();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     place.store().delete_files(&files)?;
