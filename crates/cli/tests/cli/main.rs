@@ -20,6 +20,7 @@ mod query;
 mod read;
 mod schema;
 mod session;
+mod upkeep;
 mod usage;
 mod values;
 mod write;

@@ -22,8 +22,6 @@ fn what_is_not_there_is_an_error() {
         "read grid --where 'a >'",
         "read grid --memory 1",
         "delete grid --where 'a > 1'",
-        "consolidate grid",
-        "vacuum grid",
         "explain grid --select q",
         "fsck grid",
     ] {
