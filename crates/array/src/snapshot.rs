@@ -29,7 +29,7 @@ pub struct Snapshot {
     deletes: OnceLock<Vec<DeleteCommit>>,
     warnings: Vec<String>,
     /// Keeps vacuum from taking the fragments away.
-    lease: Option<Lease>,
+    lease: Option<Arc<Lease>>,
     codecs: Mutex<HashMap<(usize, Version, FieldId), Arc<FieldCodec>>>,
     pub(crate) enumerations: Mutex<HashMap<String, Arc<Enumeration>>>,
 }
@@ -178,7 +178,7 @@ impl Snapshot {
 
     /// Whether vacuum of other handles and processes keeps off while the snapshot lives.
     pub fn is_leased(&self) -> bool {
-        self.lease.as_ref().is_some_and(Lease::is_kept)
+        self.lease.as_ref().is_some_and(|lease| lease.is_kept())
     }
 
     /// Lets vacuum take the snapshot's fragments away. Reads may fail from then on.
