@@ -15,9 +15,9 @@ use std::sync::Arc;
 const MUTATIONS: usize = 4_000;
 
 /// Versions whose arrays are damaged.
-const VERSIONS: std::ops::RangeInclusive<u32> = 1..=23;
+pub(crate) const VERSIONS: std::ops::RangeInclusive<u32> = 1..=23;
 
-type Files = Vec<(String, Vec<u8>)>;
+pub(crate) type Files = Vec<(String, Vec<u8>)>;
 
 fn files_of(folder: &Path) -> Files {
     let mut files = Vec::new();
@@ -38,7 +38,7 @@ fn files_of(folder: &Path) -> Files {
 }
 
 /// A generator that replays from its seed (splitmix64).
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -48,12 +48,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit.max(1) as u64) as usize
     }
 }
 
-fn damage(files: &mut Files, random: &mut Random) {
+pub(crate) fn damage(files: &mut Files, random: &mut Random) {
     for _ in 0..=random.below(3) {
         let at = random.below(files.len());
         let kind = random.below(8);
@@ -151,7 +151,7 @@ fn read_names(snapshot: &Snapshot) {
 }
 
 /// The arrays of an archive, except those whose reads take long.
-fn arrays_of(archive: &Archive) -> Vec<(Files, Option<String>)> {
+pub(crate) fn arrays_of(archive: &Archive) -> Vec<(Files, Option<String>)> {
     archive
         .cases()
         .iter()

@@ -48,11 +48,11 @@ struct MetadataBytes {
 }
 
 impl Fragment {
-    /// Reads the footer of a listed fragment. `schema_of` gives the schema of a name.
+    /// Reads the footer of a listed fragment, whether it is committed or not. `schema_of` gives the schema of a name.
     ///
     /// # Errors
     /// `Corrupt`, `Unsupported` and `Permission`, with the metadata file named.
-    pub(crate) fn open(
+    pub fn open(
         place: &ArrayPlace,
         listed: &ListedFragment,
         schema_of: impl Fn(&str) -> Result<Arc<ArraySchema>>,

@@ -13,6 +13,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// The engine or the system refused: exit status 1.
     Error(smalti::Error),
+    /// Nothing went wrong, but the exit status tells what was found.
+    Silent(u8),
     /// Whoever read the output has gone, as `head` does: no failure.
     ReaderGone,
 }
@@ -40,6 +42,7 @@ impl Failure {
     pub(crate) fn report(&self) -> ExitCode {
         match self {
             Failure::ReaderGone => return ExitCode::SUCCESS,
+            Failure::Silent(status) => return ExitCode::from(*status),
             Failure::Usage(_) | Failure::Error(_) => eprintln!("smalti: {}", one_line(&self.to_string())),
         }
         ExitCode::from(if matches!(self, Failure::Usage(_)) { 2 } else { 1 })
@@ -55,6 +58,7 @@ impl fmt::Display for Failure {
         match self {
             Failure::Usage(message) => f.write_str(message),
             Failure::Error(error) => write!(f, "{error}"),
+            Failure::Silent(_) => f.write_str("the exit status tells what was found"),
             Failure::ReaderGone => f.write_str("nobody reads the output"),
         }
     }

@@ -107,7 +107,8 @@ pub(crate) fn read_cells<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> R
             &progress,
         )?))
     } else if let Some(request) = current_domain::narrowed(snapshot, request) {
-        let plan = Box::new(SparsePlan::new(snapshot, &request, layout, &fields, condition, &progress, None)?);
+        let plan =
+            Box::new(SparsePlan::new(snapshot, &request, layout, &fields, condition, &progress, None)?);
         sparse_state(plan)?
     } else {
         State::Done

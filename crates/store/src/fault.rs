@@ -252,6 +252,10 @@ impl<S: Store> Store for FaultStore<S> {
         self.reading(|| self.store.leftovers(folder))
     }
 
+    fn last_change_ms(&self, folder: &str) -> Result<Option<u64>> {
+        self.reading(|| self.store.last_change_ms(folder))
+    }
+
     fn coalescing(&self) -> Coalescing {
         self.store.coalescing()
     }

@@ -73,6 +73,10 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         (**self).leftovers(folder)
     }
 
+    fn last_change_ms(&self, folder: &str) -> Result<Option<u64>> {
+        (**self).last_change_ms(folder)
+    }
+
     fn coalescing(&self) -> Coalescing {
         (**self).coalescing()
     }

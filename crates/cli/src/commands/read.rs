@@ -16,10 +16,14 @@ use std::io::{BufWriter, IsTerminal, Write};
 const TABLE_LIMIT: u64 = 50;
 
 pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
-    let array = engine::open(global, &args.array, args.times)?;
+    read_from(global, args, &engine::open(global, &args.array, args.times)?)
+}
+
+/// As the command, from an array that is open.
+pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outcome {
     let schema = array.schema();
     let labels = Field::labels_of(schema, args.notation);
-    let fields = Field::select(fields_of(&array, args.notation)?, labels, &args.select, args.timestamps)?;
+    let fields = Field::select(fields_of(array, args.notation)?, labels, &args.select, args.timestamps)?;
     let (ranges, label_ranges) = ranges::parse_with_labels(schema, &args.range, args.ranges_json.as_deref())?;
     let format = output_format(global, args)?;
     let is_people = format == OutputFormat::Table && args.limit.is_none();
@@ -41,7 +45,7 @@ pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
     });
     let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
     let progress = if to_terminal { Progress::hidden() } else { Progress::new("reading", expected) };
-    let copied = copy(&array, &fields, &request, limit, &progress, sink.as_mut());
+    let copied = copy(array, &fields, &request, limit, &progress, sink.as_mut());
     let copied = copied.and_then(|is_cut| sink.finish().map(|()| is_cut));
     drop((progress, sink));
     if let (Err(_), Some(path)) = (&copied, &args.output)

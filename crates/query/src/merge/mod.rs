@@ -43,10 +43,8 @@ pub struct Merged {
 pub fn merge(snapshot: &Snapshot, request: &MergeRequest) -> Result<Merged> {
     let mut times = snapshot.fragments().iter().map(|fragment| fragment.time());
     let first = times.next().ok_or_else(|| Error::invalid("there are no fragments to merge"))?;
-    let range = times.fold(first, |all, time| TimeRange {
-        start: all.start.min(time.start),
-        end: all.end.max(time.end),
-    });
+    let range = times
+        .fold(first, |all, time| TimeRange { start: all.start.min(time.start), end: all.end.max(time.end) });
     if snapshot.schema().is_dense() {
         dense::merge(snapshot, range, request)
     } else {

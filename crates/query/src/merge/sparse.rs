@@ -49,8 +49,7 @@ impl<'a> Merge<'a> {
         if keeps_times && has_deletes {
             fields.extend([FieldId::DeleteTimestamps, FieldId::DeleteConditionIndex]);
         }
-        let history =
-            CellHistory { keeps_times, keeps_deletes, processed_conditions: deletes.paths.clone() };
+        let history = CellHistory { keeps_times, keeps_deletes, processed_conditions: deletes.paths.clone() };
         Ok(Merge { snapshot, range, request, history, deletes, fields })
     }
 
@@ -169,9 +168,10 @@ impl Purge {
             }
         }
         if kept_count < batch.cell_count {
-            let kept = fields.iter().zip(&batch.columns).map(|(field, column)| {
-                gather(&runs, &[column.as_ref()], field_shape(schema, *field)?)
-            });
+            let kept = fields
+                .iter()
+                .zip(&batch.columns)
+                .map(|(field, column)| gather(&runs, &[column.as_ref()], field_shape(schema, *field)?));
             batch.columns = kept.collect::<Result<_>>()?;
             batch.cell_count = kept_count;
         }

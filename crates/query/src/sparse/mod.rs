@@ -15,9 +15,10 @@ mod windows;
 pub(crate) use plan::ranges;
 pub(crate) use select::coord_columns;
 
-pub(crate) use ordered::OrderedCells;
-pub(crate) use plan::{SparsePlan, cell_order};
 pub(crate) use history::DeleteHistory;
+pub(crate) use ordered::OrderedCells;
+pub(crate) use plan::SparsePlan;
+pub use plan::cell_order;
 pub(crate) use windows::Windows;
 
 use smalti_tile::{CellShape, Column};
@@ -25,7 +26,6 @@ use smalti_types::{CellValNum, Datatype, Result};
 
 /// A column of cells that all hold one number.
 fn constant_u64(value: u64, cell_count: usize) -> Result<Column> {
-    let shape =
-        CellShape { datatype: Datatype::UInt64, cell_val_num: CellValNum::ONE, is_nullable: false };
+    let shape = CellShape { datatype: Datatype::UInt64, cell_val_num: CellValNum::ONE, is_nullable: false };
     crate::gather::constant(shape, &value.to_le_bytes(), true, cell_count)
 }

@@ -98,12 +98,7 @@ impl SparsePlan<'_> {
     }
 
     /// Puts cells of equal coordinates, which are neighbours, in the order of their times.
-    fn newest_first(
-        &self,
-        cells: &mut [u64],
-        repeats: impl Fn(usize) -> bool,
-        selected: &[Selection],
-    ) {
+    fn newest_first(&self, cells: &mut [u64], repeats: impl Fn(usize) -> bool, selected: &[Selection]) {
         let mut start = 0;
         for position in 1..=cells.len() {
             if position == cells.len() || !repeats(position) {

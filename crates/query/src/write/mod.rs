@@ -11,10 +11,10 @@ mod sparse;
 
 pub(crate) use columns::fields_of_fragment;
 pub(crate) use dense::{DenseTiles, check_dense};
-pub(crate) use global::Pieces;
-pub(crate) use sparse::SparseWriter;
 pub use global::GlobalWriter;
+pub(crate) use global::Pieces;
 pub use request::{Duplicates, WriteRequest};
+pub(crate) use sparse::SparseWriter;
 
 use smalti_array::Snapshot;
 use smalti_types::Result;
