@@ -281,7 +281,8 @@ impl Diff<'_> {
                 Ordering::Greater => added.extend(after.next()),
                 Ordering::Equal => {
                     self.summary.same += 1;
-                    (before.next(), after.next());
+                    before.next();
+                    after.next();
                 }
             }
         }

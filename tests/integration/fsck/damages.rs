@@ -346,6 +346,32 @@ const ROWS: &[Row] = &[
         "",
         Same,
     ),
+    sparse(
+        "R-tree flipped",
+        |f| {
+            let o = footer_of(f, 10).0.rtree;
+            let i = metadata_at(f, 10);
+            flip(f, i, o as usize + 64)
+        },
+        FindingKind::Damaged,
+        Class::Hidden,
+        "__fragment_metadata.tdb",
+        "",
+        Same,
+    ),
+    row(
+        "sizes of nothing flipped",
+        |f| {
+            let o = footer_of(f, 10).0.tile_var_sizes[0];
+            let i = metadata_at(f, 10);
+            flip(f, i, o as usize + 64)
+        },
+        FindingKind::Damaged,
+        Class::Hidden,
+        "__fragment_metadata.tdb",
+        "",
+        Same,
+    ),
     row(
         "statistics flipped",
         |f| {

@@ -2,6 +2,7 @@
 //! character; `SMALTI_UPDATE_SNAPSHOTS=1 cargo test -p smalti-cli --test cli` writes these files anew, to be read before
 //! they are kept.
 
+mod check;
 mod damage;
 mod demo;
 mod evolve;

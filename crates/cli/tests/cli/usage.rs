@@ -25,7 +25,6 @@ fn what_is_not_there_is_an_error() {
         "consolidate grid",
         "vacuum grid",
         "explain grid --select q",
-        "fsck grid",
     ] {
         session.problem(line, 1);
         session.show(line);

@@ -11,10 +11,12 @@ use super::rebuild::Mending;
 use cells::{Coordinates, Edge};
 use rayon::prelude::*;
 use smalti_array::{ArrayPlace, FieldId, Fragment, Plane, field_name};
+use smalti_format::fragment::{RTree as StoredTree, Section};
 use smalti_format::names::last_part;
+use smalti_space::RTree;
 use smalti_store::{ByteRange, StoreExt, join};
 use smalti_tile::{Column, FieldCodec, FilteredTileRef, Scratch, Stats};
-use smalti_types::{Error, Result};
+use smalti_types::{Error, Extent, RectList, Result};
 use std::collections::BTreeMap;
 
 /// Findings about tiles of one fragment that are listed one by one.
@@ -97,6 +99,8 @@ struct Outcome {
     /// By field, where the tile could be decoded.
     stats: BTreeMap<FieldId, Stats>,
     edge: Option<Edge>,
+    /// The least rectangle around the tile's cells, if all coordinates could be decoded.
+    rect: Option<Vec<Extent>>,
 }
 
 impl Check<'_> {
@@ -124,6 +128,7 @@ impl Check<'_> {
         let mut stats: BTreeMap<FieldId, Vec<Stats>> = BTreeMap::new();
         let mut found: Vec<Finding> = Vec::new();
         let mut last: Option<Edge> = None;
+        let mut rects: Vec<Vec<Extent>> = Vec::new();
         let mut start = 0;
         while start < tile_count && !sources.is_empty() && found.len() < 10 * MAX_LISTED {
             let end = start.saturating_add(group).min(tile_count);
@@ -135,6 +140,7 @@ impl Check<'_> {
                 .collect();
             for (tile, outcome) in (start..end).zip(outcomes) {
                 found.extend(outcome.findings);
+                rects.extend(outcome.rect);
                 for (field, of_tile) in outcome.stats {
                     stats.entry(field).or_default().push(of_tile);
                 }
@@ -145,10 +151,10 @@ impl Check<'_> {
             }
             let read = ((end - start) * sources.len()) as u64;
             self.tile_count += read;
-            if let Some(progress) = &self.options.progress {
-                if progress.count_tiles(read).is_err() {
-                    return;
-                }
+            if let Some(progress) = &self.options.progress
+                && progress.count_tiles(read).is_err()
+            {
+                return;
             }
             start = end;
         }
@@ -160,6 +166,12 @@ impl Check<'_> {
             }
         }
         self.findings.extend(found);
+        if let Some(finding) = mending.finding_of(Section::RTree)
+            && rects.len() == tile_count
+            && let Ok(payload) = tree_of(fragment, &rects)
+        {
+            mending.replace(Section::RTree, payload, finding);
+        }
         statistics::compare(self, examined, &kinds, &stats, mending);
     }
 
@@ -189,11 +201,21 @@ impl Check<'_> {
                 }
             }
         }
+        outcome.rect = coordinates.rect(examined.fragment, &columns);
         let (findings, edge) = coordinates.check(examined, tile, &columns);
         outcome.findings.extend(findings);
         outcome.edge = edge;
         outcome
     }
+}
+
+/// The section of an R-tree over the rectangles of tiles.
+fn tree_of(fragment: &Fragment, rects: &[Vec<Extent>]) -> Result<Vec<u8>> {
+    let shape = fragment.schema().shape();
+    let mut leaves = RectList::new(shape.string_dimensions());
+    rects.iter().try_for_each(|rect| leaves.push(rect))?;
+    let tree = RTree::build(leaves, RTree::FANOUT)?;
+    StoredTree { fanout: RTree::FANOUT, levels: tree.levels().to_vec() }.encode(fragment.version(), &shape)
 }
 
 /// The bytes of a field's main file.

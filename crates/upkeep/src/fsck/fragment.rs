@@ -74,6 +74,7 @@ impl Check<'_> {
                 progress.fragments.fetch_add(1, Relaxed);
             }
         }
+        self.check_cancelled()?;
         Ok(fragments)
     }
 

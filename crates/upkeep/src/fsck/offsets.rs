@@ -125,5 +125,26 @@ impl Check<'_> {
                 mending.replace(section, TileNumbers { values }.encode(), idx);
             }
         }
+        self.unused_offsets(examined, mending);
+    }
+
+    /// Lists for files that a field does not have hold zeros.
+    fn unused_offsets(&mut self, examined: &Examined<'_>, mending: &mut Mending) {
+        let fragment = examined.fragment;
+        let footer = fragment.footer();
+        let Ok(tile_count) = usize::try_from(fragment.tile_count()) else { return };
+        for (section, finding) in mending.flawed_sections() {
+            let (list, slot) = match section {
+                Section::TileOffsets(slot) => (&footer.file_sizes, slot),
+                Section::TileVarOffsets(slot) | Section::TileVarSizes(slot) => (&footer.file_var_sizes, slot),
+                Section::TileValidityOffsets(slot) => (&footer.file_validity_sizes, slot),
+                _ => continue,
+            };
+            // A count from disk must not become an allocation: files tell how many tiles there can be.
+            let is_known = tile_count <= examined.bytes.len().saturating_mul(8);
+            if list.get(slot).copied().unwrap_or_default() == 0 && is_known {
+                mending.replace(section, TileNumbers { values: vec![0; tile_count] }.encode(), finding);
+            }
+        }
     }
 }

@@ -52,6 +52,12 @@ impl Mending {
         self.flawed.get(&section).copied()
     }
 
+    /// The sections that cannot be read, and that nothing mends yet.
+    pub(super) fn flawed_sections(&self) -> Vec<(Section, usize)> {
+        let left = self.flawed.iter().filter(|(section, _)| !self.payloads.contains_key(section));
+        left.map(|(section, finding)| (*section, *finding)).collect()
+    }
+
     /// Gives a section another content.
     pub(super) fn replace(&mut self, section: Section, payload: Vec<u8>, finding: usize) {
         self.payloads.insert(section, payload);

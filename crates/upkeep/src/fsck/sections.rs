@@ -116,6 +116,10 @@ impl Check<'_> {
             finding.structure.get_or_insert_with(|| structure.to_owned());
             finding.field.get_or_insert_with(|| field.to_owned());
             finding.byte_offset = Some(offset);
+            let is_in_data = class_of(section) == Class::Misleading || section == Section::RTree;
+            if is_in_data && !self.options.reads_data && flaw.is_provable() {
+                finding = finding.not_mended("with --data it is made anew from the cells");
+            }
             self.add(finding);
             mending.flawed(section, self.findings.len() - 1);
         }

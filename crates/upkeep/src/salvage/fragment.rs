@@ -9,7 +9,7 @@ use smalti_format::Rule;
 use smalti_format::fragment::{RTree as StoredTree, Section, TileBounds, TileNumbers};
 use smalti_space::RTree;
 use smalti_store::{StoreExt, split};
-use smalti_tile::{Column, ColumnRef, FilteredTile, MAX_GENERIC_TILE_BYTE_LEN, Scratch};
+use smalti_tile::{ColumnRef, FilteredTile, MAX_GENERIC_TILE_BYTE_LEN, Scratch};
 use smalti_types::{AlignedBuf, Error, RectList, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -213,17 +213,16 @@ fn made_tile(
     if byte_len.is_none() {
         return Err(Error::corrupt(format!("a tile of {cell_count} cells is too large to be made")));
     }
-    let mut column = Column::default();
-    column.data = AlignedBuf::zeroed(cell_count * fill.len())?;
-    for value in column.data.as_mut_slice().chunks_mut(fill.len().max(1)) {
+    let mut data = AlignedBuf::zeroed(cell_count * fill.len())?;
+    for value in data.as_mut_slice().chunks_mut(fill.len().max(1)) {
         value.copy_from_slice(fill);
     }
-    let data_len = column.data.len() as u64;
+    let data_len = data.len() as u64;
     let offsets: Vec<u64> = (0..=cell_count as u64).map(|cell| cell * fill.len() as u64).collect();
     let validity = vec![0; cell_count];
-    let mut cells = ColumnRef::fixed(column.data.as_slice());
+    let mut cells = ColumnRef::fixed(data.as_slice());
     if source.codec.shape().is_var() {
-        cells = ColumnRef::var(column.data.as_slice(), &offsets);
+        cells = ColumnRef::var(data.as_slice(), &offsets);
     }
     if attribute.nullable {
         cells = cells.with_validity(&validity);

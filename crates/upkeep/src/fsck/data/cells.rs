@@ -40,6 +40,20 @@ impl Coordinates {
         }
     }
 
+    /// The least rectangle around the cells of a tile, if all its coordinates were decoded.
+    pub(super) fn rect(
+        &self,
+        fragment: &Fragment,
+        columns: &BTreeMap<FieldId, Column>,
+    ) -> Option<Vec<Extent>> {
+        let schema = fragment.schema();
+        let dims = (0..schema.dimensions.len()).filter(|_| self.is_known);
+        let sides: Vec<Extent> = dims
+            .map(|dim| column_extent(&coords_of(columns.get(&FieldId::Dimension(dim))?, schema, dim).ok()?))
+            .collect::<Option<_>>()?;
+        (!sides.is_empty()).then_some(sides)
+    }
+
     /// Checks a tile; its edge too, if all its coordinates were decoded.
     pub(super) fn check(
         &self,
@@ -111,8 +125,8 @@ impl Coordinates {
         for dim in 0..schema.dimensions.len() {
             let source = sources.iter().find(|source| source.field == FieldId::Dimension(dim))?;
             let (last, first) = (before.last.get(dim)?, after.first.get(dim)?);
-            let mut column = Column::default();
-            column.data = aligned(&[last.as_slice(), first.as_slice()].concat())?;
+            let data = aligned(&[last.as_slice(), first.as_slice()].concat())?;
+            let mut column = Column { data, ..Column::default() };
             if source.codec.shape().is_var() {
                 let ends = [0, last.len() as u64, (last.len() + first.len()) as u64];
                 column.offsets = Some(aligned(bytemuck::cast_slice(&ends))?);
