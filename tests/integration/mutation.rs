@@ -150,20 +150,23 @@ fn read_names(snapshot: &Snapshot) {
     }
 }
 
-/// The arrays of an archive, except those whose reads take long.
+/// The arrays of an archive, except those whose reads take long, each with its name and key.
+pub(crate) fn named_arrays_of(archive: &Archive) -> Vec<(String, Files, Option<String>)> {
+    let is_short = |case: &&std::path::PathBuf| {
+        !case.to_string_lossy().contains("big_chunks") && !case.to_string_lossy().contains("huge")
+    };
+    let read = |case: &std::path::PathBuf| {
+        let text = std::fs::read_to_string(case.join("expected.json")).unwrap();
+        let expected: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let name = case.file_name().unwrap().to_string_lossy().into_owned();
+        (name, files_of(&case.join("array")), expected["encryption"]["key"].as_str().map(str::to_owned))
+    };
+    archive.cases().iter().filter(is_short).map(read).collect()
+}
+
+/// As [`named_arrays_of`], without names.
 pub(crate) fn arrays_of(archive: &Archive) -> Vec<(Files, Option<String>)> {
-    archive
-        .cases()
-        .iter()
-        .filter(|case| {
-            !case.to_string_lossy().contains("big_chunks") && !case.to_string_lossy().contains("huge")
-        })
-        .map(|case| {
-            let text = std::fs::read_to_string(case.join("expected.json")).unwrap();
-            let expected: serde_json::Value = serde_json::from_str(&text).unwrap();
-            (files_of(&case.join("array")), expected["encryption"]["key"].as_str().map(str::to_owned))
-        })
-        .collect()
+    named_arrays_of(archive).into_iter().map(|(_, files, key)| (files, key)).collect()
 }
 
 #[test]

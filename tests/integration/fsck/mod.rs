@@ -3,6 +3,7 @@
 mod corpus;
 mod damages;
 mod mutated;
+mod rows;
 
 use smalti_array::ArrayPlace;
 use smalti_store::{ManualClock, MemoryStore, SeededEntropy};

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use smalti_upkeep::{FsckOptions, RepairOptions, fsck, repair, salvage};
 
 /// Damaged arrays of a run; `SMALTI_MUTATIONS` makes it longer.
-const MUTATIONS: usize = 1_500;
+const MUTATIONS: usize = 3_000;
 
 /// Larger arrays are left out: every one is read several times.
 const MAX_BYTE_LEN: usize = 1 << 20;
