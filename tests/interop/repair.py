@@ -151,6 +151,8 @@ DAMAGES = {
     "offsets flipped": section_flipped("tile offsets of attribute"),
     "sizes flipped": section_flipped("tile sizes of the values of"),
     "footer cut, with a copy": footer_cut,
+    "R-tree flipped": section_flipped("R-tree"),
+    "statistics flipped": section_flipped("sum of each tile"),
 }
 
 

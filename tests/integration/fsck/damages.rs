@@ -188,3 +188,28 @@ fn the_kinds_of_findings_are_documented() {
         assert!(text.contains(&format!("`{}`", kind.name())), "{} is missing in docs/fsck.md", kind.name());
     }
 }
+
+#[test]
+fn fragments_that_somebody_may_be_writing_are_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let uri = folder.path().join("array").display().to_string();
+    for (path, bytes) in whole(ArrayType::Sparse) {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+    let fragments = folder.path().join("array/__fragments");
+    std::fs::create_dir(fragments.join(format!("__30_30_{:032x}_22", 7))).unwrap();
+    std::fs::write(fragments.join(format!("__30_30_{:032x}_22/a0.tdb", 7)), b"abc").unwrap();
+    let env = smalti_store::system_env();
+    let place = ArrayPlace::open(&uri, smalti_store::SyncLevel::None, None, env).unwrap();
+    // Its name is of 1970; that it was written just now, the disk knows.
+    let young = repair(&place, &RepairOptions::default()).unwrap();
+    assert!(young.mended.is_empty() && young.found.is_sound(), "{young:?}");
+    assert_eq!(young.found.findings[0].kind, FindingKind::Orphan);
+    let check = FsckOptions { young_ms: 0, ..FsckOptions::default() };
+    let old = repair(&place, &RepairOptions { check, ..RepairOptions::default() }).unwrap();
+    assert_eq!(old.mended.len(), 1);
+    let aside = folder.path().join("array").join(old.aside.unwrap());
+    assert!(aside.join(format!("__fragments/__30_30_{:032x}_22/a0.tdb", 7)).is_file());
+}

@@ -343,7 +343,7 @@ pub(super) const ROWS: &[Row] = &[
         "",
         Same,
     ),
-    sparse(
+    row(
         "R-tree flipped",
         |f| {
             let o = footer_of(f, 10).0.rtree;

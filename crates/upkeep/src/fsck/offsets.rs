@@ -7,7 +7,7 @@ use super::fragment::Examined;
 use super::rebuild::Mending;
 use bytes::Bytes;
 use smalti_array::{ArrayPlace, Plane};
-use smalti_format::fragment::{Section, TileNumbers};
+use smalti_format::fragment::{RTree as StoredTree, Section, TileNumbers};
 use smalti_store::{ByteRange, StoreExt, join};
 use std::collections::BTreeMap;
 
@@ -128,13 +128,21 @@ impl Check<'_> {
         self.unused_offsets(examined, mending);
     }
 
-    /// Lists for files that a field does not have hold zeros.
+    /// What says nothing: lists for files that a field does not have hold zeros.
     fn unused_offsets(&mut self, examined: &Examined<'_>, mending: &mut Mending) {
         let fragment = examined.fragment;
         let footer = fragment.footer();
         let Ok(tile_count) = usize::try_from(fragment.tile_count()) else { return };
         for (section, finding) in mending.flawed_sections() {
             let (list, slot) = match section {
+                // The tiles of a dense fragment are those of the schema: its tree has no levels.
+                Section::RTree if fragment.is_dense() => {
+                    let empty = StoredTree { fanout: StoredTree::FANOUT, levels: Vec::new() };
+                    if let Ok(payload) = empty.encode(fragment.version(), &fragment.schema().shape()) {
+                        mending.replace(section, payload, finding);
+                    }
+                    continue;
+                }
                 Section::TileOffsets(slot) => (&footer.file_sizes, slot),
                 Section::TileVarOffsets(slot) | Section::TileVarSizes(slot) => (&footer.file_var_sizes, slot),
                 Section::TileValidityOffsets(slot) => (&footer.file_validity_sizes, slot),

@@ -10,11 +10,14 @@ use smalti_format::fragment::{RTree as StoredTree, Section, TileBounds, TileNumb
 use smalti_space::RTree;
 use smalti_store::{StoreExt, split};
 use smalti_tile::{ColumnRef, FilteredTile, MAX_GENERIC_TILE_BYTE_LEN, Scratch};
-use smalti_types::{AlignedBuf, Error, RectList, Result};
+use smalti_types::{AlignedBuf, Error, ErrorKind, RectList, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most bytes of a tile that is made to take the place of a lost one.
 const MAX_MADE_BYTE_LEN: usize = 256 << 20;
+
+/// Tiles of a fragment that are listed one by one; with more of them it is left out.
+const MAX_DAMAGES: usize = 100_000;
 
 /// Tiles that are decoded at once, for each thread.
 const TILES_PER_THREAD: usize = 4;
@@ -37,7 +40,12 @@ impl View<'_> {
                 sources.push(TileSource::new(shown, fragment, field)?);
             }
         }
-        let damages = damages_of(fragment, &sources, options)?;
+        let damages = match damages_of(fragment, &sources, options) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                return self.leave_out(fragment, &error).map(|()| true);
+            }
+            damages => damages?,
+        };
         if damages.is_empty() {
             return Ok(false);
         }
@@ -63,17 +71,23 @@ impl View<'_> {
             false => Err(Error::corrupt("no tile is left")),
         };
         if let Err(error) = patched {
-            let folder = fragment.data_file(FieldId::Timestamps, Plane::Fixed)?;
-            self.overlay.hide(split(&folder).0.to_owned());
-            self.lost.push(LostCells {
-                name: fragment.name().to_string(),
-                tile: None,
-                field: None,
-                cell_count: fragment.cell_count(),
-                reason: format!("the fragment is left out: {}", error.message()),
-            });
+            self.leave_out(fragment, &error)?;
         }
         Ok(true)
+    }
+
+    /// Shows the array without a fragment.
+    fn leave_out(&mut self, fragment: &Fragment, error: &Error) -> Result<()> {
+        let file = fragment.data_file(FieldId::Timestamps, Plane::Fixed)?;
+        self.overlay.hide(split(&file).0.to_owned());
+        self.lost.push(LostCells {
+            name: fragment.name().to_string(),
+            tile: None,
+            field: None,
+            cell_count: fragment.cell_count(),
+            reason: format!("the fragment is left out: {}", error.message()),
+        });
+        Ok(())
     }
 
     fn patched(
@@ -190,8 +204,8 @@ fn damages_of(fragment: &Fragment, sources: &[TileSource<'_>], options: &FsckOpt
             progress.count_tiles(((end - start) * sources.len()) as u64)?;
         }
         start = end;
-        if damages.len() > 1_000_000 {
-            return Err(Error::corrupt("more than a million tiles cannot be decoded"));
+        if damages.len() > MAX_DAMAGES {
+            return Err(Error::corrupt(format!("more than {MAX_DAMAGES} tiles cannot be decoded")));
         }
     }
     Ok(damages)
