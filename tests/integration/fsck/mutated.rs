@@ -15,16 +15,16 @@ const MAX_BYTE_LEN: usize = 1 << 20;
 
 fn check(seed: u64, files: &Files, key: Option<&str>) -> Result<(), String> {
     let (store, place) = place_of(files, key);
-    let check = FsckOptions { reads_data: seed % 2 == 0, ..FsckOptions::default() };
+    let check = FsckOptions { reads_data: seed.is_multiple_of(2), ..FsckOptions::default() };
     let before = store.files();
     let _ = fsck(&place, &check);
-    if seed % 4 == 0 {
+    if seed.is_multiple_of(4) {
         let _ = salvage(&place, None);
     }
     if store.files() != before {
         return Err("a check or salvage changed files".into());
     }
-    let options = RepairOptions { check, gives_up: seed % 3 == 0, is_dry_run: false };
+    let options = RepairOptions { check, gives_up: seed.is_multiple_of(3), is_dry_run: false };
     let Ok(report) = repair(&place, &options) else { return Ok(()) };
     if let Some(failed) = report.mended.iter().find(|mended| mended.failure.is_some()) {
         return Err(format!("failed: {:?} of {}", failed.failure, failed.finding));
