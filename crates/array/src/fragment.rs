@@ -50,10 +50,23 @@ struct MetadataBytes {
 }
 
 impl Fragment {
-    /// Reads the footer of a listed fragment. `schema_of` gives the schema of a name.
+    /// Reads the footer of a listed fragment, whether it is committed or not. `schema_of` gives the schema of a name.
     ///
     /// # Errors
     /// `Corrupt`, `Unsupported` and `Permission`, with the metadata file named.
+    pub fn open_alone(
+        place: &ArrayPlace,
+        listed: &ListedFragment,
+        schema_of: impl Fn(&str) -> Result<Arc<ArraySchema>>,
+    ) -> Result<Fragment> {
+        Fragment::open(&Arc::new(place.clone()), listed, |name| {
+            let schema = schema_of(name)?;
+            let shape = Arc::new(schema.shape());
+            Ok((schema, shape))
+        })
+    }
+
+    /// As [`open_alone`](Fragment::open_alone), for one of many that share what is known of schemas.
     pub(crate) fn open(
         place: &Arc<ArrayPlace>,
         listed: &ListedFragment,

@@ -122,7 +122,10 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn open_with(uri: &str, options: &Options) -> Result<Array> {
-        let (place, time, pool) = (options.place(uri)?, options.time()?, options.pool()?);
+        Array::at_place(options.place(uri)?, options.time()?, options.pool()?)
+    }
+
+    pub(crate) fn at_place(place: ArrayPlace, time: TimeRange, pool: Pool) -> Result<Array> {
         let views = pool.run(|| View::open(&place, time))?;
         Ok(Array { place, time, pool, views })
     }

@@ -4,7 +4,12 @@
 #![forbid(unsafe_code)]
 
 mod consolidate;
+mod diff;
+mod digest;
+mod fsck;
+mod repair;
 mod report;
+mod salvage;
 mod vacuum;
 
 pub use consolidate::{
@@ -12,7 +17,12 @@ pub use consolidate::{
     consolidate_commits, consolidate_fragment_meta, consolidate_fragments, consolidate_metadata,
     ignore_taken, plan_fragments,
 };
+pub use diff::{CellDifference, Change, DiffFields, DiffOptions, DiffSummary, FieldDifference, Side, diff};
+pub use digest::{Digest, DigestBuilder, DigestOptions, digest};
+pub use fsck::{Class, Finding, FindingKind, FsckOptions, FsckProgress, FsckReport, Remedy, Step, fsck};
+pub use repair::{Mended, RepairOptions, RepairReport, repair};
 pub use report::{FileReport, Options, Report};
+pub use salvage::{LostCells, Salvage, salvage};
 pub use vacuum::{
     VacuumOptions, VacuumedFragments, vacuum_commits, vacuum_fragment_meta, vacuum_fragments, vacuum_metadata,
 };

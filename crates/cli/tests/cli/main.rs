@@ -3,6 +3,7 @@
 //! they are kept.
 
 mod bad_input;
+mod check;
 mod damage;
 mod demo;
 mod evolve;

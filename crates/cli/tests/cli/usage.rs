@@ -23,7 +23,6 @@ fn what_is_not_there_is_an_error() {
         "read grid --memory 1",
         "delete grid --where 'a > 1'",
         "explain grid --select q",
-        "fsck grid",
     ] {
         session.problem(line, 1);
         session.show(line);
