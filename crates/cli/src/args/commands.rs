@@ -264,13 +264,6 @@ pub(crate) struct InspectArgs {
     pub(crate) all: bool,
 }
 
-/// Whatever stands after a command that this release does not have yet.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct UpkeepArgs {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub(crate) rest: Vec<String>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -23,7 +23,7 @@ mod write;
 
 use crate::args::{Cli, Command};
 use crate::cells::{Field, Labels};
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use smalti::format::{ArraySchema, Dimension};
 use smalti::{Array, Extent};
 use std::sync::Arc;

@@ -2,7 +2,6 @@
 
 use super::Check;
 use super::finding::{Class, Finding, FindingKind, Step};
-use super::survey::PENDING_ENDING;
 use super::tile_file::{Flaw, open_tile};
 use smalti_format::names::{
     self, COMMITS_FOLDER, CommitKind, TimestampedName, commit_file_name, commit_path, parse_commit_file,
@@ -101,7 +100,7 @@ impl Check<'_> {
             }
         }
         let pending = self.survey.commits_folder.iter().filter_map(|entry| {
-            let stem = entry.name.strip_suffix(PENDING_ENDING).filter(|_| entry.is_file())?;
+            let stem = entry.name.strip_suffix(names::PENDING_VACUUM_ENDING).filter(|_| entry.is_file())?;
             Some((join(COMMITS_FOLDER, &entry.name), TimestampedName::parse(stem).ok()?))
         });
         for (path, name) in pending.collect::<Vec<_>>() {

@@ -15,9 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The folder in an array's root that holds what repairs set aside. No reader looks at it.
 pub(crate) const ASIDE_FOLDER: &str = "__aside";
 
-/// How the vacuum file of a consolidation ends before the consolidation is committed.
-pub(super) const PENDING_ENDING: &str = ".vac.tmp";
-
 /// Clocks of several machines differ by so much: times that lie less ahead are not in the future.
 const CLOCK_SLACK_MS: u64 = 60_000;
 
@@ -44,6 +41,12 @@ pub(super) struct Survey {
 }
 
 impl Survey {
+    /// Whether a file says what is gone of the history of a fragment that is here.
+    fn tells_what_is_gone(&self, entry: &Entry) -> bool {
+        let fragment = names::parse_gone(&entry.name).filter(|_| entry.is_file());
+        fragment.is_some_and(|name| self.fragments.contains_key(name.as_str()))
+    }
+
     pub(super) fn read(place: &ArrayPlace) -> Result<Survey> {
         let store = place.store();
         let list = |folder: &str| store.list(&place.join(folder));
@@ -153,7 +156,8 @@ impl Check<'_> {
             let parsed = parse_commit_file(&entry.name).map(|(name, _)| name);
             if entry.is_file() && parsed.is_some() {
                 self.note_future(COMMITS_FOLDER, entry, parsed.as_ref());
-            } else if !entry.name.ends_with(PENDING_ENDING) {
+            } else if !entry.name.ends_with(names::PENDING_VACUUM_ENDING) && !survey.tells_what_is_gone(entry)
+            {
                 let has_ending = [
                     names::WRITE_ENDING,
                     names::OK_ENDING,
