@@ -41,7 +41,7 @@ pub use inspect::{InspectedPart, Inspection, Inspector, UNEXPLAINED};
 pub use label::label_shape;
 pub use lease::{ReadersAway, UpkeepLock};
 pub use listing::{
-    CommitPlace, GoneHistory, ListedFragment, ListedVacuum, Listing, ReplacedFragment, gone_file,
+    CommitPlace, GoneHistory, ListedFragment, ListedVacuum, Listing, ReplacedFragment, gone_file, purged_at,
 };
 pub use new_fragment::NewFragment;
 pub use object::{ObjectKind, WalkOrder};
