@@ -227,8 +227,12 @@ class Upkeep:
     def delete_fragments(self):
         rng, fragments = self.rng, self.fragments
         names = sorted(fragments.visible)
-        args = rng.sample(names, rng.choice([1, min(2, len(names))]))
-        if rng.random() < 0.3:
+        # The model does not know which cells are in which of several fragments that a merge made.
+        shares = lambda name: any(
+            other != name and one.times & fragments.visible[name].times for other, one in fragments.visible.items())
+        alone = [name for name in names if not shares(name)]
+        args = rng.sample(alone, min(rng.choice([1, 2]), len(alone)))
+        if not alone or rng.random() < 0.3:
             since = rng.choice(self.times)
             args = ["--since", str(since), "--at", str(since + rng.choice([0, 5, 30]))]
         self.steps.append("delete fragments by smalti: " + " ".join(args))
