@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Histories of one array that smalti and libtiledb write in turn: writes, deletes and changes of the schema at explicit
-times, and sometimes a consolidation. Both then read it by conditions, ranges and times, and aggregate it.
+times, consolidations and vacuums. Both then read it by conditions, ranges and times, and aggregate it.
 
 Each case is drawn from (seed, case number). What the two say is compared with each other and with a naive model, so that
 a disagreement tells who is wrong.
@@ -23,6 +23,7 @@ import numpy as np
 from celltypes import FLOATS, INTEGERS, TEXT
 from conditions import DATE_UNITS, DATES, Conditions, pushed_down, tests
 from history_draw import Draw, region
+from history_upkeep import Fragments, Upkeep, window_of
 from known_differences import OPAQUE, known
 from libtiledb import TIMESTAMPS, Reference, ReferenceCrash, TileDBError
 from model import Model, difference
@@ -44,8 +45,9 @@ class Mismatch(Exception):
 class History(Model):
     """The naive array, with deletes, conditions, and schemas that change."""
 
-    def __init__(self, schema, conditions):
+    def __init__(self, schema, conditions, fragments):
         super().__init__(schema)
+        self.fragments = fragments
         self.deletes, self.fills, self.added, self.consolidations = [], {}, {}, []
         self.enter(0, schema, conditions)
 
@@ -79,7 +81,8 @@ class History(Model):
     def cells(self, ranges=None, at=None, since=None):
         """The visible cells of a box as (coordinates, time of the write, {field: bytes}); of dense arrays, all."""
         inside = lambda ts: (at is None or ts <= at) and (since is None or ts >= since)
-        writes = sorted((w for w in self.writes if inside(w[0])), key=lambda w: w[0])
+        lost = self.fragments.lost(window_of({"at": at, "since": since}))
+        writes = sorted((w for w in self.writes if inside(w[0]) and w[0] not in lost), key=lambda w: w[0])
         deletes = [d for d in self.deletes if inside(d[0])]
         ranges = {name: list(rs) for name, rs in (ranges or {}).items()}
         dims = [d["name"] for d in self.schema["dims"]]
@@ -109,14 +112,14 @@ class History(Model):
                 out.append((coords, ts, {**self.fills, **row}))
         return out
 
-    def consolidate(self, ts):
-        """What was written until now has all fields of the schema, for deletes to come."""
-        self.consolidations.append((ts, len(self.deletes), self.names))
+    def consolidate(self, times, names):
+        """What was written at some times has these fields now, for deletes to come."""
+        self.consolidations.append((times, len(self.deletes), names))
 
     def lacks(self, delete, ts, name):
         """Whether a field was added after a cell was written, so that a delete does not find it in the cell's fragment."""
         idx = self.deletes.index(delete)
-        filled = (names for at, count, names in self.consolidations if at >= ts and idx >= count)
+        filled = (names for times, count, names in self.consolidations if ts in times and idx >= count)
         return ts < self.added.get(name, 0) and not any(name in names for names in filled)
 
     def stays(self, delete, ts, row):
@@ -256,7 +259,9 @@ class Ours(Smalti):
 # ---------------------------------------------------------------- a case
 
 
-class Case:
+class Case(Upkeep):
+    mismatch = Mismatch
+
     def __init__(self, options, number, folder, reference, tally):
         self.rng = rng = random.Random("%s/%s" % (options.seed, number))
         self.reference, self.tally, self.options = reference, tally, options
@@ -266,6 +271,7 @@ class Case:
         self.consolidated = False
         self.draw = Draw(rng)
         self.dense = self.draw.dense
+        self.fragments = Fragments(self.dense)
         # Every schema with its time and the conditions on it, oldest first.
         self.states = []
 
@@ -282,16 +288,24 @@ class Case:
         draw.evolve({}, described)
         self.asks_timestamps = not self.dense and rng.random() < 0.3
         self.times = sorted(rng.sample(range(FIRST + 1, 99), rng.randint(2, 7) + 2 * draw.evolves))
+        upkeep = rng.choice([0, 0.15, 0.3])
+        if upkeep:
+            self.times = sorted(rng.sample(range(FIRST + 1, 99), rng.randint(3, 12)))
         if not draw.evolves and rng.random() < 0.2:
             rng.shuffle(self.times)
+        self.ascends = self.times == sorted(self.times)
+        # Filled cells of merged dense fragments hide what is written below them later.
+        upkeep *= self.ascends or not self.dense
         self.add_state(FIRST)
         for i, ts in enumerate(self.times):
             self.enter(None)
-            if i and draw.evolves and rng.random() < 0.45:
+            if i and rng.random() < upkeep:
+                self.upkeep()
+            if i and draw.evolves and rng.random() < (0.25 if upkeep else 0.45):
                 self.evolve(ts)
                 continue
-            if i and not self.dense and rng.random() < 0.45:
-                begin = max([self.states[-1][0]] + [at for at, _, _ in self.model.consolidations])
+            if i and not self.dense and rng.random() < (0.3 if upkeep else 0.45):
+                begin = max([self.states[-1][0]] + [max(times) for times, _, _ in self.model.consolidations])
                 # A delete knows the labels of its time: where the schema changes, none is later than what follows it.
                 until = ts if draw.evolves else max(self.times)
                 since = [t for t in self.times if begin <= t <= until] or [ts]
@@ -300,11 +314,14 @@ class Case:
                 continue
             write = draw.write(ts)
             self.write(write)
-            # libtiledb names what it makes of fragments that overlap in time by the end of the last.
-            if not self.dense and self.times == sorted(self.times) and not self.dropped() and rng.random() < 0.15:
-                self.consolidate(ts)
             if rng.random() < 0.2:
                 self.check_read()
+        for _ in range(rng.choice([0, 0, 1, 2, 3]) if upkeep else 0):
+            self.enter(None)
+            self.upkeep()
+            self.check_read()
+        if upkeep and rng.random() < 0.15:
+            self.copy_fragments()
         for _ in range(8):
             self.check_read()
         for _ in range(3):
@@ -328,7 +345,7 @@ class Case:
             pools[TIMESTAMPS[0]] = [celltypes.pack("UINT64", [ts]) for ts in range(3, 100, 7)]
         conditions = Conditions(self.rng, self.draw.schema, pools)
         if not self.states:
-            self.model = History(self.draw.schema, conditions)
+            self.model = History(self.draw.schema, conditions, self.fragments)
         self.states.append((ts, self.draw.schema, conditions))
         self.enter(None)
 
@@ -408,6 +425,7 @@ class Case:
                 del pairs[dim["name"]]
             self.reference("write", None, self.uri, self.schema, write["layout"], write["ts"], [pairs], write["ranges"])
         self.model.write(write["ts"], write["columns"])
+        self.fragments.see_write(self.listed(), write["ts"], [f[0] for f in celltypes.fields(self.schema)])
 
     def delete(self, ts):
         player = self.player()
@@ -424,15 +442,6 @@ class Case:
         else:
             self.reference("delete", None, self.uri, condition, ts)
         self.model.delete(ts, condition)
-
-    def consolidate(self, ts):
-        vacuumed = self.rng.random() < 0.5
-        self.steps.append("consolidation by libtiledb" + ", vacuumed" * vacuumed)
-        self.consolidated = True
-        self.reference("consolidate", None, self.uri)
-        if vacuumed:
-            self.reference("vacuum", None, self.uri)
-        self.model.consolidate(ts)
 
     # ------------------------------------------------------------ what is asked of whom
 
@@ -517,9 +526,11 @@ class Case:
         if rng.random() < 0.75:
             own = rng.random() < 0.1  # also what libtiledb cannot answer
             read["condition"] = self.conditions.draw(lambda test: own or self.askable(test))
-        want = self.model.read(**read)
         shown = {**read, "condition": self.conditions.text(read["condition"]) if read.get("condition") else None}
         shown = "read: " + json.dumps(shown, ensure_ascii=False)
+        if self.refuses(shown, read, lambda: self.smalti.cells(self.uri, **read)):
+            return
+        want = self.model.read(**read)
         rows = self.canonical(names, self.smalti.cells(self.uri, **read))
         if self.deletes_in_order(read):
             self.tally["smalti and libtiledb compared with each other alone"] += 1
@@ -589,6 +600,8 @@ class Case:
         what = "aggregates: " + json.dumps({**window, "layout": layout, "condition": window.get("condition") and
                                             self.conditions.text(window["condition"])}, ensure_ascii=False)
         if self.deletes_in_order(window):
+            return
+        if self.refuses(what, window, lambda: self.smalti.aggregates(self.uri, aggregates, **window)):
             return
         found = self.model.cells(window.get("ranges"), window.get("at"), window.get("since"))
         cells = [row for _, _, row in found]

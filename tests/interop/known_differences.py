@@ -16,7 +16,8 @@ class Known:
     reason: str
     # What `applies` is called with: "schema" (schema), "write" (schema, write), "read" (schema, read). "never": the
     # generator does not draw it, there is nothing to ask. Of histories.py: "test" and "stored test" (conditions, test),
-    # "history read" (case, read), "history aggregate" (case, read, cells), "history error" (case, read, message).
+    # "history read" (case, read), "history aggregate" (case, read, cells), "history error" (case, read, message),
+    # "history consolidation" (case).
     about: str
     applies: Optional[Callable] = None
 
@@ -243,6 +244,12 @@ KNOWN_DIFFERENCES = [
         "libtiledb gives the new fragment the last one's end, though an earlier one may end later: cells are then missing at "
         "some times. Only arrays whose writes ascend are consolidated.",
         "never",
+    ),
+    Known(
+        "consolidation of dense arrays that have a current domain",
+        "libtiledb cuts the tiles of the new fragment to the current domain and cannot read them back.",
+        "history consolidation",
+        lambda case: case.dense and bool(case.draw.schema["current_domain"]),
     ),
     Known(
         "consolidation after an attribute was dropped",

@@ -31,6 +31,7 @@ pub struct Fragment {
     footer: Footer,
     tile_count: u64,
     metadata: MetadataBytes,
+    is_footer_shared: bool,
     /// Whether the footer is known to be that of the fragment's own metadata file.
     is_own_footer: OnceLock<()>,
     /// In versions 1 and 2: everything, in memory.
@@ -170,6 +171,7 @@ impl Fragment {
             tile_count,
             // A metadata file of which nothing was read did not give the footer.
             is_own_footer: metadata.tail.get().map_or_else(OnceLock::new, |_| OnceLock::from(())),
+            is_footer_shared: metadata.tail.get().is_none() && legacy.is_none(),
             metadata,
             legacy,
             rtree: OnceLock::new(),
@@ -196,6 +198,11 @@ impl Fragment {
     /// The schema that it was written with.
     pub fn schema(&self) -> &Arc<ArraySchema> {
         &self.schema
+    }
+
+    /// Whether its footer was taken from consolidated fragment metadata.
+    pub fn has_consolidated_footer(&self) -> bool {
+        self.is_footer_shared
     }
 
     /// The footer of its metadata.
@@ -438,12 +445,16 @@ impl Fragment {
         Ok(statistics)
     }
 
-    /// The delete commits, by the names of their files, whose effect the fragment's cells say themselves.
+    /// The delete commits, by the names of their files, that the fragment's cells need not be asked for again: the cells say
+    /// their effect themselves, or those that were deleted were purged. After a purge of attributes that were dropped, a delete by
+    /// such an attribute could not be asked again.
     ///
     /// # Errors
     /// `Corrupt` and `Permission`.
     pub fn processed_deletes(&self) -> Result<HashSet<String>> {
-        if !self.footer.includes_delete_metadata {
+        let footer = &self.footer;
+        // Only what was merged or purged says so; of others the section, another piece of the file, is not asked for.
+        if !footer.includes_delete_metadata && !footer.includes_timestamps {
             return Ok(HashSet::new());
         }
         let paths = self.processed_paths()?;

@@ -43,7 +43,7 @@ pub use label::label_shape;
 pub use lease::{ReadersAway, UpkeepLock};
 pub use listing::{
     CommitPlace, GoneHistory, ListedFragment, ListedVacuum, Listing, ReplacedFragment, fragment_meta_files,
-    gone_file,
+    gone_file, purged_at,
 };
 pub use new_fragment::NewFragment;
 pub use object::{ObjectKind, WalkOrder};

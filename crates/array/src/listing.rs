@@ -216,6 +216,7 @@ impl Listing {
             .collect();
         vacuums
             .extend(commits.pending_vacuums.iter().map(|(name, path)| ListedVacuum::new(name, path, true)));
+        listing.note_purged(place, time, is_dense, &commits, &committed)?;
         let is_merged = listing.take_vacuums(place, time, is_dense, vacuums, &committed, &present)?;
         let hidden: HashSet<String> =
             listing.vacuums.iter().flat_map(|vacuum| vacuum.replaces.iter().cloned()).collect();
@@ -232,7 +233,6 @@ impl Listing {
             } else if hidden.contains(name) {
                 listing.replaced.push(ReplacedFragment { fragment, commit, is_present });
             } else if is_present {
-                listing.note_purged(place, &fragment.name, time, &commits)?;
                 listing.fragments.push(fragment);
             } else {
                 listing.warnings.push(format!("the fragment {name} is committed, but its folder is gone"));
@@ -263,7 +263,15 @@ impl Listing {
             return Ok(is_merged);
         }
         let names: HashSet<&str> = committed.iter().map(|(fragment, _)| fragment.name.as_str()).collect();
-        vacuums.retain(|vacuum| !vacuum.is_pending || names.contains(vacuum.name.as_str()));
+        let proper: HashSet<String> = vacuums
+            .iter()
+            .filter(|vacuum| !vacuum.is_pending)
+            .map(|vacuum| vacuum.name.to_string())
+            .collect();
+        vacuums.retain(|vacuum| {
+            let name = vacuum.name.as_str();
+            !vacuum.is_pending || names.contains(name) || proper.contains(name)
+        });
         vacuums.sort_by(|a, b| a.name.cmp(&b.name));
         for mut vacuum in vacuums {
             let is_seen = is_visible(&vacuum.name, time, is_dense);
@@ -298,19 +306,29 @@ impl Listing {
         }
     }
 
-    /// Notes that cells were purged from a fragment that were still to be seen in the time range.
+    /// Notes that cells were purged that were still to be seen in the time range. What was purged is gone whatever became of
+    /// the fragment that was left: it may have been merged again, or no cell was left for one.
     fn note_purged(
         &mut self,
         place: &ArrayPlace,
-        name: &TimestampedName,
         time: TimeRange,
+        is_dense: bool,
         commits: &Commits,
+        committed: &[(ListedFragment, CommitPlace)],
     ) -> Result<()> {
-        let Some((_, path)) = commits.gone.iter().find(|(gone, _)| gone == name) else { return Ok(()) };
-        if let Some(at) = purged_at(place, path)?
-            && time.end < at
-        {
-            self.gone.push(GoneHistory::Purged(name.range(), at));
+        for (name, path) in &commits.gone {
+            if time.end == u64::MAX || !is_visible(name, time, is_dense) {
+                continue;
+            }
+            let is_done = committed.iter().any(|(fragment, _)| fragment.name == *name)
+                || commits.single.iter().any(|file| file.kind == CommitKind::Vacuum && file.name == *name)
+                || !commits.pending_vacuums.iter().any(|(pending, _)| pending == name);
+            if let Some(at) = purged_at(place, path)?
+                && time.end < at
+                && is_done
+            {
+                self.gone.push(GoneHistory::Purged(name.range(), at));
+            }
         }
         Ok(())
     }
@@ -381,8 +399,12 @@ fn old_fragments(place: &ArrayPlace, root: &[Entry]) -> Result<Vec<ListedFragmen
     Ok(found)
 }
 
-/// The time of the latest delete whose cells a merged fragment leaves out.
-fn purged_at(place: &ArrayPlace, path: &str) -> Result<Option<u64>> {
+/// The time of the latest delete whose cells a merged fragment leaves out, from the file that says what is gone of its history,
+/// with its path relative to the array; `None` when nothing was purged.
+///
+/// # Errors
+/// What the store reports.
+pub fn purged_at(place: &ArrayPlace, path: &str) -> Result<Option<u64>> {
     let file = place.store().read_all(&place.join(path), MAX_GONE_BYTE_LEN)?;
     let text = String::from_utf8_lossy(&file);
     Ok(text.lines().filter_map(|line| line.strip_prefix(PURGED_PREFIX)?.parse().ok()).max())

@@ -157,13 +157,18 @@ impl Snapshot {
         &self.schema
     }
 
-    /// Every schema of the array, the newest first, those that are younger than the time range included. They are read anew.
+    /// Every schema of the array with its file name, the newest first, those that are younger than the time range included. They
+    /// are read anew.
     ///
     /// # Errors
     /// `Corrupt`, `Unsupported`, `Permission`, with the file named.
-    pub fn schema_history(&self) -> Result<Vec<ArraySchema>> {
+    pub fn schema_history(&self) -> Result<Vec<(String, ArraySchema)>> {
         let files = schema_files(&self.place)?;
-        files.iter().rev().map(|(_, path)| read_schema(&self.place, path)).collect()
+        let read = |(name, path): &(Option<TimestampedName>, String)| {
+            let name = name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str);
+            Ok((name.to_owned(), read_schema(&self.place, path)?))
+        };
+        files.iter().rev().map(read).collect()
     }
 
     /// The file name of the schema.

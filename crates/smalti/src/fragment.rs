@@ -30,6 +30,27 @@ impl Fragment {
         self.0.version().number()
     }
 
+    /// The file name of the schema that it was written with.
+    pub fn schema_name(&self) -> &str {
+        &self.0.footer().schema_name
+    }
+
+    /// Whether each cell has the time of its write, as cells of merged sparse fragments do.
+    pub fn has_cell_times(&self) -> bool {
+        self.0.includes_timestamps()
+    }
+
+    /// Whether the footer of its metadata was taken from consolidated fragment metadata; not looked for where an array has one
+    /// fragment.
+    pub fn has_consolidated_metadata(&self) -> bool {
+        self.0.has_consolidated_footer()
+    }
+
+    /// Bytes of its data files.
+    pub fn data_byte_len(&self) -> u64 {
+        self.0.data_byte_len()
+    }
+
     /// Whether it is dense.
     pub fn is_dense(&self) -> bool {
         self.0.is_dense()

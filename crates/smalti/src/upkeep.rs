@@ -1,12 +1,14 @@
-//! Upkeep: consolidation and vacuum. See [`Array::consolidate`] and [`Array::vacuum`].
+//! Upkeep: consolidation, vacuum, and operations on single fragments. See [`Array::consolidate`], [`Array::vacuum`],
+//! [`Array::delete_fragments`] and [`Array::copy_fragments`].
 
 use crate::views::View;
 use crate::{Array, Group};
 use smalti_types::Result;
 
 pub use smalti_upkeep::{
-    Choice, Consolidation, FileReport, FragmentOptions, FragmentPlan, Merge, MergedFragments,
-    Options as UpkeepOptions, Report as UpkeepReport, Steps, Tiers, VacuumOptions, VacuumedFragments,
+    Choice, Consolidation, DeletedFragments, FileReport, FragmentChoice, FragmentDeletion, FragmentOptions,
+    FragmentPlan, Merge, MergedFragments, Options as UpkeepOptions, Report as UpkeepReport, Steps, Tiers,
+    VacuumOptions, VacuumedFragments,
 };
 
 impl Array {
@@ -59,10 +61,81 @@ impl Array {
     /// # Errors
     /// `Io` when a consolidation is running; what the store reports. What was not removed stays hidden, and the next vacuum goes on.
     pub fn vacuum(&mut self, options: &VacuumOptions) -> Result<VacuumedFragments> {
+        self.without_views(|array| smalti_upkeep::vacuum_fragments(array.place(), options))
+    }
+
+    /// Deletes fragments with their cells: what older fragments hold at these places is seen again, but not what a deleted
+    /// fragment was merged of, which goes too. The handle shows the array as it is now afterwards.
+    ///
+    /// Other open handles keep the fragments, as with [`vacuum`](Array::vacuum).
+    ///
+    /// # Errors
+    /// `InvalidArgument` for names that are not those of visible fragments; `Io` when a consolidation is running; what the store
+    /// reports.
+    ///
+    /// ```
+    /// use smalti::prelude::*;
+    /// use smalti::TimeRange;
+    /// use smalti::upkeep::{FragmentChoice, FragmentDeletion};
+    ///
+    /// # let schema = Schema::sparse()
+    /// #     .dimension(Dimension::new("x", 0..=99))
+    /// #     .attribute(Attribute::of::<i32>("a"))
+    /// #     .build()?;
+    /// # let mut array = Array::create("mem://delete-fragments-docs", &schema)?;
+    /// array.write().column("x", &[1, 2]).column("a", &[1, 1]).at(10).commit()?;
+    /// array.write().column("x", &[2, 3]).column("a", &[2, 2]).at(20).commit()?;
+    /// let late = FragmentChoice::Within(TimeRange { start: 15, end: u64::MAX });
+    /// let deleted = array.delete_fragments(&FragmentDeletion::of(late))?;
+    /// assert_eq!(deleted.fragments.len(), 1);
+    /// let cells = array.read().collect()?;
+    /// assert_eq!(cells.num_rows(), 2);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn delete_fragments(&mut self, deletion: &FragmentDeletion) -> Result<DeletedFragments> {
+        self.without_views(|array| smalti_upkeep::delete_fragments(array.place(), deletion))
+    }
+
+    /// Copies fragments, by name, to another array with the same dimensions, attributes and settings, tile by tile as they stand
+    /// in the files. They keep their names and times. Returns their names.
+    ///
+    /// Cells that a delete of this array hides are copied too, and seen in the other array, unless a consolidation has marked
+    /// them; deletes of the other array that are not older hold for them.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the arrays' schemas or labels differ (the message names the difference), or cells lie outside of
+    /// the other's current domain; `Permission` when their encryption keys differ; `AlreadyExists` when the other has the
+    /// fragment; what the stores report. Nothing is seen in the other array then, unless committing failed.
+    ///
+    /// ```
+    /// use smalti::prelude::*;
+    ///
+    /// # let schema = Schema::sparse()
+    /// #     .dimension(Dimension::new("x", 0..=99))
+    /// #     .attribute(Attribute::of::<i32>("a"))
+    /// #     .build()?;
+    /// # let array = Array::create("mem://copy-fragments-docs", &schema)?;
+    /// # let other = Array::create("mem://copy-fragments-docs-2", &schema)?;
+    /// let written = array.write().column("x", &[1, 2]).column("a", &[3, 4]).at(10).commit()?;
+    /// array.copy_fragments(&[written.name()], &other)?;
+    /// assert_eq!(other.read().collect()?, array.read().collect()?);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn copy_fragments(&self, names: &[impl AsRef<str>], to: &Array) -> Result<Vec<String>> {
+        let names: Vec<String> = names.iter().map(|name| name.as_ref().to_owned()).collect();
+        let snapshot = self.snapshot()?;
+        let copied = self.pool().run(|| smalti_upkeep::copy_fragments(snapshot, &names, to.place()));
+        to.expire();
+        copied
+    }
+
+    /// Does something that takes fragments away while this handle shows none, and shows what is there afterwards.
+    fn without_views<T: Send>(&mut self, change: impl FnOnce(&Array) -> Result<T> + Send) -> Result<T> {
         // Nothing borrows from the views: the handle is borrowed exclusively.
         self.release_views();
-        let done = self.pool().run(|| smalti_upkeep::vacuum_fragments(self.place(), options));
-        let views = self.pool().run(|| View::open(self.place(), self.time()))?;
+        let this = &*self;
+        let done = this.pool().run(|| change(this));
+        let views = this.pool().run(|| View::open(this.place(), this.time()))?;
         self.show(views);
         done
     }

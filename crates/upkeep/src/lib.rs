@@ -1,14 +1,17 @@
 //! Keeping arrays fast and whole: consolidation, vacuum, checks and repair.
 //!
-//! Nothing here changes what an array says: every operation ends in the same cells, metadata and members.
+//! Nothing here changes what an array says, except for operations on single fragments: every other one ends in the same cells,
+//! metadata and members.
 #![forbid(unsafe_code)]
 
 mod consolidate;
 mod diff;
 mod digest;
+mod fragments;
 mod fsck;
 mod repair;
 mod report;
+mod retire;
 mod salvage;
 mod vacuum;
 
@@ -19,6 +22,7 @@ pub use consolidate::{
 };
 pub use diff::{CellDifference, Change, DiffFields, DiffOptions, DiffSummary, FieldDifference, Side, diff};
 pub use digest::{Digest, DigestBuilder, DigestOptions, digest};
+pub use fragments::{DeletedFragments, FragmentChoice, FragmentDeletion, copy_fragments, delete_fragments};
 pub use fsck::{Class, Finding, FindingKind, FsckOptions, FsckProgress, FsckReport, Remedy, Step, fsck};
 pub use repair::{Mended, RepairOptions, RepairReport, repair};
 pub use report::{FileReport, Options, Report};

@@ -1,8 +1,8 @@
 //! The commands.
 
 use super::{
-    ConsolidateArgs, DiffArgs, DigestArgs, FsckArgs, Global, GroupArgs, LsArgs, MvArgs, OpenTimes, ReadArgs,
-    RepairArgs, RmArgs, SalvageArgs, VacuumArgs, WriteArgs,
+    ConsolidateArgs, DiffArgs, DigestArgs, FragmentsArgs, FsckArgs, Global, GroupArgs, LsArgs, MvArgs,
+    OpenTimes, ReadArgs, RepairArgs, RmArgs, SalvageArgs, VacuumArgs, WriteArgs,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -37,8 +37,8 @@ pub(crate) enum Command {
     Schema(ArrayArgs),
     /// Print what an array or group is: kind, domain, fragments, cells, bytes; members
     Info(ArrayArgs),
-    /// List the fragments of an array
-    Fragments(ArrayArgs),
+    /// List the fragments of an array; delete some, copy some to another array
+    Fragments(FragmentsArgs),
     /// Write cells from a file
     Write(WriteArgs),
     /// Read cells

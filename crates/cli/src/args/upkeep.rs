@@ -1,8 +1,8 @@
-//! Arguments of `smalti consolidate` and `smalti vacuum`.
+//! Arguments of `smalti consolidate`, `smalti vacuum` and `smalti fragments`.
 
 use super::OpenTimes;
 use super::global::parse_byte_len;
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 /// Arguments of `smalti consolidate`.
 #[derive(Debug, Clone, Args)]
@@ -71,6 +71,53 @@ pub(crate) struct VacuumArgs {
     /// Fragments: only what was replaced by fragments of these times
     #[command(flatten)]
     pub(crate) times: OpenTimes,
+}
+
+/// Arguments of `smalti fragments`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FragmentsArgs {
+    /// Path or URI of the array
+    pub(crate) array: String,
+    /// The rectangles around the cells of each data tile too (sparse fragments)
+    #[arg(long)]
+    pub(crate) mbrs: bool,
+    /// List what was replaced by consolidation, which `smalti vacuum` would remove, instead
+    #[arg(long, conflicts_with = "mbrs")]
+    pub(crate) to_vacuum: bool,
+    #[command(flatten)]
+    pub(crate) times: OpenTimes,
+    /// Without an action the fragments are listed
+    #[command(subcommand)]
+    pub(crate) action: Option<FragmentsAction>,
+}
+
+/// What to do with fragments.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum FragmentsAction {
+    /// Delete fragments with their cells, and what they were merged of
+    Delete {
+        /// Their names; or choose by time with --since and --at
+        #[arg(required_unless_present_any = ["since", "at"], conflicts_with_all = ["since", "at"])]
+        names: Vec<String>,
+        /// Those that lie wholly in a range of times
+        #[command(flatten)]
+        times: OpenTimes,
+        /// Delete nothing; say what would be deleted
+        #[arg(long)]
+        dry_run: bool,
+        /// Delete them although programs on this machine have the array open, whose reads will fail
+        #[arg(long)]
+        ignore_readers: bool,
+    },
+    /// Copy fragments to another array with the same schema
+    Copy {
+        /// Their names
+        #[arg(required = true)]
+        names: Vec<String>,
+        /// Path or URI of the other array
+        #[arg(long, value_name = "ARRAY")]
+        to: String,
+    },
 }
 
 /// What consolidation and vacuum are about.

@@ -1,34 +1,70 @@
-//! `smalti fragments`: a row for each fragment.
+//! `smalti fragments`: a row for each fragment; deleting and copying them.
 
 use super::{domain_json, domain_text};
-use crate::args::{ArrayArgs, Global};
+use crate::args::{FragmentsAction, FragmentsArgs, Global, OpenTimes};
 use crate::failure::Outcome;
 use crate::formats::Table;
 use crate::{engine, human};
-use smalti::Fragment;
+use smalti::upkeep::{FragmentChoice, FragmentDeletion, VacuumOptions};
+use smalti::{Array, Extent, Fragment, Schema, TimeRange};
 use std::io::Write;
 
-pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
+pub(super) fn run(global: &Global, args: &FragmentsArgs) -> Outcome {
+    match &args.action {
+        Some(FragmentsAction::Delete { names, times, dry_run, ignore_readers }) => {
+            let choice = if names.is_empty() {
+                FragmentChoice::Within(TimeRange {
+                    start: times.since.unwrap_or(0),
+                    end: times.at.unwrap_or(u64::MAX),
+                })
+            } else {
+                FragmentChoice::Named(names.clone())
+            };
+            let deletion =
+                FragmentDeletion { choice, is_dry_run: *dry_run, ignores_readers: *ignore_readers };
+            delete(global, args, &deletion)
+        }
+        Some(FragmentsAction::Copy { names, to }) => copy(global, args, names, to),
+        None if args.to_vacuum => list_replaced(global, args),
+        None => list(global, args),
+    }
+}
+
+fn list(global: &Global, args: &FragmentsArgs) -> Outcome {
     let array = engine::open(global, &args.array, args.times)?;
+    if global.json { list_json(&array, args.mbrs) } else { list_text(&array, args.mbrs) }
+}
+
+fn list_json(array: &Array, shows_tiles: bool) -> Outcome {
+    let schema = array.schema();
+    let row = |fragment: &Fragment| {
+        let mut row = serde_json::json!({
+            "name": fragment.name(),
+            "version": fragment.format_version(),
+            "schema": fragment.schema_name(),
+            "timestamps": [fragment.time().start, fragment.time().end],
+            "kind": kind(fragment),
+            "cells": fragment.cell_count(),
+            "tiles": fragment.tile_count(),
+            "bytes": fragment.byte_len()?,
+            "data_bytes": fragment.data_byte_len(),
+            "cell_timestamps": fragment.has_cell_times(),
+            "consolidated_metadata": fragment.has_consolidated_metadata(),
+            "non_empty_domain": domain_json(schema, fragment.non_empty_extents()),
+        });
+        if shows_tiles {
+            let tiles = tiles(fragment, schema)?;
+            row["mbrs"] = tiles.iter().map(|extents| domain_json(schema, extents)).collect();
+        }
+        Ok(row.to_string())
+    };
+    let rows = array.fragments()?.iter().map(row).collect::<Outcome<Vec<String>>>()?;
+    Ok(writeln!(std::io::stdout().lock(), "[{}]", rows.join(",\n "))?)
+}
+
+fn list_text(array: &Array, shows_tiles: bool) -> Outcome {
     let (schema, fragments) = (array.schema(), array.fragments()?);
     let mut out = std::io::stdout().lock();
-    if global.json {
-        let row = |fragment: &Fragment| {
-            let row = serde_json::json!({
-                "name": fragment.name(),
-                "version": fragment.format_version(),
-                "timestamps": [fragment.time().start, fragment.time().end],
-                "kind": kind(fragment),
-                "cells": fragment.cell_count(),
-                "tiles": fragment.tile_count(),
-                "bytes": fragment.byte_len()?,
-                "non_empty_domain": domain_json(schema, fragment.non_empty_extents()),
-            });
-            Ok(row.to_string())
-        };
-        let rows = fragments.iter().map(row).collect::<Outcome<Vec<String>>>()?;
-        return Ok(writeln!(out, "[{}]", rows.join(",\n "))?);
-    }
     let titles = ["written", "kind", "cells", "tiles", "bytes", "non-empty domain", "name"];
     let mut table =
         Table::new(titles.map(|title| (title.to_string(), ["cells", "tiles", "bytes"].contains(&title))));
@@ -44,7 +80,80 @@ pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
             fragment.name().to_string(),
         ]);
     }
-    Ok(table.print(&mut out)?)
+    table.print(&mut out)?;
+    for fragment in fragments.iter().filter(|fragment| shows_tiles && !fragment.is_dense()) {
+        writeln!(out, "{}", fragment.name())?;
+        for (idx, extents) in tiles(fragment, schema)?.iter().enumerate() {
+            writeln!(out, "    tile {idx}: {}", domain_text(schema, extents))?;
+        }
+    }
+    Ok(())
+}
+
+/// The rectangle of each tile; none for dense fragments.
+fn tiles(fragment: &Fragment, schema: &Schema) -> Outcome<Vec<Vec<Extent>>> {
+    let Some(rects) = fragment.tile_rectangles()? else { return Ok(Vec::new()) };
+    let dim_count = schema.dimensions.len();
+    let tile = |idx| (0..dim_count).map(|dim| rects.extent(idx, dim).to_owned()).collect();
+    Ok((0..rects.len()).map(tile).collect())
+}
+
+fn list_replaced(global: &Global, args: &FragmentsArgs) -> Outcome {
+    let mut array = engine::open(global, &args.array, OpenTimes::default())?;
+    let due = array.vacuum(&VacuumOptions { is_dry_run: true, ..VacuumOptions::default() })?;
+    let mut out = std::io::stdout().lock();
+    if global.json {
+        return Ok(writeln!(out, "{}", serde_json::json!(due.fragments))?);
+    }
+    for name in &due.fragments {
+        writeln!(out, "{name}")?;
+    }
+    Ok(())
+}
+
+fn delete(global: &Global, args: &FragmentsArgs, deletion: &FragmentDeletion) -> Outcome {
+    let mut array = engine::open(global, &args.array, OpenTimes::default())?;
+    let done = array.delete_fragments(deletion)?;
+    if done.waits_for_readers {
+        eprintln!(
+            "smalti: {}: the array is open in other programs, so nothing was deleted; delete again when they have ended, or \
+             use --ignore-readers",
+            args.array
+        );
+    }
+    let mut out = std::io::stdout().lock();
+    if global.json {
+        let json = serde_json::json!({
+            "dry_run": deletion.is_dry_run, "fragments": done.fragments, "replaced": done.replaced,
+            "bytes": done.byte_len, "waits_for_readers": done.waits_for_readers,
+        });
+        return Ok(writeln!(out, "{json}")?);
+    }
+    if done.fragments.is_empty() {
+        return Ok(writeln!(out, "nothing to delete")?);
+    }
+    let would = if deletion.is_dry_run { "would delete" } else { "deleted" };
+    let count = human::count(done.fragments.len() as u64);
+    let replaced = match done.replaced.len() {
+        0 => String::new(),
+        count => format!(" and {} that they had replaced", human::count(count as u64)),
+    };
+    writeln!(out, "{would} {count} fragments{replaced}, {}", human::bytes(done.byte_len))?;
+    for name in done.fragments.iter().chain(&done.replaced).filter(|_| deletion.is_dry_run) {
+        writeln!(out, "    {name}")?;
+    }
+    Ok(())
+}
+
+fn copy(global: &Global, args: &FragmentsArgs, names: &[String], to: &str) -> Outcome {
+    let array = engine::open(global, &args.array, args.times)?;
+    let target = engine::open(global, to, OpenTimes::default())?;
+    let copied = array.copy_fragments(names, &target)?;
+    let mut out = std::io::stdout().lock();
+    if global.json {
+        return Ok(writeln!(out, "{}", serde_json::json!({"fragments": copied}))?);
+    }
+    Ok(writeln!(out, "copied {} fragments to {to}", human::count(copied.len() as u64))?)
 }
 
 fn kind(fragment: &Fragment) -> &'static str {

@@ -9,6 +9,7 @@ mod demo;
 mod evolve;
 mod fixtures;
 mod formats;
+mod fragments;
 mod group;
 mod interrupt;
 mod keys;

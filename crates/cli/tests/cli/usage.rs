@@ -22,6 +22,10 @@ fn what_is_not_there_is_an_error() {
         "read grid --where 'a >'",
         "read grid --memory 1",
         "delete grid --where 'a > 1'",
+        "consolidate nothing",
+        "vacuum nothing",
+        "fragments grid delete nothing",
+        "fragments grid copy nothing --to grid",
         "explain grid --select q",
     ] {
         session.problem(line, 1);

@@ -53,7 +53,7 @@ impl Predicates {
             // A field that came after the fragments and is gone again: older schemas alone know its type.
             false => snapshot.schema_history()?,
         };
-        schemas.extend(&history);
+        schemas.extend(history.iter().map(|(_, schema)| schema));
         let deletes = snapshot
             .deletes()?
             .iter()

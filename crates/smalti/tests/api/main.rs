@@ -3,6 +3,7 @@
 mod arrow_types;
 mod columns;
 mod evolution;
+mod fragments;
 mod handles;
 mod labels;
 mod progress;

@@ -48,6 +48,68 @@ fn shown_at_all_times(uri: &str, until: u64) -> Vec<Vec<String>> {
     (0..=until).step_by(5).map(|at| shown(uri, at)).collect()
 }
 
+/// An array of which a cell was deleted by an attribute that was dropped then, and of which all that was purged. The
+/// time is that of the drop.
+fn purged(name: &str) -> (Array, u64) {
+    let mut array = sparse(name, false);
+    put(&array, 1, &[1, 2, 3]);
+    put(&array, 3, &[4, 5]);
+    let x = Condition::compare("x", Relation::Le, Literal::from(1_i64));
+    let a = Condition::compare("a", Relation::Lt, Literal::from(200_i64));
+    array.delete(x.and(a)).at(20).commit().unwrap();
+    let at = array.evolve().drop_attribute("a").commit().unwrap();
+    array = array.reopen().unwrap();
+    array.consolidate(&FragmentOptions { purges: true, ..FragmentOptions::default() }).unwrap();
+    (array, at)
+}
+
+/// The positions that are read at a time, or the error.
+fn positions(uri: &str, at: u64) -> smalti::Result<Vec<i32>> {
+    let array = Array::open_with(uri, &Options::new().at(at))?;
+    let batch = array.read().select(["x"]).collect()?;
+    let column = batch.column(0).as_any().downcast_ref::<arrow_array::Int32Array>().unwrap();
+    Ok(column.values().to_vec())
+}
+
+#[test]
+fn a_purge_of_dropped_attributes_keeps_what_deletes_by_them_left() {
+    let (mut array, at) = purged("purge-dropped");
+    assert_eq!(positions("mem://purge-dropped", at).unwrap(), [2, 3, 4, 5]);
+    array.vacuum(&VacuumOptions::default()).unwrap();
+    assert_eq!(positions("mem://purge-dropped", at).unwrap(), [2, 3, 4, 5]);
+}
+
+#[test]
+fn a_purge_stays_known_when_its_fragment_is_merged_again() {
+    let (array, at) = purged("purge-again");
+    let uri = "mem://purge-again";
+    array.write().column("x", &[7]).column("s", &["s"]).at(at + 1).commit().unwrap();
+    let mut array = array.reopen().unwrap();
+    for _ in 0..2 {
+        assert!(positions(uri, at - 1).unwrap_err().to_string().contains("purged"));
+        assert_eq!(positions(uri, at).unwrap(), [2, 3, 4, 5]);
+        assert_eq!(positions(uri, 9).unwrap(), [0; 0], "before all writes nothing is gone");
+        array.consolidate(&FragmentOptions::default()).unwrap();
+    }
+    array.vacuum(&VacuumOptions::default()).unwrap();
+    assert!(positions(uri, at - 1).unwrap_err().to_string().contains("purged"));
+    assert_eq!(positions(uri, at + 1).unwrap(), [2, 3, 4, 5, 7]);
+}
+
+#[test]
+fn a_purge_that_leaves_no_cell_is_known_too() {
+    let mut array = sparse("purge-all", true);
+    put(&array, 1, &[1, 2, 3]);
+    let all = Condition::compare("x", Relation::Ge, Literal::from(0_i64));
+    array.delete(all).at(20).commit().unwrap();
+    array.consolidate(&FragmentOptions { purges: true, ..FragmentOptions::default() }).unwrap();
+    for _ in 0..2 {
+        assert!(positions("mem://purge-all", 19).unwrap_err().to_string().contains("purged"));
+        assert_eq!(positions("mem://purge-all", 20).unwrap(), [0; 0]);
+        array.vacuum(&VacuumOptions::default()).unwrap();
+    }
+}
+
 fn history(name: &str, allows_dups: bool) -> Array {
     let array = sparse(name, allows_dups);
     put(&array, 1, &[1, 5, 9, 200, 300, 301, 302, 303, 304, 305]);

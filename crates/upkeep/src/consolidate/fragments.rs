@@ -167,10 +167,7 @@ fn carry_out(snapshot: &Snapshot, planned: Merge, options: &FragmentOptions) -> 
     };
     let merged = merge(&part, &request)?;
     let purged_at = if options.purges { purged_at(snapshot, &part, time)? } else { None };
-    let published = publish(&part, &Published { merged: &merged.fragments, time, purged_at });
-    if let Err(error) = published {
-        return Err(error);
-    }
+    publish(&part, &Published { merged: &merged.fragments, time, purged_at })?;
     Ok(MergedFragments {
         outputs: merged.fragments.iter().map(|fragment| fragment.name().to_string()).collect(),
         inputs: planned.inputs,

@@ -168,6 +168,8 @@ fn discard(place: &ArrayPlace, merged: &[NewFragment], put: &[String]) {
     for fragment in merged {
         let _ = fragment.discard();
     }
-    let paths: Vec<&str> = put.iter().map(String::as_str).collect();
-    let _ = place.store().delete_files(&paths);
+    // The pending list last: while it is there without its commit, nobody looks at what else was put.
+    for path in put.iter().rev() {
+        let _ = place.store().delete_files(&[path]);
+    }
 }

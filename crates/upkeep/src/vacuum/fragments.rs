@@ -6,10 +6,12 @@
 
 use crate::Report;
 use crate::consolidate::{finish_pending, ignore_taken};
-use smalti_array::{ArrayPlace, CommitPlace, ListedVacuum, Listing, ReplacedFragment, gone_file};
-use smalti_format::names::{CommitKind, TimestampedName, commit_path, gone_path};
-use smalti_format::{NameList, Rule, Version};
-use smalti_store::StoreExt;
+use crate::retire::take_back_commits;
+use smalti_array::{
+    ArrayPlace, CommitPlace, Commits, ListedVacuum, Listing, ReplacedFragment, gone_file, purged_at,
+};
+use smalti_format::Rule;
+use smalti_format::names::{TimestampedName, gone_path};
 use smalti_types::{ErrorKind, Result, TimeRange};
 use std::collections::HashSet;
 
@@ -66,7 +68,9 @@ pub fn vacuum_fragments(place: &ArrayPlace, options: &VacuumOptions) -> Result<V
         return Ok(VacuumedFragments { waits_for_readers: true, ..VacuumedFragments::default() });
     }
     due.tell_what_goes(place, &listing, is_dense)?;
-    due.take_back_commits(place)?;
+    let commits: Vec<(&TimestampedName, &CommitPlace)> =
+        due.fragments.iter().map(|replaced| (&replaced.fragment.name, &replaced.commit)).collect();
+    take_back_commits(place, &commits)?;
     // Snapshots that are opened from here on do not know the fragments.
     drop(away);
     let folders: Vec<&str> = due.fragments.iter().map(|replaced| replaced.fragment.path.as_str()).collect();
@@ -136,43 +140,28 @@ impl<'a> Due<'a> {
         Ok(())
     }
 
-    fn take_back_commits(&self, place: &ArrayPlace) -> Result<()> {
-        let mut ignored: Vec<(&TimestampedName, CommitKind, Version)> = Vec::new();
-        let mut files: Vec<String> = Vec::new();
-        for replaced in &self.fragments {
-            let name = &replaced.fragment.name;
-            if matches!(replaced.commit, CommitPlace::Consolidated | CommitPlace::Both(_)) {
-                ignored.push((name, CommitKind::Write, name.fragment_version()?));
-            }
-            if let CommitPlace::File(path) | CommitPlace::Both(path) = &replaced.commit {
-                files.push(place.join(path));
-            }
-        }
-        if let (Some(first), Some(version)) =
-            (ignored.first(), ignored.iter().map(|(_, _, version)| *version).max())
-        {
-            let span = ignored.iter().fold(first.0.range(), |span, (name, ..)| TimeRange {
-                start: span.start.min(name.range().start),
-                end: span.end.max(name.range().end),
-            });
-            let name = TimestampedName::new(span, place.new_id()?, Some(version));
-            let path = place.join(&commit_path(&name, CommitKind::Ignore, version));
-            place.store().put(&path, &[&NameList::encode_ignore(ignored.iter().copied())])?;
-        }
-        let files: Vec<&str> = files.iter().map(String::as_str).collect();
-        place.store().delete_files(&files)
-    }
-
-    /// Removes what was written down of fragments that are gone themselves.
+    /// Removes what was written down of fragments that are gone themselves. That cells were purged stays written down until
+    /// a later purge of the same times says it too.
     fn forget_gone(&self, place: &ArrayPlace) -> Result<()> {
-        let mut files = Vec::new();
-        for replaced in &self.fragments {
-            let name = &replaced.fragment.name;
-            let path = place.join(&gone_path(name, name.fragment_version()?));
-            if place.store().file_exists(&path)? {
-                files.push(path);
-            }
+        let written = Commits::read(place)?.gone;
+        let mut purges: Vec<(TimestampedName, u64)> = Vec::new();
+        for (name, path) in &written {
+            purges.extend(purged_at(place, path)?.map(|at| (name.clone(), at)));
         }
+        let is_needed = |name: &TimestampedName| {
+            let own = purges.iter().find(|(purged, _)| purged == name);
+            own.is_some_and(|(_, at)| {
+                !purges.iter().any(|(other, later)| {
+                    other.range() != name.range() && other.range().contains(name.range()) && later >= at
+                })
+            })
+        };
+        let is_removed = |name: &TimestampedName| self.fragments.iter().any(|old| old.fragment.name == *name);
+        let files: Vec<String> = written
+            .iter()
+            .filter(|(name, _)| is_removed(name) && !is_needed(name))
+            .map(|(_, path)| place.join(path))
+            .collect();
         let files: Vec<&str> = files.iter().map(String::as_str).collect();
         place.store().delete_files(&files)
     }

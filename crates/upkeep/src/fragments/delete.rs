@@ -1,0 +1,206 @@
+//! Deleting fragments, with the cells that they alone have.
+//!
+//! Order: commits are taken back, those of what a fragment replaces first, while the vacuum file still hides it; then the folders go,
+//! the vacuum files, and what is written down of the history. After a crash the rest is an orphan or hidden: nothing that was
+//! replaced comes back.
+
+use crate::consolidate::finish_pending;
+use crate::retire::take_back_commits;
+use smalti_array::{
+    ArrayPlace, CommitPlace, Commits, ListedFragment, ListedVacuum, Listing, ReplacedFragment,
+};
+use smalti_format::Rule;
+use smalti_format::names::{CommitKind, FRAGMENT_METADATA_FILE, TimestampedName, last_part};
+use smalti_store::{Store, StoreExt, join};
+use smalti_types::{Error, Result, TimeRange};
+use std::collections::HashSet;
+
+/// Which fragments are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FragmentChoice {
+    /// These, by the names of their folders.
+    Named(Vec<String>),
+    /// Those whose times lie wholly in a range.
+    Within(TimeRange),
+}
+
+/// Which fragments are deleted, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FragmentDeletion {
+    /// Which ones.
+    pub choice: FragmentChoice,
+    /// Say what would be deleted, and delete nothing.
+    pub is_dry_run: bool,
+    /// Delete although snapshots of the array are open on this machine, whose reads will fail then.
+    pub ignores_readers: bool,
+}
+
+impl FragmentDeletion {
+    /// The deletion of some fragments, which waits for readers.
+    pub fn of(choice: FragmentChoice) -> Self {
+        FragmentDeletion { choice, is_dry_run: false, ignores_readers: false }
+    }
+}
+
+/// What was deleted, or would be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeletedFragments {
+    /// The names of the fragments, oldest first.
+    pub fragments: Vec<String>,
+    /// The names of those that they had replaced and that no vacuum had removed yet.
+    pub replaced: Vec<String>,
+    /// The bytes of all of these on disk.
+    pub byte_len: u64,
+    /// Nothing was deleted, because snapshots of the array are open: delete again when they are closed.
+    pub waits_for_readers: bool,
+}
+
+/// Deletes visible fragments, and with them what they replace: the cells do not come back in their older form.
+///
+/// # Errors
+/// `InvalidArgument` for names that are not those of visible fragments, and then nothing is deleted; `Io` when a consolidation or
+/// vacuum is running; what the store reports. What was not deleted then is hidden for the most part, and can be deleted again.
+pub fn delete_fragments(place: &ArrayPlace, deletion: &FragmentDeletion) -> Result<DeletedFragments> {
+    let is_dense = place.newest_schema()?.is_dense();
+    let _lock = if deletion.is_dry_run { None } else { Some(place.upkeep_lock()?) };
+    let mut listing = Listing::read(place, TimeRange::ALL, is_dense)?;
+    if !deletion.is_dry_run {
+        finish_pending(place, &listing)?;
+        listing = Listing::read(place, TimeRange::ALL, is_dense)?;
+    }
+    let doomed = Doomed::of(&listing, &deletion.choice)?;
+    let report = doomed.report(place)?;
+    if deletion.is_dry_run || doomed.fragments.is_empty() {
+        return Ok(report);
+    }
+    let away = if deletion.ignores_readers { None } else { place.readers_away()? };
+    if away.is_none() && !deletion.ignores_readers {
+        return Ok(DeletedFragments { waits_for_readers: true, ..DeletedFragments::default() });
+    }
+    doomed.take_back(place)?;
+    drop(away);
+    let folders: Vec<&str> = doomed.folders().collect();
+    place.store().delete_folders(&folders)?;
+    doomed.forget(place)?;
+    Ok(report)
+}
+
+/// What is to be deleted.
+struct Doomed<'a> {
+    fragments: Vec<&'a ListedFragment>,
+    replaced: Vec<&'a ReplacedFragment>,
+    vacuums: Vec<&'a ListedVacuum>,
+}
+
+impl<'a> Doomed<'a> {
+    fn of(listing: &'a Listing, choice: &FragmentChoice) -> Result<Self> {
+        let fragments: Vec<&ListedFragment> = match choice {
+            FragmentChoice::Within(time) => {
+                listing.fragments.iter().filter(|fragment| time.contains(fragment.name.range())).collect()
+            }
+            FragmentChoice::Named(names) => {
+                let wanted =
+                    names.iter().map(|name| find(listing, last_part(name)).map(|at| at.name.as_str()));
+                let wanted = wanted.collect::<Result<HashSet<&str>>>()?;
+                listing.fragments.iter().filter(|fragment| wanted.contains(fragment.name.as_str())).collect()
+            }
+        };
+        let mut names: HashSet<&str> = fragments.iter().map(|fragment| fragment.name.as_str()).collect();
+        let mut vacuums: Vec<&ListedVacuum> = Vec::new();
+        // What was replaced may itself have replaced others.
+        loop {
+            let is_next = |vacuum: &&ListedVacuum| {
+                names.contains(vacuum.name.as_str()) && !vacuums.iter().any(|known| known.path == vacuum.path)
+            };
+            let next: Vec<&ListedVacuum> = listing.vacuums.iter().filter(is_next).collect();
+            if next.is_empty() {
+                break;
+            }
+            names.extend(next.iter().flat_map(|vacuum| &vacuum.replaces).map(String::as_str));
+            vacuums.extend(next);
+        }
+        let is_replaced = |old: &&ReplacedFragment| names.contains(old.fragment.name.as_str());
+        Ok(Doomed { replaced: listing.replaced.iter().filter(is_replaced).collect(), fragments, vacuums })
+    }
+
+    fn folders(&self) -> impl Iterator<Item = &'a str> {
+        let replaced = self.replaced.iter().map(|old| old.fragment.path.as_str());
+        replaced.chain(self.fragments.iter().map(|fragment| fragment.path.as_str()))
+    }
+
+    fn report(&self, place: &ArrayPlace) -> Result<DeletedFragments> {
+        let mut byte_len = 0;
+        let gone = self.replaced.iter().filter(|old| !old.is_present).map(|old| old.fragment.path.as_str());
+        let gone: HashSet<&str> = gone.collect();
+        for folder in self.folders().filter(|folder| !gone.contains(folder)) {
+            byte_len += place.store().list_recursive(folder)?.iter().map(|entry| entry.byte_len).sum::<u64>();
+        }
+        Ok(DeletedFragments {
+            fragments: self.fragments.iter().map(|fragment| fragment.name.to_string()).collect(),
+            replaced: self.replaced.iter().map(|old| old.fragment.name.to_string()).collect(),
+            byte_len,
+            waits_for_readers: false,
+        })
+    }
+
+    fn take_back(&self, place: &ArrayPlace) -> Result<()> {
+        let all = Commits::read(place)?;
+        let own = self.fragments.iter().map(|fragment| commit_of(&all, &fragment.name));
+        let own = own.collect::<Result<Vec<CommitPlace>>>()?;
+        let mut commits: Vec<(&TimestampedName, &CommitPlace)> =
+            self.replaced.iter().map(|old| (&old.fragment.name, &old.commit)).collect();
+        commits.extend(self.fragments.iter().map(|fragment| &fragment.name).zip(&own));
+        take_back_commits(place, &commits)?;
+        // Before version 5 the metadata file is the commit.
+        let mut files = Vec::new();
+        let names = commits.iter().map(|(name, _)| *name);
+        for (name, folder) in names.zip(self.folders()) {
+            let file = join(folder, FRAGMENT_METADATA_FILE);
+            if !name.fragment_version()?.has(Rule::CommitFiles) && place.store().file_exists(&file)? {
+                files.push(file);
+            }
+        }
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        place.store().delete_files(&files)
+    }
+
+    /// Removes vacuum files, and what is written down of the history of fragments that are no more.
+    fn forget(&self, place: &ArrayPlace) -> Result<()> {
+        let mut files: Vec<String> = self.vacuums.iter().map(|vacuum| place.join(&vacuum.path)).collect();
+        let replaced = self.replaced.iter().map(|old| &old.fragment.name);
+        let names: HashSet<&TimestampedName> =
+            replaced.chain(self.fragments.iter().map(|fragment| &fragment.name)).collect();
+        let gone = Commits::read(place)?.gone;
+        files.extend(gone.iter().filter(|(name, _)| names.contains(name)).map(|(_, path)| place.join(path)));
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        place.store().delete_files(&files)
+    }
+}
+
+fn find<'a>(listing: &'a Listing, name: &str) -> Result<&'a ListedFragment> {
+    let found = listing.fragments.iter().find(|fragment| fragment.name.as_str() == name);
+    found.ok_or_else(|| {
+        let is_replaced = listing.replaced.iter().any(|old| old.fragment.name.as_str() == name);
+        Error::invalid(if is_replaced {
+            format!("the fragment {name} is replaced by another one already; `smalti vacuum` removes it")
+        } else {
+            format!("there is no fragment {name:?}; `smalti fragments` lists those that are")
+        })
+    })
+}
+
+/// Where the commit of a visible fragment is.
+fn commit_of(commits: &Commits, name: &TimestampedName) -> Result<CommitPlace> {
+    let mut is_consolidated = false;
+    for entry in commits.consolidated.iter().flat_map(|file| &file.entries) {
+        is_consolidated |=
+            entry.kind == CommitKind::Write && entry.name == *name && !commits.ignores(entry)?;
+    }
+    let own = commits.single.iter().find(|file| file.kind == CommitKind::Write && file.name == *name);
+    Ok(match (own.map(|file| file.path.clone()), is_consolidated) {
+        (Some(path), true) => CommitPlace::Both(path),
+        (Some(path), false) => CommitPlace::File(path),
+        (None, true) => CommitPlace::Consolidated,
+        (None, false) => CommitPlace::Nowhere,
+    })
+}
