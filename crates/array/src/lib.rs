@@ -42,8 +42,8 @@ pub use inspect::{InspectedPart, Inspection, Inspector, UNEXPLAINED};
 pub use label::label_shape;
 pub use lease::{ReadersAway, UpkeepLock};
 pub use listing::{
-    CommitPlace, GoneHistory, ListedFragment, ListedVacuum, Listing, ReplacedFragment, fragment_meta_files,
-    gone_file,
+    CommitPlace, GoneHistory, ListedFragment, ListedVacuum, Listing, ReplacedFragment, emptied_file,
+    fragment_meta_files, gone_file, purged_until,
 };
 pub use new_fragment::NewFragment;
 pub use object::{ObjectKind, WalkOrder};

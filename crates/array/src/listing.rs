@@ -219,6 +219,12 @@ impl Listing {
         let is_merged = listing.take_vacuums(place, time, is_dense, vacuums, &committed, &present)?;
         let hidden: HashSet<String> =
             listing.vacuums.iter().flat_map(|vacuum| vacuum.replaces.iter().cloned()).collect();
+        for (name, path) in &commits.gone {
+            let is_known = committed.binary_search_by(|(fragment, _)| fragment.name.cmp(name)).is_ok();
+            if !is_known && time.overlaps(name.range()) {
+                listing.note_emptied(place, name, path, time)?;
+            }
+        }
         let mut found_count = 0;
         for (fragment, commit) in committed {
             let name = fragment.name.as_str();
@@ -307,10 +313,27 @@ impl Listing {
         commits: &Commits,
     ) -> Result<()> {
         let Some((_, path)) = commits.gone.iter().find(|(gone, _)| gone == name) else { return Ok(()) };
-        if let Some(at) = purged_at(place, path)?
+        if let Some(at) = Purge::read(place, path)?.at
             && time.end < at
         {
             self.gone.push(GoneHistory::Purged(name.range(), at));
+        }
+        Ok(())
+    }
+
+    /// Notes that fragments of which the time range saw something were purged, and none was put in their place.
+    fn note_emptied(
+        &mut self,
+        place: &ArrayPlace,
+        name: &TimestampedName,
+        path: &str,
+        time: TimeRange,
+    ) -> Result<()> {
+        match Purge::read(place, path)? {
+            Purge { at: Some(at), has_emptied: true } if time.end < at => {
+                self.gone.push(GoneHistory::Purged(name.range(), at));
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -381,19 +404,59 @@ fn old_fragments(place: &ArrayPlace, root: &[Entry]) -> Result<Vec<ListedFragmen
     Ok(found)
 }
 
-/// The time of the latest delete whose cells a merged fragment leaves out.
-fn purged_at(place: &ArrayPlace, path: &str) -> Result<Option<u64>> {
-    let file = place.store().read_all(&place.join(path), MAX_GONE_BYTE_LEN)?;
-    let text = String::from_utf8_lossy(&file);
-    Ok(text.lines().filter_map(|line| line.strip_prefix(PURGED_PREFIX)?.parse().ok()).max())
+/// What a file that says what is gone says of purged cells.
+struct Purge {
+    /// The time of their latest delete.
+    at: Option<u64>,
+    /// Whether no cell was left, and so no fragment that the file could stand beside.
+    has_emptied: bool,
+}
+
+impl Purge {
+    fn read(place: &ArrayPlace, path: &str) -> Result<Purge> {
+        let file = place.store().read_all(&place.join(path), MAX_GONE_BYTE_LEN)?;
+        let text = String::from_utf8_lossy(&file);
+        Ok(Purge {
+            at: text.lines().filter_map(|line| line.strip_prefix(PURGED_PREFIX)?.parse().ok()).max(),
+            has_emptied: text.lines().any(|line| line == EMPTIED_LINE),
+        })
+    }
 }
 
 /// What a file that says what is gone says of purged cells, followed by the time of their delete in milliseconds.
 const PURGED_PREFIX: &str = "purged until ";
+/// What it says when no cell was left.
+const EMPTIED_LINE: &str = "nothing is left";
 
 /// The content of a file that says what is gone of a merged fragment's history.
 pub fn gone_file(purged_at: Option<u64>) -> String {
     purged_at.map_or(String::from("merged\n"), |at| format!("{PURGED_PREFIX}{at}\n"))
+}
+
+/// The content of a file that says what is gone where a purge left no cell, and so no fragment.
+pub fn emptied_file(purged_at: u64) -> String {
+    format!("{PURGED_PREFIX}{purged_at}\n{EMPTIED_LINE}\n")
+}
+
+/// The time before which some fragments do not show what was written, as cells were purged from them; `None` where they show all.
+///
+/// # Errors
+/// What the store reports.
+pub fn purged_until<'n>(
+    place: &ArrayPlace,
+    fragments: impl IntoIterator<Item = &'n TimestampedName>,
+) -> Result<Option<u64>> {
+    let fragments: HashSet<&TimestampedName> = fragments.into_iter().collect();
+    let mut latest = None;
+    for folder in ["", COMMITS_FOLDER] {
+        let path = if folder.is_empty() { place.path().to_owned() } else { place.join(folder) };
+        for file_name in place.store().list_names(&path)? {
+            if names::parse_gone(&file_name).is_some_and(|name| fragments.contains(&name)) {
+                latest = latest.max(Purge::read(place, &smalti_store::join(folder, &file_name))?.at);
+            }
+        }
+    }
+    Ok(latest)
 }
 
 /// The longest file that says what is gone of a history.

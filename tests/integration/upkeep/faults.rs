@@ -120,9 +120,9 @@ fn fail_all(stride: usize, befores: impl Fn(usize) -> Vec<usize>) -> usize {
 
 #[test]
 fn a_call_that_fails_has_no_effect_or_says_that_it_is_unknown() {
-    let count = fail_all(3, |at| vec![5 + at % 3]);
-    println!("{count} failed calls");
-    assert!(count > 1_000, "{count}");
+    let count = fail_all(4, |at| vec![5 + at % 3]);
+    println!("failed calls: {count}");
+    assert!(count > 500, "{count}");
 }
 
 #[test]

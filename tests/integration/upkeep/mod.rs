@@ -3,14 +3,17 @@
 //! [`operation`] lists them, [`state`] is what a reader sees, [`crashes`] runs each operation on a simulated disk and looks
 //! at every state that a power cut may leave.
 
+mod baton;
 mod commits;
 mod crashes;
 mod cuts;
 mod expectation;
 mod faults;
 mod fragment_meta;
+mod interleavings;
 mod metadata;
 pub mod operation;
+mod reference;
 pub mod state;
 
 use operation::Operation;

@@ -122,28 +122,7 @@ impl Operation {
                 schema.allows_dups = self == Operation::CreateDups;
                 place.create(&schema)?;
             }
-            Operation::Write { at, cells, number } => {
-                let text = |cell: i32| (cell % 3 != 0).then(|| vec![b'a'; cell as usize % 7]);
-                let rows: Vec<Row> =
-                    (number..).zip(cells).map(|(number, &cell)| (number, text(cell))).collect();
-                let columns = Columns::of(rows.iter());
-                let mut columns = columns.refs();
-                let (snapshot, duplicates) = (open()?, Duplicates::Refuse);
-                let (mut layout, mut subarray) = (Layout::RowMajor, None);
-                // Of attributes that came later every cell has the first element of the enumeration.
-                let codes = vec![0_u8; cells.len()];
-                for later in snapshot.schema().attributes.iter().skip(2) {
-                    columns.push((later.name.clone(), ColumnRef::fixed(&codes)));
-                }
-                if snapshot.schema().is_dense() {
-                    let side = Extent::between(Scalar::I32(cells[0]), Scalar::I32(cells[cells.len() - 1]))?;
-                    subarray = Some(vec![side]);
-                } else {
-                    columns.push(("x".into(), ColumnRef::fixed(bytemuck::cast_slice(cells))));
-                    layout = Layout::Unordered;
-                }
-                write(&snapshot, &WriteRequest { columns, subarray, layout, at: Some(at), duplicates })?;
-            }
+            Operation::Write { at, cells, number } => write_cells(place, Some(at), cells, number)?,
             Operation::Delete { at, number } => {
                 delete(&open()?, &Condition::compare("n", Relation::Eq, number), Some(at))?;
             }
@@ -212,6 +191,31 @@ impl Operation {
         }
         Ok(None)
     }
+}
+
+/// Writes cells at a time, or now; the first has the number, the others those that follow.
+pub fn write_cells(place: &ArrayPlace, at: Option<u64>, cells: &[i32], number: u32) -> Result<()> {
+    let text = |cell: i32| (cell % 3 != 0).then(|| vec![b'a'; cell as usize % 7]);
+    let rows: Vec<Row> = (number..).zip(cells).map(|(number, &cell)| (number, text(cell))).collect();
+    let columns = Columns::of(rows.iter());
+    let mut columns = columns.refs();
+    let snapshot = Snapshot::open(place.clone(), TimeRange::ALL)?;
+    let (mut layout, mut subarray) = (Layout::RowMajor, None);
+    // Of attributes that came later every cell has the first element of the enumeration.
+    let codes = vec![0_u8; cells.len()];
+    for later in snapshot.schema().attributes.iter().skip(2) {
+        columns.push((later.name.clone(), ColumnRef::fixed(&codes)));
+    }
+    if snapshot.schema().is_dense() {
+        let side = Extent::between(Scalar::I32(cells[0]), Scalar::I32(cells[cells.len() - 1]))?;
+        subarray = Some(vec![side]);
+    } else {
+        columns.push(("x".into(), ColumnRef::fixed(bytemuck::cast_slice(cells))));
+        layout = Layout::Unordered;
+    }
+    let duplicates = Duplicates::Refuse;
+    write(&snapshot, &WriteRequest { columns, subarray, layout, at, duplicates })?;
+    Ok(())
 }
 
 fn files<'n>(names: impl Iterator<Item = &'n String>) -> Vec<FileReport> {

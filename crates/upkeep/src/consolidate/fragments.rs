@@ -3,7 +3,7 @@
 use super::fit::{Fit, span};
 use super::policy::Choice;
 use super::publish::{Published, publish};
-use smalti_array::{ArrayPlace, Fragment, Snapshot};
+use smalti_array::{ArrayPlace, Fragment, Snapshot, purged_until};
 use smalti_query::{MergeRequest, ReadProgress, merge};
 use smalti_types::{Error, Result, TimeRange};
 use std::ops::Range;
@@ -154,6 +154,7 @@ pub fn consolidate_fragments(place: &ArrayPlace, options: &FragmentOptions) -> R
 }
 
 fn carry_out(snapshot: &Snapshot, planned: Merge, options: &FragmentOptions) -> Result<MergedFragments> {
+    let place = snapshot.place();
     let is_input =
         |fragment: &&Arc<Fragment>| planned.inputs.iter().any(|name| name == fragment.name().as_str());
     let inputs: Vec<Arc<Fragment>> = snapshot.fragments().iter().filter(is_input).cloned().collect();
@@ -166,11 +167,12 @@ fn carry_out(snapshot: &Snapshot, planned: Merge, options: &FragmentOptions) -> 
         progress: options.progress.clone(),
     };
     let merged = merge(&part, &request)?;
-    let purged_at = if options.purges { purged_at(snapshot, &part, time)? } else { None };
-    let published = publish(&part, &Published { merged: &merged.fragments, time, purged_at });
-    if let Err(error) = published {
-        return Err(error);
+    // What was purged from the inputs is gone from what replaces them.
+    let mut purged = purged_until(place, part.fragments().iter().map(|input| input.name()))?;
+    if options.purges {
+        purged = purged.max(purged_at(snapshot, &part, time)?);
     }
+    publish(&part, &Published { merged: &merged.fragments, time, purged_at: purged })?;
     Ok(MergedFragments {
         outputs: merged.fragments.iter().map(|fragment| fragment.name().to_string()).collect(),
         inputs: planned.inputs,

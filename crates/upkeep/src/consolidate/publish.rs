@@ -8,7 +8,7 @@
 //! both the merged fragment and what it replaces (as after a crash of their own), until the next consolidation or vacuum
 //! of ours finishes the step: see `docs/decisions/0009`.
 
-use smalti_array::{ArrayPlace, NewFragment, Snapshot, gone_file};
+use smalti_array::{ArrayPlace, NewFragment, Snapshot, emptied_file, gone_file};
 use smalti_format::names::{
     COMMITS_FOLDER, CommitKind, TimestampedName, commit_path, fragment_path, gone_path, pending_vacuum_path,
 };
@@ -43,10 +43,11 @@ pub(super) fn publish(replaced: &Snapshot, new: &Published<'_>) -> Result<()> {
         still_there(replaced)?;
         put.push(pending.clone());
         store.put(&pending, &[&list])?;
-        if new.purged_at.is_some() {
+        if let Some(at) = new.purged_at {
             let gone = place.join(&gone_path(&name, version));
             put.push(gone.clone());
-            store.put(&gone, &[gone_file(new.purged_at).as_bytes()])?;
+            let text = if new.merged.is_empty() { emptied_file(at) } else { gone_file(Some(at)) };
+            store.put(&gone, &[text.as_bytes()])?;
         }
         Ok(())
     })();
