@@ -4,11 +4,14 @@
 //!   an exclusive one for the moment in which it takes back commits: no snapshot is open then, and those that are opened
 //!   later do not see what it removes.
 //! - Consolidation and vacuum hold an exclusive claim on the schema, so that two of them never work on the same fragments.
+//! - What puts a schema holds an exclusive claim on the newest one, from which it makes the new one: of two changes at the same time
+//!   neither undoes the other.
 //!
 //! Writers need no claims: what they write is new. Other libraries know nothing of claims; against them listings are made again
 //! right before a commit.
 
 use crate::ArrayPlace;
+use crate::listing::schema_files;
 use smalti_format::names::{OLD_SCHEMA_FILE, SCHEMA_FOLDER};
 use smalti_store::{Claim, Lease};
 use smalti_types::{Error, ErrorKind, Result};
@@ -27,8 +30,15 @@ pub struct ReadersAway {
     _lease: Lease,
 }
 
-/// How long a reader waits for a vacuum that is taking back commits: long enough for any that is alive.
-const READER_PATIENCE: Duration = Duration::from_secs(5);
+/// Held while a schema is made from the newest one.
+#[derive(Debug)]
+pub(crate) struct SchemaLock {
+    _lease: Lease,
+}
+
+/// How long a reader waits for a vacuum that is taking back commits, and a change of the schema for another: long enough
+/// for any that is alive.
+const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(1);
 
 impl ArrayPlace {
@@ -47,9 +57,35 @@ impl ArrayPlace {
                     *readers = Arc::downgrade(&lease);
                     return Some(lease);
                 }
-                Ok(None) if start.elapsed() < READER_PATIENCE => std::thread::sleep(PAUSE),
+                Ok(None) if start.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
                 _ => return None,
             }
+        }
+    }
+
+    /// The claim of a change of the schema. Waits for another one to end.
+    ///
+    /// # Errors
+    /// `NotFound` when no array is here; `Io` when another change does not end; what the store reports.
+    pub(crate) fn schema_lock(&self) -> Result<SchemaLock> {
+        let newest = || -> Result<String> {
+            let last = schema_files(self)?.pop();
+            last.map(|(_, path)| path).ok_or_else(|| Error::not_found("no array is here").at_uri(self.uri()))
+        };
+        let start = Instant::now();
+        loop {
+            let path = newest()?;
+            // Another change may have ended between the listing and the claim.
+            if let Some(lease) = self.store().lease(&path, Claim::Exclusive)?
+                && newest()? == path
+            {
+                return Ok(SchemaLock { _lease: lease });
+            }
+            if start.elapsed() > PATIENCE {
+                let busy = "another change of the array's schema is running; wait for it to end";
+                return Err(Error::new(ErrorKind::Io, busy).at_uri(self.uri()));
+            }
+            std::thread::sleep(PAUSE);
         }
     }
 

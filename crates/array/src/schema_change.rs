@@ -50,7 +50,8 @@ impl ArrayPlace {
     /// # Errors
     /// `InvalidArgument` when there is nothing to change, something to drop is not there or in use, a name is taken, the
     /// current domain shrinks or leaves the domain, the result breaks a rule of schemas, or the time is not after that of
-    /// the newest schema. What the store reports. The array is as before then.
+    /// the newest schema; `Io` when another change of the schema does not end. What the store reports. The array is as
+    /// before then, unless the error says that its effect is unknown.
     pub fn evolve(&self, change: &SchemaChange) -> Result<TimestampedName> {
         self.evolved(change).map_err(|error| error.at_uri(self.uri()))
     }
@@ -61,6 +62,7 @@ impl ArrayPlace {
                 "the evolution changes nothing; say what to add, drop, extend or expand",
             ));
         }
+        let _lock = self.schema_lock()?;
         let files = schema_files(self)?;
         let (_, newest) = files.last().ok_or_else(|| Error::not_found("no array is here"))?;
         let mut schema = read_schema(self, newest)?;

@@ -25,8 +25,9 @@ impl ArrayPlace {
     ///
     /// # Errors
     /// `InvalidArgument` for a version older than the schema's, a time that is not after the schema's, or a loss that is
-    /// not forced; what opening the array and the store report.
+    /// not forced; `Io` when another change of the schema does not end; what opening the array and the store report.
     pub fn upgrade(&self, upgrade: &Upgrade) -> Result<bool> {
+        let _lock = self.schema_lock()?;
         let snapshot = Snapshot::open(self.clone(), TimeRange::ALL)?;
         let schema = snapshot.schema();
         if schema.version == upgrade.to {

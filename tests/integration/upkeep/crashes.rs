@@ -7,19 +7,19 @@ use super::{CHANGES, DENSE_CHANGES, place_on};
 use smalti_store::{CrashLimits, Image, SimDisk, crash_states};
 
 /// Arrays of every kind with their changes.
-fn arrays() -> [Vec<Operation>; 3] {
+pub fn arrays() -> [Vec<Operation>; 3] {
     let mut dups = CHANGES.to_vec();
     dups[0] = Operation::CreateDups;
     [CHANGES.to_vec(), dups, DENSE_CHANGES.to_vec()]
 }
 
 /// The array after its changes and what was done before, where that can be done to it.
-fn changed(changes: &[Operation], before: &[Operation]) -> SimDisk {
+pub fn changed(changes: &[Operation], before: &[Operation]) -> SimDisk {
     let disk = SimDisk::new();
     let place = place_on(&disk);
     let is_dense = changes.contains(&Operation::CreateDense);
     for operation in changes.iter().chain(before) {
-        if !(is_dense && matches!(operation, Operation::Delete { .. })) {
+        if !(is_dense && operation.is_sparse_only()) {
             operation.run(&place).unwrap();
         }
     }
@@ -27,7 +27,7 @@ fn changed(changes: &[Operation], before: &[Operation]) -> SimDisk {
 }
 
 /// What may have been done before, beside the changes.
-const BEFORE: &[&[Operation]] = &[
+pub const BEFORE: &[&[Operation]] = &[
     &[],
     &[Operation::ConsolidateCommits, Operation::ConsolidateFragmentMeta, Operation::ConsolidateMetadata],
     &[
@@ -92,6 +92,10 @@ fn cut(base: &Image, expected: &[State], operation: Operation, context: &str) ->
         let found = State::history(&place).unwrap_or_else(|error| panic!("{context}: {error}"));
         assert_unchanged(expected, &found, &context);
         let repeated = operation.run(&place).unwrap_or_else(|error| panic!("{context}: {error}"));
+        assert!(
+            repeated.as_ref().is_some_and(|report| report.warnings.is_empty()),
+            "{context}: {repeated:?}"
+        );
         let found = State::history(&place).unwrap();
         assert_unchanged(expected, &found, &format!("{context}, repeated"));
         let again = operation.run(&place).unwrap();

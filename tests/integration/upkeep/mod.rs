@@ -3,11 +3,17 @@
 //! [`operation`] lists them, [`state`] is what a reader sees, [`crashes`] runs each operation on a simulated disk and looks
 //! at every state that a power cut may leave.
 
+mod baton;
 mod commits;
 mod crashes;
+mod cuts;
+mod expectation;
+mod faults;
 mod fragment_meta;
+mod interleavings;
 mod metadata;
 pub mod operation;
+mod reference;
 pub mod state;
 
 use operation::Operation;
@@ -21,7 +27,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub fn place_in(store: Arc<dyn Store>) -> ArrayPlace {
     static SEED: AtomicU64 = AtomicU64::new(1);
     let entropy = SeededEntropy::new(SEED.fetch_add(0x1_0000_0001, Ordering::Relaxed));
-    ArrayPlace::in_store(store, "array".into(), None, Env::new(ManualClock::new(1_000), entropy))
+    ArrayPlace::in_store(store, "array".into(), None, Env::new(ManualClock::new(1), entropy))
 }
 
 /// A place on a disk that the real write protocol writes to.

@@ -1,12 +1,12 @@
 //! Operations on an array: what changes it, and upkeep, which does not.
 
 use crate::oracle::arrays::{Columns, Row, dimension, schema};
-use smalti_array::{ArrayPlace, Snapshot};
-use smalti_format::{MetadataEntry, MetadataValue};
+use smalti_array::{ArrayPlace, SchemaChange, Snapshot, Upgrade};
+use smalti_format::{Enumeration, MetadataEntry, MetadataValue, Version};
 use smalti_query::condition::{Condition, Relation};
 use smalti_query::{Duplicates, WriteRequest, delete, write};
 use smalti_tile::ColumnRef;
-use smalti_types::{ArrayType, Datatype, Extent, Layout, Result, Scalar, TimeRange};
+use smalti_types::{ArrayType, CellValNum, Datatype, Extent, Layout, Result, Scalar, TimeRange};
 use smalti_upkeep::{FileReport, FragmentOptions, Options, Report, VacuumOptions};
 
 /// An operation on an array of one dimension `x`, with a number `n` and a text `s` in each cell.
@@ -34,6 +34,15 @@ pub enum Operation {
         at: u64,
         key: &'static str,
         value: Option<i32>,
+    },
+    /// Adds an attribute, and an enumeration of the same name for it.
+    Evolve {
+        at: u64,
+        name: &'static str,
+    },
+    /// Raises the format version to the newest.
+    Upgrade {
+        at: u64,
     },
     ConsolidateFragmentMeta,
     VacuumFragmentMeta,
@@ -68,7 +77,34 @@ pub const ALL_UPKEEP: &[Operation] = &[
     Operation::VacuumFragments,
 ];
 
+/// Every operation on an array that is there. Changes come at times from `at` on.
+pub fn every_operation(at: u64, number: u32, name: &'static str, value: i32) -> Vec<Operation> {
+    let mut all = vec![
+        Operation::Write { at, cells: &[3, 4, 5], number },
+        Operation::Delete { at: at + 1, number: 103 },
+        Operation::PutMetadata { at: at + 2, key: "kept", value: Some(value) },
+        Operation::Evolve { at: at + 3, name },
+        Operation::Upgrade { at: at + 4 },
+        Operation::PurgeFragments,
+    ];
+    all.extend(ALL_UPKEEP);
+    all
+}
+
+/// What [`Operation::run`] reports as a warning where vacuum removed nothing.
+pub const WAITS_FOR_READERS: &str = "waits for readers";
+
 impl Operation {
+    /// Whether the operation must not change what an array says.
+    pub fn is_upkeep(self) -> bool {
+        ALL_UPKEEP.contains(&self) || self == Operation::PurgeFragments
+    }
+
+    /// Whether it cannot be done to dense arrays.
+    pub fn is_sparse_only(self) -> bool {
+        matches!(self, Operation::Delete { .. })
+    }
+
     /// Performs the operation; upkeep says what it did.
     pub fn run(self, place: &ArrayPlace) -> Result<Option<Report>> {
         self.run_with(place, &Options::default())
@@ -86,23 +122,7 @@ impl Operation {
                 schema.allows_dups = self == Operation::CreateDups;
                 place.create(&schema)?;
             }
-            Operation::Write { at, cells, number } => {
-                let text = |cell: i32| (cell % 3 != 0).then(|| vec![b'a'; cell as usize % 7]);
-                let rows: Vec<Row> =
-                    (number..).zip(cells).map(|(number, &cell)| (number, text(cell))).collect();
-                let columns = Columns::of(rows.iter());
-                let mut columns = columns.refs();
-                let (snapshot, duplicates) = (open()?, Duplicates::Refuse);
-                let (mut layout, mut subarray) = (Layout::RowMajor, None);
-                if snapshot.schema().is_dense() {
-                    let side = Extent::between(Scalar::I32(cells[0]), Scalar::I32(cells[cells.len() - 1]))?;
-                    subarray = Some(vec![side]);
-                } else {
-                    columns.push(("x".into(), ColumnRef::fixed(bytemuck::cast_slice(cells))));
-                    layout = Layout::Unordered;
-                }
-                write(&snapshot, &WriteRequest { columns, subarray, layout, at: Some(at), duplicates })?;
-            }
+            Operation::Write { at, cells, number } => write_cells(place, Some(at), cells, number)?,
             Operation::Delete { at, number } => {
                 delete(&open()?, &Condition::compare("n", Relation::Eq, number), Some(at))?;
             }
@@ -112,6 +132,28 @@ impl Operation {
                     bytes: value.to_le_bytes().to_vec(),
                 });
                 place.put_metadata(vec![MetadataEntry { key: key.into(), value }], Some(at))?;
+            }
+            Operation::Evolve { at, name } => {
+                let mut enumeration = Enumeration::new(name, Datatype::StringAscii, CellValNum::Var);
+                enumeration.push(b"first")?;
+                enumeration.push(b"second")?;
+                let mut attribute = place.newest_schema()?.attributes.swap_remove(0);
+                attribute.name = name.into();
+                attribute.datatype = Datatype::UInt8;
+                attribute.fill_value = vec![u8::MAX];
+                attribute.enumeration = Some(name.into());
+                let (add_attributes, add_enumerations) = (vec![attribute], vec![enumeration]);
+                let change = SchemaChange {
+                    add_attributes,
+                    add_enumerations,
+                    at: Some(at),
+                    ..SchemaChange::default()
+                };
+                place.evolve(&change)?;
+            }
+            Operation::Upgrade { at } => {
+                let upgrade = Upgrade { to: Version::new(23)?, at: Some(at), force: false };
+                place.upgrade(&upgrade)?;
             }
             Operation::ConsolidateFragmentMeta => {
                 return smalti_upkeep::consolidate_fragment_meta(place, options).map(Some);
@@ -141,13 +183,39 @@ impl Operation {
             }
             Operation::VacuumFragments => {
                 let done = smalti_upkeep::vacuum_fragments(place, &VacuumOptions::default())?;
-                assert!(!done.waits_for_readers);
                 let removed = files(done.fragments.iter().chain(&done.vacuum_files));
-                return Ok(Some(Report { removed, ..Report::default() }));
+                let warnings = done.waits_for_readers.then(|| WAITS_FOR_READERS.to_owned());
+                let warnings = warnings.into_iter().collect();
+                return Ok(Some(Report { removed, warnings, ..Report::default() }));
             }
         }
         Ok(None)
     }
+}
+
+/// Writes cells at a time, or now; the first has the number, the others those that follow.
+pub fn write_cells(place: &ArrayPlace, at: Option<u64>, cells: &[i32], number: u32) -> Result<()> {
+    let text = |cell: i32| (cell % 3 != 0).then(|| vec![b'a'; cell as usize % 7]);
+    let rows: Vec<Row> = (number..).zip(cells).map(|(number, &cell)| (number, text(cell))).collect();
+    let columns = Columns::of(rows.iter());
+    let mut columns = columns.refs();
+    let snapshot = Snapshot::open(place.clone(), TimeRange::ALL)?;
+    let (mut layout, mut subarray) = (Layout::RowMajor, None);
+    // Of attributes that came later every cell has the first element of the enumeration.
+    let codes = vec![0_u8; cells.len()];
+    for later in snapshot.schema().attributes.iter().skip(2) {
+        columns.push((later.name.clone(), ColumnRef::fixed(&codes)));
+    }
+    if snapshot.schema().is_dense() {
+        let side = Extent::between(Scalar::I32(cells[0]), Scalar::I32(cells[cells.len() - 1]))?;
+        subarray = Some(vec![side]);
+    } else {
+        columns.push(("x".into(), ColumnRef::fixed(bytemuck::cast_slice(cells))));
+        layout = Layout::Unordered;
+    }
+    let duplicates = Duplicates::Refuse;
+    write(&snapshot, &WriteRequest { columns, subarray, layout, at, duplicates })?;
+    Ok(())
 }
 
 fn files<'n>(names: impl Iterator<Item = &'n String>) -> Vec<FileReport> {

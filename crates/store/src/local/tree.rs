@@ -1,6 +1,6 @@
 //! Whole folders: built beside their place and renamed, renamed away and then emptied.
 
-use super::protocol::{create_folders, folder_of, is_absent, put, put_batch, sync_folder};
+use super::protocol::{UNKNOWN_EFFECT, create_folders, folder_of, is_absent, put, put_batch, sync_folder};
 use super::{Disk, failed, staging};
 use crate::{NewFile, NewTree, SyncLevel};
 use rayon::prelude::*;
@@ -23,24 +23,33 @@ pub(super) fn create<D: Disk>(disk: &Arc<D>, sync: SyncLevel, root: &Path, tree:
         }
         result => result.map_err(|error| failed(&**disk, error, &staged))?,
     }
+    let mut is_fixed = false;
     let built = build(&**disk, sync, &staged, tree).and_then(|()| {
-        disk.rename_folder(&staged, root).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                exists_already(&**disk, root, "the folder exists and is not empty")
+        disk.rename_folder(&staged, root).map_err(|error| {
+            is_fixed = exists && is_refused(&error);
+            match error.kind() {
+                io::ErrorKind::AlreadyExists => {
+                    exists_already(&**disk, root, "the folder exists and is not empty")
+                }
+                // A time-out of a network file system may hide a success.
+                _ => failed(&**disk, error, root).context(UNKNOWN_EFFECT),
             }
-            _ => failed(&**disk, error, root),
         })
     });
     if let Err(error) = built {
         let _ = remove_tree(&**disk, &staged);
         // An existing empty folder may be a mount point, which cannot be renamed over.
-        if exists && error.kind() == ErrorKind::Io {
-            return create_in_place(disk, sync, root, tree);
-        }
-        return Err(error);
+        return if is_fixed { create_in_place(disk, sync, root, tree) } else { Err(error) };
     }
-    sync_folder(&**disk, sync, folder_of(root))
-        .map_err(|error| error.context("the operation's effect is unknown"))
+    sync_folder(&**disk, sync, folder_of(root)).map_err(|error| error.context(UNKNOWN_EFFECT))
+}
+
+/// Whether a disk will not rename a folder: a mount point, or one that is ours in a folder that is not.
+fn is_refused(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ResourceBusy | io::ErrorKind::CrossesDevices
+    )
 }
 
 /// Whether an empty folder is at a place where a new one is to be: `false` if nothing is, an error if anything else.
@@ -72,12 +81,11 @@ pub(super) fn rename<D: Disk>(disk: &D, sync: SyncLevel, from: &Path, to: &Path)
             disk.address(to)
         ))
         .at_uri(disk.address(from)),
-        _ => failed(disk, error, from),
+        _ => failed(disk, error, from).context(UNKNOWN_EFFECT),
     })?;
     // The new name first: a power cut between the two may leave both names, never none.
     for folder in [folder_of(to), folder_of(from)] {
-        sync_folder(disk, sync, folder)
-            .map_err(|error| error.context("the operation's effect is unknown"))?;
+        sync_folder(disk, sync, folder).map_err(|error| error.context(UNKNOWN_EFFECT))?;
     }
     Ok(())
 }
@@ -133,16 +141,7 @@ pub(super) fn delete<D: Disk>(disk: &D, sync: SyncLevel, folders: &[&str]) -> Re
             Ok(()) => doomed.push(staged),
             Err(error) if is_absent(&error) => continue,
             // Mount points and places where only the folder itself is ours are emptied where they are.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::PermissionDenied
-                        | io::ErrorKind::ResourceBusy
-                        | io::ErrorKind::CrossesDevices
-                ) =>
-            {
-                doomed.push(path.to_owned());
-            }
+            Err(error) if is_refused(&error) => doomed.push(path.to_owned()),
             Err(error) => return Err(failed(disk, error, path)),
         }
         parents.insert(folder_of(path));

@@ -1,0 +1,123 @@
+//! Every state that a power cut may leave of changes and upkeep, alone and behind another operation: invariants I1, I2, I7
+//! and I8.
+
+use super::crashes::{BEFORE, arrays, changed};
+use super::expectation::{Answer, Expectation};
+use super::operation::{Operation, every_operation};
+use smalti_store::{CrashLimits, Image, SimDisk, crash_states};
+
+/// Which states are looked at.
+#[derive(Clone, Copy)]
+struct Sample {
+    /// One of so many, and every one after the last step.
+    stride: usize,
+    /// Random choices of lost steps for every prefix.
+    random_count: usize,
+}
+
+/// How many states there are, and how many were looked at.
+#[derive(Default, Debug)]
+struct Counts {
+    operations: usize,
+    states: usize,
+    checked: usize,
+}
+
+impl Counts {
+    /// Cuts an operation short everywhere. Other operations take turns to come behind.
+    fn cut(
+        &mut self,
+        expectation: &Expectation,
+        base: &Image,
+        others: &[Operation],
+        sample: Sample,
+        context: &str,
+    ) {
+        let limits = CrashLimits { random_count: sample.random_count, seed: self.operations as u64 };
+        let (mut idx, mut checked) = (self.operations, 0);
+        let step_count = expectation.steps.len();
+        self.states += crash_states(base, &expectation.steps, limits, |crash| {
+            idx += 1;
+            let is_acknowledged = crash.op_count == step_count;
+            if !idx.is_multiple_of(sample.stride) && !(is_acknowledged && crash.lost.len() != 1) {
+                return;
+            }
+            checked += 1;
+            let answer = if is_acknowledged { Answer::Success } else { Answer::Unknown };
+            let other = others[(idx / sample.stride) % others.len()];
+            expectation.check(&crash.image, answer, other, &format!("{context}, {crash}, then {other:?}"));
+        });
+        self.checked += checked;
+        self.operations += 1;
+    }
+}
+
+fn operations(array: &[Operation], all: Vec<Operation>) -> Vec<Operation> {
+    let is_dense = array.contains(&Operation::CreateDense);
+    all.into_iter().filter(|operation| !(is_dense && operation.is_sparse_only())).collect()
+}
+
+#[test]
+fn creating_an_array_that_a_power_cut_interrupts_leaves_all_of_it_or_nothing() {
+    let mut counts = Counts::default();
+    let sample = Sample { stride: 1, random_count: 4 };
+    for create in [Operation::Create, Operation::CreateDups, Operation::CreateDense] {
+        let base = SimDisk::new().image();
+        let expectation = Expectation::new(&base, create);
+        let others = [Operation::Create, Operation::CreateDense];
+        counts.cut(&expectation, &base, &others, sample, &format!("{create:?}"));
+    }
+    assert!(counts.states > 100, "{counts:?}");
+}
+
+#[test]
+fn a_change_that_a_power_cut_interrupts_is_whole_or_absent() {
+    let mut counts = Counts::default();
+    for (at, array) in arrays().iter().enumerate() {
+        for (before, done) in BEFORE.iter().enumerate().filter(|(before, _)| before % 3 == at) {
+            let base = changed(array, done).image();
+            let others = operations(array, every_operation(60, 600, "later", 6));
+            for operation in operations(array, every_operation(50, 500, "late", 5)) {
+                let context = format!("{operation:?} of {:?} {before}", array[0]);
+                let expectation = Expectation::new(&base, operation);
+                counts.cut(&expectation, &base, &others, Sample { stride: 4, random_count: 2 }, &context);
+            }
+        }
+    }
+    println!("{counts:?}");
+    assert!(counts.states > 4_000 && counts.checked > 1_000, "{counts:?}");
+}
+
+/// Cuts the second of all sequences of two operations.
+fn cut_sequences(sample: Sample, befores: impl Fn(usize) -> Vec<usize>) -> Counts {
+    let mut counts = Counts::default();
+    for (at, array) in arrays().iter().enumerate() {
+        let others = operations(array, every_operation(70, 700, "latest", 7));
+        for before in befores(at) {
+            let base = changed(array, BEFORE[before]).image();
+            for first in operations(array, every_operation(50, 500, "late", 5)) {
+                let base = Expectation::new(&base, first).image_after().clone();
+                for second in operations(array, every_operation(60, 600, "later", 6)) {
+                    let context = format!("{first:?}, {second:?} of {:?} {before}", array[0]);
+                    let expectation = Expectation::new(&base, second);
+                    counts.cut(&expectation, &base, &others, sample, &context);
+                }
+            }
+        }
+    }
+    counts
+}
+
+#[test]
+fn every_sequence_of_two_operations_survives_a_power_cut_in_the_second() {
+    let counts = cut_sequences(Sample { stride: 61, random_count: 1 }, |_| vec![0]);
+    println!("{counts:?}");
+    assert!(counts.operations > 500 && counts.checked > 1_000, "{counts:?}");
+}
+
+#[test]
+#[ignore = "takes an hour; `cargo xtask states` runs it"]
+fn every_sequence_of_two_operations_survives_a_power_cut_in_the_second_at_length() {
+    let counts = cut_sequences(Sample { stride: 1, random_count: 4 }, |_| (0..BEFORE.len()).collect());
+    println!("states of two operations: {counts:?}");
+}

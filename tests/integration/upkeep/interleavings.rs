@@ -1,0 +1,265 @@
+//! Several operations on one array at once, in schedules that seeds choose: readers see a state that some order of the
+//! operations explains (invariants I3 to I6), and nobody fails but for the two reasons that are documented.
+
+use super::baton::{Baton, TurnDisk};
+use super::crashes::{BEFORE, arrays, changed};
+use super::operation::{Operation, WAITS_FOR_READERS, every_operation};
+use super::state::State;
+use super::{place_in, place_on};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use smalti_array::ArrayPlace;
+use smalti_store::{Image, LocalStore, SimDisk, SyncLevel};
+use smalti_types::{ErrorKind, Result};
+use std::sync::Arc;
+
+/// Somebody who uses the array.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum User {
+    Does(Operation),
+    /// Reads at all of [`TIMES`].
+    Reads,
+}
+
+/// What a user did.
+enum Done {
+    Operation,
+    WaitsForReaders,
+    Seen(Vec<State>),
+}
+
+/// Times that are looked at: before what the users do, between, and now.
+const TIMES: &[u64] = &[22, 55, u64::MAX];
+
+fn look(place: &ArrayPlace) -> Result<Vec<State>> {
+    TIMES.iter().map(|&time| State::at(place, time)).collect()
+}
+
+impl User {
+    fn act(self, place: &ArrayPlace) -> Result<Done> {
+        match self {
+            User::Reads => look(place).map(Done::Seen),
+            User::Does(operation) => {
+                let report = operation.run(place)?;
+                let waits = report.is_some_and(|report| report.warnings == [WAITS_FOR_READERS]);
+                Ok(if waits { Done::WaitsForReaders } else { Done::Operation })
+            }
+        }
+    }
+
+    fn is_change(self) -> bool {
+        matches!(self, User::Does(operation) if !operation.is_upkeep())
+    }
+
+    fn changes_schema(self) -> bool {
+        matches!(self, User::Does(Operation::Evolve { .. } | Operation::Upgrade { .. }))
+    }
+}
+
+/// Threads of a pool each for all that a user does: who waits for his turn keeps nobody else's work waiting.
+struct Stage(Vec<ThreadPool>);
+
+impl Stage {
+    fn new() -> Self {
+        let pool = || ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        Stage((0..3).map(|_| pool()).collect())
+    }
+
+    fn play(&self, disk: &SimDisk, users: &[User], seed: u64) -> Vec<Result<Done>> {
+        let baton = Baton::new(users.len(), seed);
+        std::thread::scope(|scope| {
+            let parts: Vec<_> = users
+                .iter()
+                .zip(&self.0)
+                .enumerate()
+                .map(|(user, (does, pool))| {
+                    let disk = TurnDisk::new(disk.clone(), Arc::clone(&baton), user);
+                    let place = place_in(Arc::new(LocalStore::on(disk, SyncLevel::Full)));
+                    let baton = &baton;
+                    scope.spawn(move || {
+                        pool.install(|| {
+                            let _part = baton.part(user);
+                            does.act(&place)
+                        })
+                    })
+                })
+                .collect();
+            parts.into_iter().map(|part| part.join().unwrap()).collect()
+        })
+    }
+}
+
+/// Users of an array, with all that readers may see.
+struct Scene {
+    base: Image,
+    users: Vec<User>,
+    /// By the set of those who have changed the array, as bits.
+    possible: Vec<Option<Vec<State>>>,
+}
+
+impl Scene {
+    fn new(base: &Image, users: &[User]) -> Self {
+        let possible = (0..1_usize << users.len()).map(|set| {
+            let disk = SimDisk::from_image(base);
+            let mut chosen = (0..).zip(users).filter(|(at, _)| set >> at & 1 == 1).map(|(_, user)| user);
+            let is_done = chosen.all(|user| user.is_change() && user.act(&place_on(&disk)).is_ok());
+            is_done.then(|| look(&place_on(&disk)).unwrap())
+        });
+        Scene { base: base.clone(), users: users.to_vec(), possible: possible.collect() }
+    }
+
+    /// Plays one schedule and checks what was seen and what is left.
+    fn check(&self, stage: &Stage, seed: u64) {
+        let context = format!("seed {seed} of {:?}", self.users);
+        let disk = SimDisk::from_image(&self.base);
+        let mut done = 0;
+        let mut again = Vec::new();
+        for (at, outcome) in stage.play(&disk, &self.users, seed).into_iter().enumerate() {
+            let user = self.users[at];
+            match outcome {
+                Ok(Done::Operation) => done |= usize::from(user.is_change()) << at,
+                Ok(Done::WaitsForReaders) => again.push(user),
+                Ok(Done::Seen(states)) => self.explain(&states, None, &context),
+                Err(error) if is_busy(&error) => again.push(user),
+                // The other's schema is the later one.
+                Err(error)
+                    if user.changes_schema()
+                        && error.kind() == ErrorKind::InvalidArgument
+                        && self.users.iter().filter(|user| user.changes_schema()).count() > 1 => {}
+                Err(error) => panic!("{context}: {user:?}: {error}"),
+            }
+        }
+        let found = look(&place_on(&disk)).unwrap_or_else(|error| panic!("{context}: {error}"));
+        self.explain(&found, Some(done), &context);
+        if seed.is_multiple_of(4) {
+            again.extend([Operation::ConsolidateFragments, Operation::VacuumFragments].map(User::Does));
+        }
+        for user in &again {
+            let outcome = user.act(&place_on(&disk));
+            assert!(matches!(outcome, Ok(Done::Operation)), "{context}: {user:?} again");
+        }
+        if !again.is_empty() {
+            self.explain(&look(&place_on(&disk)).unwrap(), Some(done), &format!("{context}, then {again:?}"));
+        }
+    }
+
+    /// Everything that was seen is so after some of the changes, or after just these.
+    fn explain(&self, found: &[State], done: Option<usize>, context: &str) {
+        let sets = match done {
+            Some(set) => &self.possible[set..=set],
+            None => &self.possible[..],
+        };
+        let sets: Vec<&Vec<State>> = sets.iter().flatten().collect();
+        assert!(!sets.is_empty(), "{context}: nothing explains {done:?}");
+        for ((at, time), found) in TIMES.iter().enumerate().zip(found) {
+            let any = |is_so: &dyn Fn(&State) -> bool| sets.iter().any(|states| is_so(&states[at]));
+            let may_be_gone = *time != u64::MAX;
+            let is_explained = (may_be_gone && found.cells.is_none() || any(&|state| state.cells == found.cells))
+                && (may_be_gone && found.metadata.is_none() || any(&|state| state.metadata == found.metadata))
+                // A merged fragment has one rectangle for all of its times.
+                && (may_be_gone || any(&|state| state.non_empty_domain == found.non_empty_domain))
+                && any(&|state| state.schema == found.schema)
+                && any(&|state| state.warnings == found.warnings);
+            assert!(
+                is_explained,
+                "{context}: at {time} seen is {found:?}, expected {:?}",
+                sets.iter().map(|s| &s[at]).collect::<Vec<_>>()
+            );
+        }
+    }
+}
+
+/// Consolidation and vacuum give way to each other.
+fn is_busy(error: &smalti_types::Error) -> bool {
+    error.to_string().contains("another consolidation or vacuum of this array is running")
+}
+
+/// What was done before in the scenes: nothing, or so much that there is something to vacuum.
+const SCENES: &[usize] = &[0, 5, 7];
+
+/// All pairs of operations and readers, in `seed_count` schedules each. Returns how many there were.
+fn play_pairs(seeds: std::ops::Range<u64>) -> usize {
+    let stage = Stage::new();
+    let mut count = 0;
+    for (kind, array) in arrays().iter().enumerate() {
+        let is_dense = array.contains(&Operation::CreateDense);
+        for (scene, &before) in SCENES.iter().enumerate() {
+            let base = changed(array, BEFORE[before]).image();
+            let users = |operations: Vec<Operation>| -> Vec<User> {
+                let fit =
+                    operations.into_iter().filter(|operation| !(is_dense && operation.is_sparse_only()));
+                fit.map(User::Does).chain([User::Reads]).collect()
+            };
+            let first = users(every_operation(50, 500, "late", 5));
+            let second = users(every_operation(60, 600, "later", 6));
+            for (at, &one) in first.iter().enumerate() {
+                for &other in &second[at..] {
+                    let place = Scene::new(&base, &[one, other]);
+                    // Each scene has schedules of its own.
+                    let number = (kind * SCENES.len() + scene) as u64;
+                    for seed in seeds.clone() {
+                        place.check(&stage, seed * 16 + number);
+                        count += 1;
+                    }
+                }
+            }
+        }
+    }
+    count
+}
+
+const WRITER: User = User::Does(Operation::Write { at: 50, cells: &[3, 4, 5], number: 500 });
+const OTHER_WRITER: User = User::Does(Operation::Write { at: 61, cells: &[4, 5], number: 600 });
+const DELETER: User = User::Does(Operation::Delete { at: 62, number: 300 });
+const CONSOLIDATOR: User = User::Does(Operation::ConsolidateFragments);
+const COMMITS: User = User::Does(Operation::ConsolidateCommits);
+const VACUUM: User = User::Does(Operation::VacuumFragments);
+const COMMITS_VACUUM: User = User::Does(Operation::VacuumCommits);
+
+/// Three users at once.
+const TRIPLES: &[[User; 3]] = &[
+    [WRITER, OTHER_WRITER, User::Reads],
+    [WRITER, DELETER, CONSOLIDATOR],
+    [WRITER, CONSOLIDATOR, User::Reads],
+    [WRITER, CONSOLIDATOR, VACUUM],
+    [WRITER, VACUUM, User::Reads],
+    [DELETER, COMMITS, User::Reads],
+    [COMMITS, VACUUM, User::Reads],
+    [COMMITS_VACUUM, WRITER, User::Reads],
+    [COMMITS, COMMITS_VACUUM, User::Reads],
+    [User::Does(Operation::PurgeFragments), DELETER, User::Reads],
+];
+
+fn play_triples(seeds: std::ops::Range<u64>) -> usize {
+    let stage = Stage::new();
+    let mut count = 0;
+    for array in &arrays()[..2] {
+        for &before in SCENES {
+            let base = changed(array, BEFORE[before]).image();
+            for users in TRIPLES {
+                let scene = Scene::new(&base, users);
+                for seed in seeds.clone() {
+                    scene.check(&stage, seed);
+                    count += 1;
+                }
+            }
+        }
+    }
+    count
+}
+
+#[test]
+fn any_two_at_once_do_what_one_after_the_other_does() {
+    println!("schedules of two: {}", play_pairs(0..3));
+}
+
+#[test]
+fn any_three_at_once_do_what_one_after_the_other_does() {
+    println!("schedules of three: {}", play_triples(0..8));
+}
+
+#[test]
+#[ignore = "takes an hour; `cargo xtask states` runs it"]
+fn any_two_or_three_at_once_at_length() {
+    println!("schedules of two: {}", play_pairs(1_000..1_200));
+    println!("schedules of three: {}", play_triples(1_000..2_000));
+}
