@@ -35,6 +35,9 @@ WHAT = {
     "S6": "read 50 fragments",
     "S6g": "read 50 fragments in global order",
     "S6q": "boxes over 50 fragments",
+    "S7": "consolidate 50 fragments and vacuum",
+    "S8a": "open an array of many fragments",
+    "S8q": "open it and read a box",
     "S9d": "delete by a condition",
     "S9r": "read after the delete",
     "S10w": "write a dense line",
@@ -70,6 +73,8 @@ VARIANTS = {
     "nodups": "a tenth overwritten",
     "50rows": "rows of tiles of their own",
     "50frag": "40,000 cells each at scale 1",
+    "plain": "as written",
+    "cons": "metadata and commits consolidated",
     "str+null+enum": "strings, numbers that may be null, an enumeration",
 }
 

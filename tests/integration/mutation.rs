@@ -2,6 +2,7 @@
 //! never a panic, and takes no memory that the files cannot account for.
 
 use crate::corpus::Archive;
+use crate::upkeep::operation::UPKEEP;
 use rayon::prelude::*;
 use smalti_array::{ArrayPlace, SchemaChange, Snapshot};
 use smalti_query::condition::Condition;
@@ -15,9 +16,9 @@ use std::sync::Arc;
 const MUTATIONS: usize = 4_000;
 
 /// Versions whose arrays are damaged.
-const VERSIONS: std::ops::RangeInclusive<u32> = 1..=23;
+pub(crate) const VERSIONS: std::ops::RangeInclusive<u32> = 1..=23;
 
-type Files = Vec<(String, Vec<u8>)>;
+pub(crate) type Files = Vec<(String, Vec<u8>)>;
 
 fn files_of(folder: &Path) -> Files {
     let mut files = Vec::new();
@@ -38,7 +39,7 @@ fn files_of(folder: &Path) -> Files {
 }
 
 /// A generator that replays from its seed (splitmix64).
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -48,12 +49,12 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit.max(1) as u64) as usize
     }
 }
 
-fn damage(files: &mut Files, random: &mut Random) {
+pub(crate) fn damage(files: &mut Files, random: &mut Random) {
     for _ in 0..=random.below(3) {
         let at = random.below(files.len());
         let kind = random.below(8);
@@ -90,12 +91,19 @@ fn open_and_read(files: &Files, key: Option<&str>) {
     let key = key.map(|key| EncryptionKey::new(key.as_bytes()).unwrap());
     let place = ArrayPlace::in_store(store, "array".into(), key, env);
     let _ = place.metadata(TimeRange::ALL);
+    let upkeep_place = place.clone();
+    let upkeep = || {
+        for operation in UPKEEP {
+            let _ = operation.run(&upkeep_place);
+        }
+    };
     if let Ok(members) = place.walk_members(TimeRange::ALL, true) {
         assert!(members.count() < 1_000, "a few files list no more members");
+        upkeep();
         let _ = place.delete_group(true);
         return;
     }
-    let Ok(snapshot) = Snapshot::open(place.clone(), TimeRange::ALL) else { return };
+    let Ok(snapshot) = Snapshot::open(place.clone(), TimeRange::ALL) else { return upkeep() };
     read_names(&snapshot);
     let first = snapshot.schema().attributes.first().map(|attribute| attribute.name.clone());
     let condition = first.map(|name| Condition::null(&name, false));
@@ -118,6 +126,8 @@ fn open_and_read(files: &Files, key: Option<&str>) {
             }
         }
     }
+    upkeep();
+    let _ = Snapshot::open(upkeep_place, TimeRange::ALL);
 }
 
 /// Reads what the schema names beside fields, by labels too, and evolves the array.
@@ -150,20 +160,23 @@ fn read_names(snapshot: &Snapshot) {
     }
 }
 
-/// The arrays of an archive, except those whose reads take long.
-fn arrays_of(archive: &Archive) -> Vec<(Files, Option<String>)> {
-    archive
-        .cases()
-        .iter()
-        .filter(|case| {
-            !case.to_string_lossy().contains("big_chunks") && !case.to_string_lossy().contains("huge")
-        })
-        .map(|case| {
-            let text = std::fs::read_to_string(case.join("expected.json")).unwrap();
-            let expected: serde_json::Value = serde_json::from_str(&text).unwrap();
-            (files_of(&case.join("array")), expected["encryption"]["key"].as_str().map(str::to_owned))
-        })
-        .collect()
+/// The arrays of an archive, except those whose reads take long, each with its name and key.
+pub(crate) fn named_arrays_of(archive: &Archive) -> Vec<(String, Files, Option<String>)> {
+    let is_short = |case: &&std::path::PathBuf| {
+        !case.to_string_lossy().contains("big_chunks") && !case.to_string_lossy().contains("huge")
+    };
+    let read = |case: &std::path::PathBuf| {
+        let text = std::fs::read_to_string(case.join("expected.json")).unwrap();
+        let expected: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let name = case.file_name().unwrap().to_string_lossy().into_owned();
+        (name, files_of(&case.join("array")), expected["encryption"]["key"].as_str().map(str::to_owned))
+    };
+    archive.cases().iter().filter(is_short).map(read).collect()
+}
+
+/// As [`named_arrays_of`], without names.
+pub(crate) fn arrays_of(archive: &Archive) -> Vec<(Files, Option<String>)> {
+    named_arrays_of(archive).into_iter().map(|(_, files, key)| (files, key)).collect()
 }
 
 #[test]

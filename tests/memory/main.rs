@@ -13,6 +13,7 @@ use smalti_tile::ColumnRef;
 use smalti_types::{
     ArrayType, CellValNum, Datatype, ErrorKind, Filter, FilterPipeline, Layout, Scalar, TimeRange,
 };
+use smalti_upkeep::{FragmentOptions, consolidate_fragments};
 use std::sync::Mutex;
 
 #[global_allocator]
@@ -199,4 +200,33 @@ fn a_budget_that_cannot_work_is_refused_at_once() {
     let error = read(&snapshot, &request).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OutOfMemory);
     assert!(error.message().contains("would do"), "{error}");
+}
+
+#[test]
+fn consolidation_keeps_to_its_budget() {
+    let _turn = TURN.lock().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let plain = (Layout::RowMajor, Layout::RowMajor);
+    let hilbert = (Layout::RowMajor, Layout::Hilbert);
+    let makes: [(&str, &dyn Fn(&std::path::Path) -> Snapshot); 3] = [
+        ("dense", &dense_array),
+        ("sparse", &|folder| sparse_array(folder, false, plain)),
+        ("Hilbert order", &|folder| sparse_array(folder, true, hilbert)),
+    ];
+    for (what, make) in makes {
+        let folder = folder.path().join(what);
+        std::fs::create_dir(&folder).unwrap();
+        let snapshot = make(&folder);
+        let place = snapshot.place().clone();
+        drop(snapshot);
+        let budget = 8 << 20;
+        let options = FragmentOptions { memory_byte_len: Some(budget), ..FragmentOptions::default() };
+        let before = live_byte_len();
+        forget_peak();
+        let done = consolidate_fragments(&place, &options).unwrap();
+        let held = peak_byte_len().saturating_sub(before);
+        assert!(held <= budget + SLACK, "{what}: {held} bytes were held with a budget of {budget}");
+        assert_eq!(done.merges.len(), 1, "{what}");
+        assert_eq!(done.merges[0].outputs.len(), 1, "{what}");
+    }
 }

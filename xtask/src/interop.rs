@@ -38,10 +38,16 @@ const SCRIPTS: &[Script] = &[
         knows_cases: false,
     },
     Script {
+        path: "tests/interop/upkeep.py",
+        defaults: &[("--count", "60"), ("--seed", "1")],
+        knows_cases: false,
+    },
+    Script {
         path: "tests/interop/old_arrays.py",
         defaults: &[("--versions", "3,5,8,11")],
         knows_cases: false,
     },
+    Script { path: "tests/interop/repair.py", defaults: &[("--damage", "all")], knows_cases: false },
 ];
 
 /// Options about single cases, or about how a program of cases runs: others than the first leave them out.
@@ -126,6 +132,6 @@ mod tests {
             ["--count", "200", "--seed", "7", "--direction", "both", "--jobs", "1"]
         );
         assert_eq!(with_defaults(&SCRIPTS[2], &options), ["--count", "300", "--seed", "7"]);
-        assert_eq!(with_defaults(&SCRIPTS[4], &options), ["--versions", "3,5,8,11"]);
+        assert_eq!(with_defaults(&SCRIPTS[5], &options), ["--versions", "3,5,8,11"]);
     }
 }

@@ -55,8 +55,9 @@ impl FoundFooters {
     }
 
     fn add(&mut self, place: &ArrayPlace, path: &str, fragments: &[ListedFragment]) -> Result<()> {
-        let tile = place.read_tile_file(path)?;
-        let address = place.store().address(path);
+        let path = place.join(path);
+        let tile = place.read_tile_file(&path)?;
+        let address = place.store().address(&path);
         let file =
             ConsolidatedFooters::decode(tile.as_slice()).map_err(|error| error.at_uri(address.clone()))?;
         let index = file.index();

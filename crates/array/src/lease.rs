@@ -12,6 +12,7 @@ use crate::ArrayPlace;
 use smalti_format::names::{OLD_SCHEMA_FILE, SCHEMA_FOLDER};
 use smalti_store::{Claim, Lease};
 use smalti_types::{Error, ErrorKind, Result};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Held while fragments are merged, or what was merged is removed.
@@ -31,12 +32,21 @@ const READER_PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(1);
 
 impl ArrayPlace {
-    /// A reader's claim. Where it cannot be had, reading goes on without: then a vacuum may end the read with an error.
-    pub(crate) fn reader_lease(&self) -> Option<Lease> {
+    /// A reader's claim, which all open snapshots of this place share. Where it cannot be had, reading goes on without: then a
+    /// vacuum may end the read with an error.
+    pub(crate) fn reader_lease(&self) -> Option<Arc<Lease>> {
+        let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(lease) = readers.upgrade() {
+            return Some(lease);
+        }
         let start = Instant::now();
         loop {
             match self.store().lease(self.path(), Claim::Shared) {
-                Ok(Some(lease)) => return Some(lease),
+                Ok(Some(lease)) => {
+                    let lease = Arc::new(lease);
+                    *readers = Arc::downgrade(&lease);
+                    return Some(lease);
+                }
                 Ok(None) if start.elapsed() < READER_PATIENCE => std::thread::sleep(PAUSE),
                 _ => return None,
             }

@@ -37,11 +37,13 @@ pub use field::{Plane, TIMESTAMPS, field_filters, field_name, field_shape, find_
 pub use fragment::Fragment;
 pub use grid::{dense_grid, intervals};
 pub use group::{Branch, DeletedGroup, Member, MemberEdit, MemberWalk, NewMember, Visit};
+pub use history::{History, HistoryVacuum};
 pub use inspect::{InspectedPart, Inspection, Inspector, UNEXPLAINED};
 pub use label::label_shape;
 pub use lease::{ReadersAway, UpkeepLock};
 pub use listing::{
-    CommitPlace, GoneHistory, ListedFragment, ListedVacuum, Listing, ReplacedFragment, gone_file, purged_at,
+    CommitPlace, GoneHistory, ListedFragment, ListedVacuum, Listing, ReplacedFragment, fragment_meta_files,
+    gone_file, purged_at,
 };
 pub use new_fragment::NewFragment;
 pub use object::{ObjectKind, WalkOrder};

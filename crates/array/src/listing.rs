@@ -87,7 +87,7 @@ pub struct Listing {
     pub replaced: Vec<ReplacedFragment>,
     /// What the time range would see, but cannot any more.
     pub gone: Vec<GoneHistory>,
-    /// Files of consolidated fragment metadata, with their paths in the store, newest first. Not asked for when there are no
+    /// Files of consolidated fragment metadata, with their paths relative to the array, newest first. Not asked for when there are no
     /// two fragments, as they would spare no read.
     pub fragment_meta: Vec<(TimestampedName, String)>,
     /// Things that a reader passes over, but that somebody should look at.
@@ -358,15 +358,12 @@ impl ListedVacuum {
     }
 }
 
-/// Files of consolidated fragment metadata with their paths in the store, newest first; `root` are files in the array's
-/// folder, where they stand before version 12.
+/// Files of consolidated fragment metadata with their paths relative to the array, newest first; `root` are names in the
+/// array's folder, where they stand before version 12.
 ///
 /// # Errors
 /// What the store reports.
-pub(crate) fn fragment_meta_files(
-    place: &ArrayPlace,
-    root: &[String],
-) -> Result<Vec<(TimestampedName, String)>> {
+pub fn fragment_meta_files(place: &ArrayPlace, root: &[String]) -> Result<Vec<(TimestampedName, String)>> {
     let names = place.store().list_names(&place.join(FRAGMENT_META_FOLDER))?;
     let mut files = Vec::new();
     for (folder, names) in [("", root), (FRAGMENT_META_FOLDER, &names)] {
@@ -374,7 +371,7 @@ pub(crate) fn fragment_meta_files(
             let Some(Ok(name)) = file_name.strip_suffix(META_ENDING).map(TimestampedName::parse) else {
                 continue;
             };
-            files.push((name, place.join(&smalti_store::join(folder, file_name))));
+            files.push((name, smalti_store::join(folder, file_name)));
         }
     }
     files.sort_by(|(a, _), (b, _)| (b.range().end, b).cmp(&(a.range().end, a)));

@@ -1,33 +1,57 @@
 //! Metadata of arrays and groups: keys with typed values, with their own history.
 
 use crate::ArrayPlace;
-use crate::history::{self, visible_files};
+use crate::commits::LISTING_ATTEMPTS;
+use crate::history::{self, History};
 use crate::stamp::next_timestamp;
-use smalti_format::names::METADATA_FOLDER;
+use smalti_format::names::{METADATA_FOLDER, TimestampedName};
 use smalti_format::{MetadataEntry, MetadataFile, MetadataValue};
-use smalti_types::{Error, Result, TimeRange};
+use smalti_types::{Error, ErrorKind, Result, TimeRange};
 use std::collections::{BTreeMap, HashSet};
 
 impl ArrayPlace {
     /// The metadata in a time range: of several values of a key the latest.
     ///
     /// # Errors
-    /// `Corrupt` and `Permission`, with the file named.
+    /// `Corrupt` and `Permission`, with the file named; `NotFound` when the range cuts a span that was merged into one file,
+    /// and the originals are gone.
     pub fn metadata(&self, time: TimeRange) -> Result<BTreeMap<String, MetadataValue>> {
-        let mut metadata = BTreeMap::new();
-        for name in visible_files(self, METADATA_FOLDER, time)? {
+        let mut attempt = 1;
+        loop {
+            let history = History::read(self, METADATA_FOLDER)?;
+            if let Some(merged) = history.cut_by(time) {
+                return Err(history::gone(self, merged, time));
+            }
+            match self.merged_metadata(&history.visible(time)) {
+                // A vacuum took files since they were listed.
+                Err(error) if error.kind() == ErrorKind::NotFound && attempt < LISTING_ATTEMPTS => {
+                    attempt += 1
+                }
+                merged => {
+                    let known = merged?.into_iter().filter_map(|(key, value)| Some((key, value?)));
+                    return Ok(known.collect());
+                }
+            }
+        }
+    }
+
+    /// What files of metadata say together, given oldest first: of each key the latest value, or that it was deleted.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission`, with the file named; `NotFound` when a file is gone.
+    pub fn merged_metadata(
+        &self,
+        files: &[TimestampedName],
+    ) -> Result<BTreeMap<String, Option<MetadataValue>>> {
+        let mut merged = BTreeMap::new();
+        for name in files {
             let path = self.join(&format!("{METADATA_FOLDER}/{name}"));
             let tile = self.read_tile_file(&path)?;
             let file = MetadataFile::decode(tile.as_slice())
                 .map_err(|error| error.at_uri(self.store().address(&path)))?;
-            for MetadataEntry { key, value } in file.entries {
-                match value {
-                    Some(value) => metadata.insert(key, value),
-                    None => metadata.remove(&key),
-                };
-            }
+            merged.extend(file.entries.into_iter().map(|MetadataEntry { key, value }| (key, value)));
         }
-        Ok(metadata)
+        Ok(merged)
     }
 
     /// Writes metadata entries as one file, atomic and durable: `None` deletes a key.

@@ -3,10 +3,10 @@
 use smalti_codecs::Encryption;
 use smalti_format::fragment::FieldId;
 use smalti_format::{ArraySchema, Version};
-use smalti_store::{Place, Store, StoreExt, SyncLevel, join, open_uri};
+use smalti_store::{Lease, Place, Store, StoreExt, SyncLevel, join, open_uri};
 use smalti_tile::{FieldCodec, MAX_GENERIC_TILE_BYTE_LEN, Scratch, codec_rules, read_generic_tile};
 use smalti_types::{AlignedBuf, EncryptionKey, Env, Error, Result};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, Weak};
 
 /// Where an array is, and what its readers and writers need to get there.
 #[derive(Debug, Clone)]
@@ -15,6 +15,8 @@ pub struct ArrayPlace {
     path: String,
     cipher: Option<Encryption>,
     env: Env,
+    /// The claim of its open snapshots, which share it.
+    pub(crate) readers: Arc<Mutex<Weak<Lease>>>,
 }
 
 impl ArrayPlace {
@@ -30,7 +32,7 @@ impl ArrayPlace {
     /// A path in a store.
     pub fn in_store(store: Arc<dyn Store>, path: String, key: Option<EncryptionKey>, env: Env) -> Self {
         let cipher = key.map(|key| Encryption { key, entropy: Arc::clone(&env.entropy) });
-        ArrayPlace { store, path, cipher, env }
+        ArrayPlace { store, path, cipher, env, readers: Arc::default() }
     }
 
     /// Another place with the same key and surroundings.
@@ -39,12 +41,13 @@ impl ArrayPlace {
     /// As [`open`](ArrayPlace::open).
     pub(crate) fn at(&self, uri: &str) -> Result<Self> {
         let Place { store, path } = open_uri(uri, SyncLevel::None)?;
-        Ok(ArrayPlace { store, path, cipher: self.cipher.clone(), env: self.env.clone() })
+        let (cipher, env) = (self.cipher.clone(), self.env.clone());
+        Ok(ArrayPlace { store, path, cipher, env, readers: Arc::default() })
     }
 
     /// Another path in the same store, with the same key and surroundings.
     pub(crate) fn beside(&self, path: &str) -> Self {
-        ArrayPlace { path: path.to_owned(), ..self.clone() }
+        ArrayPlace { path: path.to_owned(), readers: Arc::default(), ..self.clone() }
     }
 
     /// The store.
@@ -60,6 +63,12 @@ impl ArrayPlace {
     /// The array's address for people.
     pub fn uri(&self) -> String {
         self.store.address(&self.path)
+    }
+
+    /// The array's address as files hold it for libtiledb: a URI with its scheme, without percent-encoding.
+    pub fn foreign_uri(&self) -> String {
+        let address = self.uri();
+        if address.starts_with('/') { format!("file://{address}") } else { address }
     }
 
     /// The encryption of the array, if it has a key.

@@ -29,7 +29,7 @@ pub struct Snapshot {
     deletes: OnceLock<Vec<DeleteCommit>>,
     warnings: Vec<String>,
     /// Keeps vacuum from taking the fragments away.
-    lease: Option<Lease>,
+    lease: Option<Arc<Lease>>,
     codecs: Mutex<HashMap<(usize, Version, FieldId), Arc<FieldCodec>>>,
     pub(crate) enumerations: Mutex<HashMap<String, Arc<Enumeration>>>,
 }
@@ -96,17 +96,6 @@ impl Snapshot {
             codecs: Mutex::default(),
             enumerations: Mutex::default(),
         })
-    }
-
-    /// The newest schema of an array.
-    ///
-    /// # Errors
-    /// `NotFound` when no array is there; `Corrupt`, `Unsupported`, `Permission`, with the file named.
-    pub fn schema_of(place: &ArrayPlace) -> Result<ArraySchema> {
-        let files = schema_files(place)?;
-        let (_, path) =
-            files.last().ok_or_else(|| Error::not_found("no array is here").at_uri(place.uri()))?;
-        read_schema(place, path)
     }
 
     /// The same array as if it had only some of its fragments, which are this snapshot's, with a schema of its history: what
@@ -194,7 +183,7 @@ impl Snapshot {
 
     /// Whether vacuum of other handles and processes keeps off while the snapshot lives.
     pub fn is_leased(&self) -> bool {
-        self.lease.as_ref().is_some_and(Lease::is_kept)
+        self.lease.as_ref().is_some_and(|lease| lease.is_kept())
     }
 
     /// Lets vacuum take the snapshot's fragments away. Reads may fail from then on.
@@ -271,6 +260,19 @@ impl Snapshot {
         let codec = Arc::new(self.place.field_codec(fragment.schema(), fragment.version(), field)?);
         self.codecs.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&codec));
         Ok(codec)
+    }
+}
+
+impl ArrayPlace {
+    /// The newest schema.
+    ///
+    /// # Errors
+    /// `NotFound` when no array is here; `Corrupt`, `Unsupported`, `Permission`, with the file named.
+    pub fn newest_schema(&self) -> Result<ArraySchema> {
+        let files = schema_files(self)?;
+        let (_, path) =
+            files.last().ok_or_else(|| Error::not_found("no array is here").at_uri(self.uri()))?;
+        read_schema(self, path)
     }
 }
 

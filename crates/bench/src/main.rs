@@ -97,7 +97,7 @@ impl Peer {
                         self.sparse.load(query)?;
                         sparse::create(query)?;
                     }
-                    "S9d" => {
+                    "S7" | "S9d" => {
                         remove(path)?;
                         copy_folder(text(query, "src")?.as_ref(), path.as_ref())?;
                     }
@@ -134,6 +134,10 @@ impl Peer {
             }
             "S1" => {
                 self.sparse.write(query)?;
+                Box::new(|| 0.0)
+            }
+            "S7" => {
+                sparse::consolidate(query)?;
                 Box::new(|| 0.0)
             }
             "S8a" => {

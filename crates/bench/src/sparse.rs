@@ -1,8 +1,9 @@
-//! Workloads S1 to S3, S5, S6, S9 and S11: points on a plane with two attributes.
+//! Workloads S1 to S3, S5 to S9 and S11: points on a plane with two attributes.
 
 use crate::dense::FIRST_WRITE_MS;
 use crate::{Outcome, npz, scale, text, wanted};
 use serde_json::Value;
+use smalti::upkeep::{FragmentOptions, UpkeepOptions, VacuumOptions};
 use smalti::{
     Array, Attribute, Batch, ColumnRef, Condition, Dimension, Duplicates, Filter, Layout, ReadRequest,
     Schema, WriteRequest, field,
@@ -152,6 +153,12 @@ pub(crate) fn write_small_fragments(query: &Value) -> Outcome<()> {
         crate::copy_folder(&fragments.join(&names[(idx % SMALL_WRITES) as usize]), &fragments.join(&copy))?;
         std::fs::write(commits.join(format!("{copy}.wrt")), [])?;
     }
+    if query["v"] == "cons" {
+        let (array, options) = (Array::open(text(query, "path")?)?, UpkeepOptions::default());
+        array.consolidate_fragment_meta(&options)?;
+        array.consolidate_commits(&options)?;
+        array.vacuum_commits(&options)?;
+    }
     Ok(())
 }
 
@@ -205,6 +212,19 @@ pub(crate) fn delete(query: &Value) -> Outcome<()> {
     let condition = below_limit(query).ok_or("lim is missing")?;
     Array::open(text(query, "path")?)?.delete(condition).commit()?;
     Ok(())
+}
+
+/// Merges all fragments and removes them.
+pub(crate) fn consolidate(query: &Value) -> Outcome<()> {
+    let mut array = Array::open(text(query, "path")?)?;
+    let done = array.consolidate(&FragmentOptions::default())?;
+    let removed = array.vacuum(&VacuumOptions::default())?;
+    match (&done.merges[..], removed.fragments.len()) {
+        ([merge], FRAGMENTS) if merge.outputs.len() == 1 => Ok(()),
+        _ => {
+            Err(format!("{} merges, {} fragments removed", done.merges.len(), removed.fragments.len()).into())
+        }
+    }
 }
 
 fn below_limit(query: &Value) -> Option<Condition> {

@@ -16,6 +16,8 @@ pub(crate) enum Failure {
     Error(smalti::Error),
     /// A signal stopped the command: exit status 128 and the number of the signal.
     Stopped(usize),
+    /// Nothing went wrong, but the exit status tells what was found.
+    Silent(u8),
     /// Whoever read the output has gone, as `head` does: no failure.
     ReaderGone,
 }
@@ -43,6 +45,7 @@ impl Failure {
     pub(crate) fn report(&self) -> ExitCode {
         match self {
             Failure::ReaderGone => return ExitCode::SUCCESS,
+            Failure::Silent(status) => return ExitCode::from(*status),
             _ => eprintln!("smalti: {}", one_line(&self.to_string())),
         }
         ExitCode::from(match self {
@@ -63,6 +66,7 @@ impl fmt::Display for Failure {
             Failure::Usage(message) => f.write_str(message),
             Failure::Error(error) => write!(f, "{error}"),
             Failure::Stopped(signal) => write!(f, "stopped by {} before the end", name_of(*signal)),
+            Failure::Silent(_) => f.write_str("the exit status tells what was found"),
             Failure::ReaderGone => f.write_str("nobody reads the output"),
         }
     }

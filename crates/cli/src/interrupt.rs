@@ -32,6 +32,22 @@ impl Watch {
     /// # Errors
     /// Those of the system.
     pub(crate) fn start(progress: &Arc<ReadProgress>, partial: Option<PathBuf>) -> Outcome<Self> {
+        Watch::with_grace(progress, partial, Some(GRACE))
+    }
+
+    /// Watches work that writes: it is given all the time that it takes to remove what it wrote.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(crate) fn over_writes(progress: &Arc<ReadProgress>) -> Outcome<Self> {
+        Watch::with_grace(progress, None, None)
+    }
+
+    fn with_grace(
+        progress: &Arc<ReadProgress>,
+        partial: Option<PathBuf>,
+        grace: Option<Duration>,
+    ) -> Outcome<Self> {
         let (signal, is_stopping) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         for (number, _) in SIGNALS {
             // In this order: the first signal finds the flag unset.
@@ -59,7 +75,7 @@ impl Watch {
                 let _ = std::fs::remove_file(path);
             }
             let start = Instant::now();
-            while start.elapsed() < GRACE {
+            while grace.is_none_or(|grace| start.elapsed() < grace) {
                 if is_over.load(SeqCst) {
                     return;
                 }

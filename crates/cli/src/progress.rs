@@ -53,6 +53,12 @@ impl Progress {
         Progress::with_template(what, byte_len, template, None)
     }
 
+    /// A bar that counts steps of work, whose number is not known.
+    pub(crate) fn of_steps(what: &'static str, unit: &str) -> Self {
+        let template = format!("{{spinner}} {{msg}} {{human_pos}} {unit}, {{elapsed}}");
+        Progress::with_template(what, None, &template, None)
+    }
+
     /// The same input, which counts the bytes that are read of it.
     pub(crate) fn wrap<R: Read>(self, input: R) -> Counted<R> {
         Counted { input, progress: self }

@@ -36,4 +36,5 @@ pub use merge::{MergeRequest, Merged, merge};
 pub use progress::{ReadProgress, ReadStatistics};
 pub use read::{Batches, read};
 pub use request::{Batch, DEFAULT_BATCH_CELL_COUNT, LabelRange, ReadRequest, ResultField, TIMESTAMPS_FIELD};
+pub use sparse::cell_order;
 pub use write::{Duplicates, GlobalWriter, WriteRequest, write};

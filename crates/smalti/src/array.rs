@@ -122,7 +122,10 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn open_with(uri: &str, options: &Options) -> Result<Array> {
-        let (place, time, pool) = (options.place(uri)?, options.time()?, options.pool()?);
+        Array::at_place(options.place(uri)?, options.time()?, options.pool()?)
+    }
+
+    pub(crate) fn at_place(place: ArrayPlace, time: TimeRange, pool: Pool) -> Result<Array> {
         let views = pool.run(|| View::open(&place, time))?;
         Ok(Array { place, time, pool, views })
     }
@@ -466,6 +469,11 @@ impl Array {
         let name = self.pool.run(|| smalti_query::write(snapshot, request))?;
         self.expire();
         Ok(WrittenFragment::new(name))
+    }
+
+    /// Runs an operation on the array's files with the threads of the handle.
+    pub(crate) fn run<T: Send>(&self, operation: impl FnOnce(&ArrayPlace) -> Result<T> + Send) -> Result<T> {
+        self.pool.run(|| operation(&self.place))
     }
 
     pub(crate) fn place(&self) -> &ArrayPlace {

@@ -183,6 +183,10 @@ impl Group {
         self.place.metadata(self.time).and_then(Metadata::new)
     }
 
+    pub(crate) fn place(&self) -> &ArrayPlace {
+        &self.place
+    }
+
     /// Starts a change of metadata, as [`Array::write_metadata`].
     pub fn write_metadata(&self) -> MetadataBuilder<'_> {
         MetadataBuilder::new(&self.place)

@@ -37,6 +37,8 @@
 //! | [`Group`], [`NewMember`], [`Object`] | groups and their members; finding, moving and removing arrays and groups |
 //! | [`Options`] | time travel, encryption, durability, threads |
 //! | [`ReadBuilder`], [`RecordBatches`] | cells out: record batches, `ndarray`, raw columns |
+//! | [`Array::fsck`], [`Array::repair`], [`Array::salvage`] | what is wrong with an array, and mending it |
+//! | [`Array::digest`], [`Array::diff`] | whether two arrays say the same, and where not |
 //! | [`field`], [`Condition`] | which cells: tests of values, and their text form |
 //! | [`WriteBuilder`], [`GlobalWriteBuilder`], [`Columns`], [`Cell`] | cells in: slices, vectors, `ndarray`, Arrow |
 //! | [`arrow`] | which Arrow type a datatype becomes |
@@ -53,6 +55,7 @@
 mod array;
 pub mod arrow;
 mod batches;
+mod checks;
 mod column;
 mod condition;
 mod delete;
@@ -75,6 +78,7 @@ mod write;
 
 pub use array::Array;
 pub use batches::RecordBatches;
+pub use checks::Salvaged;
 pub use column::{Cell, Columns, InputColumn, IntoColumn};
 pub use condition::{FieldTest, field};
 pub use delete::DeleteBuilder;
@@ -110,6 +114,11 @@ pub use smalti_types::{
     AlignedBuf, ArrayType, CellValNum, Clock, Datatype, EncryptionKey, Entropy, Env, Error, ErrorKind,
     Extent, ExtentRef, Filter, FilterPipeline, FloatScale, Layout, Location, Physical, PhysicalKind,
     RectList, Result, Scalar, ScaleWidth, TimeRange, WebpFormat, dispatch_physical,
+};
+pub use smalti_upkeep::{
+    CellDifference, Change, Class, DiffFields, DiffOptions, DiffSummary, Digest, DigestOptions,
+    FieldDifference, Finding, FindingKind, FsckOptions, FsckProgress, FsckReport, LostCells, Mended, Remedy,
+    RepairOptions, RepairReport, Side, Step,
 };
 
 /// The README's program compiles.

@@ -256,6 +256,10 @@ impl<S: Store> Store for FaultStore<S> {
         self.store.lease(path, claim)
     }
 
+    fn last_change_ms(&self, folder: &str) -> Result<Option<u64>> {
+        self.reading(|| self.store.last_change_ms(folder))
+    }
+
     fn coalescing(&self) -> Coalescing {
         self.store.coalescing()
     }

@@ -77,6 +77,10 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         (**self).lease(path, claim)
     }
 
+    fn last_change_ms(&self, folder: &str) -> Result<Option<u64>> {
+        (**self).last_change_ms(folder)
+    }
+
     fn coalescing(&self) -> Coalescing {
         (**self).coalescing()
     }

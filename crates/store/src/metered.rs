@@ -182,6 +182,11 @@ impl<S: Store> Store for MeteredStore<S> {
         self.store.lease(path, claim)
     }
 
+    fn last_change_ms(&self, folder: &str) -> Result<Option<u64>> {
+        add(&self.counters.lists, 1);
+        self.store.last_change_ms(folder)
+    }
+
     fn coalescing(&self) -> Coalescing {
         self.store.coalescing()
     }

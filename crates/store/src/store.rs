@@ -283,6 +283,16 @@ pub trait Store: Send + Sync + Debug {
         Ok(Some(crate::Lease::powerless()))
     }
 
+    /// When the folder, or a file directly in it, last changed, in milliseconds since 1970-01-01T00:00:00Z: what decides
+    /// whether somebody may still be writing there. `None` where the store does not know, or there is no such folder.
+    ///
+    /// # Errors
+    /// As for [`list`](Store::list).
+    fn last_change_ms(&self, folder: &str) -> Result<Option<u64>> {
+        crate::path::check_folder(folder)?;
+        Ok(None)
+    }
+
     /// How reads are best merged on this store.
     fn coalescing(&self) -> Coalescing {
         Coalescing::default()

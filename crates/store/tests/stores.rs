@@ -26,6 +26,18 @@ fn the_local_store_conforms_at_every_sync_level() {
 }
 
 #[test]
+fn a_folder_on_disk_tells_when_it_last_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store: Arc<dyn Store> = Arc::new(FaultStore::new(MeteredStore::new(local(folder.path()))));
+    assert_eq!(store.last_change_ms("f").unwrap(), None);
+    store.put("f/x", &[b"1"]).unwrap();
+    let first = store.last_change_ms("f").unwrap().unwrap();
+    assert!(first > 1_600_000_000_000, "{first}");
+    assert_eq!(MemoryStore::new().last_change_ms("f").unwrap(), None);
+    assert!(store.last_change_ms("../f").is_err());
+}
+
+#[test]
 fn the_memory_store_conforms() {
     conformance::run(|| Arc::new(MemoryStore::new()));
 }

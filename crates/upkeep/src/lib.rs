@@ -5,13 +5,28 @@
 #![forbid(unsafe_code)]
 
 mod consolidate;
+mod diff;
+mod digest;
 mod fragments;
+mod fsck;
+mod repair;
+mod report;
 mod retire;
+mod salvage;
 mod vacuum;
 
 pub use consolidate::{
     Choice, Consolidation, FragmentOptions, FragmentPlan, Merge, MergedFragments, Steps, Tiers,
-    consolidate_fragments, plan_fragments,
+    consolidate_commits, consolidate_fragment_meta, consolidate_fragments, consolidate_metadata,
+    ignore_taken, plan_fragments,
 };
+pub use diff::{CellDifference, Change, DiffFields, DiffOptions, DiffSummary, FieldDifference, Side, diff};
+pub use digest::{Digest, DigestBuilder, DigestOptions, digest};
 pub use fragments::{DeletedFragments, FragmentChoice, FragmentDeletion, copy_fragments, delete_fragments};
-pub use vacuum::{VacuumOptions, VacuumedFragments, vacuum_fragments};
+pub use fsck::{Class, Finding, FindingKind, FsckOptions, FsckProgress, FsckReport, Remedy, Step, fsck};
+pub use repair::{Mended, RepairOptions, RepairReport, repair};
+pub use report::{FileReport, Options, Report};
+pub use salvage::{LostCells, Salvage, salvage};
+pub use vacuum::{
+    VacuumOptions, VacuumedFragments, vacuum_commits, vacuum_fragment_meta, vacuum_fragments, vacuum_metadata,
+};

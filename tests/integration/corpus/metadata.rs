@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 /// and the fragments say.
 const WRITERS_DOMAINS: &[(u64, &str)] = &[(9, "sparse_string_1d")];
 
+/// The case whose metadata was merged and vacuumed, so that times in between are gone.
+const GONE_METADATA: &str = "metadata_consolidated_vacuumed";
+
 pub fn check(case: &Case) -> Result<(), Failure> {
     for state in case.list("metadata") {
         check_metadata(case, state)?;
@@ -30,7 +33,13 @@ pub fn check(case: &Case) -> Result<(), Failure> {
 }
 
 fn check_metadata(case: &Case, state: &Value) -> Result<(), Failure> {
-    let found = place(case)?.metadata(time(state))?;
+    let found = match place(case)?.metadata(time(state)) {
+        // libtiledb shows nothing there; see the page of differences.
+        Err(error) if case.name == GONE_METADATA && error.message().contains("can no longer be told") => {
+            return if time(state).end < u64::MAX { Ok(()) } else { Err(error.into()) };
+        }
+        found => found?,
+    };
     let items = state["items"].as_array().map_or(&[][..], Vec::as_slice);
     check_items(&found, items, &state["name"].to_string())
 }

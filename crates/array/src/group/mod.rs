@@ -22,7 +22,7 @@ pub use edit::{MemberEdit, NewMember};
 pub use member::Member;
 pub use walk::{Branch, MemberWalk, Visit};
 
-use crate::history::visible_files;
+use crate::history::History;
 use crate::{ArrayPlace, ObjectKind};
 use smalti_format::GroupFile;
 use smalti_format::names::{GROUP_FILE, GROUP_FOLDER, METADATA_FOLDER};
@@ -77,7 +77,7 @@ impl ArrayPlace {
     fn member_list(&self, time: TimeRange) -> Result<MemberList> {
         self.expect_group()?;
         let mut files = Vec::new();
-        for name in visible_files(self, GROUP_FOLDER, time)?.into_iter().rev() {
+        for name in History::read(self, GROUP_FOLDER)?.visible(time).into_iter().rev() {
             let path = self.join(&format!("{GROUP_FOLDER}/{name}"));
             let tile = self.read_tile_file(&path)?;
             let file = GroupFile::decode(tile.as_slice())

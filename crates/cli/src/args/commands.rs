@@ -1,8 +1,8 @@
 //! The commands.
 
 use super::{
-    ConsolidateArgs, FragmentsArgs, Global, GroupArgs, LsArgs, MvArgs, OpenTimes, ReadArgs, RmArgs,
-    VacuumArgs, WriteArgs,
+    ConsolidateArgs, DiffArgs, DigestArgs, FragmentsArgs, FsckArgs, Global, GroupArgs, LsArgs, MvArgs,
+    OpenTimes, ReadArgs, RepairArgs, RmArgs, SalvageArgs, VacuumArgs, WriteArgs,
 };
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -69,9 +69,16 @@ pub(crate) enum Command {
     Rm(RmArgs),
     /// Say how a read would be carried out
     Explain(ExplainArgs),
-    /// Check an array
-    #[command(hide = true)]
-    Fsck(UpkeepArgs),
+    /// Check an array or group, and say what is wrong with it
+    Fsck(FsckArgs),
+    /// Mend an array or group as far as that is provable; nothing is deleted
+    Repair(RepairArgs),
+    /// Read all of a damaged array that can be read into a new one, or a file
+    Salvage(SalvageArgs),
+    /// Print one number for what an array says, however it is stored
+    Digest(DigestArgs),
+    /// Print the cells in which two arrays, or two times of one, differ
+    Diff(DiffArgs),
 }
 
 /// Arguments of `smalti demo`.

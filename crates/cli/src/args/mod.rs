@@ -1,5 +1,6 @@
 //! The command line: every command with its arguments, and the options that all of them share.
 
+mod check;
 mod commands;
 mod global;
 mod group;
@@ -8,6 +9,7 @@ mod read;
 mod upkeep;
 mod write;
 
+pub(crate) use check::{CheckArgs, DiffArgs, DigestArgs, FsckArgs, RepairArgs, SalvageArgs};
 pub(crate) use commands::{
     AggregateArgs, ArrayArgs, Cli, Command, CreateArgs, DeleteArgs, DemoArgs, EvolveArgs, ExplainArgs,
     InspectArgs, MetaAction, MetaArgs, UpgradeArgs,

@@ -2,26 +2,53 @@
 
 use crate::args::{ConsolidateArgs, FragmentArgs, Global, OpenTimes, UpkeepMode};
 use crate::engine;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::human;
-use smalti::TimeRange;
-use smalti::upkeep::{Choice, Consolidation, FragmentOptions, FragmentPlan, Steps, Tiers};
+use crate::interrupt::Watch;
+use crate::progress::Progress;
+use smalti::upkeep::{
+    Choice, Consolidation, FileReport, FragmentOptions, FragmentPlan, Steps, Tiers, UpkeepOptions,
+    UpkeepReport,
+};
+use smalti::{ReadProgress, TimeRange};
 use std::io::Write;
+use std::sync::Arc;
 
 pub(super) fn run(global: &Global, args: &ConsolidateArgs) -> Outcome {
     match args.mode {
         UpkeepMode::Fragments => fragments(global, args),
-        mode => super::vacuum::not_yet("consolidate", mode),
+        mode => files(global, args, mode),
     }
+}
+
+/// Every mode but that of fragments.
+fn files(global: &Global, args: &ConsolidateArgs, mode: UpkeepMode) -> Outcome {
+    let options = UpkeepOptions { dry_run: args.dry_run };
+    let array = || engine::open(global, &args.array, OpenTimes::default());
+    let report = match mode {
+        UpkeepMode::FragmentMeta => array()?.consolidate_fragment_meta(&options)?,
+        UpkeepMode::Commits => array()?.consolidate_commits(&options)?,
+        UpkeepMode::GroupMeta => {
+            engine::open_group(global, &args.array, OpenTimes::default())?.consolidate_metadata(&options)?
+        }
+        UpkeepMode::ArrayMeta | UpkeepMode::Fragments => array()?.consolidate_metadata(&options)?,
+    };
+    print_files(global, &args.array, args.dry_run, &report)
 }
 
 fn fragments(global: &Global, args: &ConsolidateArgs) -> Outcome {
     let array = engine::open(global, &args.array, OpenTimes::default())?;
-    let options = options(global, &args.fragments);
+    let mut options = options(global, &args.fragments);
     if args.dry_run {
         return print_plan(global, &array.plan_consolidation(&options)?);
     }
-    print(global, &array.consolidate(&options)?)
+    let work = Arc::new(ReadProgress::new());
+    options.progress = Some(Arc::clone(&work));
+    let watch = Watch::over_writes(&work)?;
+    let progress = Progress::of_work("merging", &work);
+    let done = array.consolidate(&options).map_err(Failure::from);
+    drop(progress);
+    print(global, &watch.end(done)?)
 }
 
 fn options(global: &Global, args: &FragmentArgs) -> FragmentOptions {
@@ -125,4 +152,36 @@ fn print(global: &Global, done: &Consolidation) -> Outcome {
         )?;
     }
     Ok(writeln!(out, "`smalti vacuum` removes what was merged")?)
+}
+
+/// Prints what was done, or would be.
+pub(super) fn print_files(global: &Global, array: &str, is_dry_run: bool, report: &UpkeepReport) -> Outcome {
+    for warning in &report.warnings {
+        eprintln!("smalti: warning: {}: {warning}", array);
+    }
+    let mut out = std::io::stdout().lock();
+    let lists = [("read", &report.read), ("written", &report.written), ("removed", &report.removed)];
+    if global.json {
+        let files = |files: &[FileReport]| -> serde_json::Value {
+            files.iter().map(|file| serde_json::json!({"path": file.path, "bytes": file.byte_len})).collect()
+        };
+        let mut json = serde_json::json!({"dry_run": is_dry_run, "warnings": report.warnings});
+        for (name, list) in lists {
+            json[name] = files(list);
+        }
+        return Ok(writeln!(out, "{json}")?);
+    }
+    if report.is_empty() {
+        return Ok(writeln!(out, "nothing to do")?);
+    }
+    let would = if is_dry_run { "would be " } else { "" };
+    for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+        let bytes = list.iter().fold(0_u64, |sum, file| sum.saturating_add(file.byte_len));
+        let count = human::count(list.len() as u64);
+        writeln!(out, "{would}{name}: {count} files, {}", human::bytes(bytes))?;
+        for file in list.iter().filter(|_| is_dry_run || list.len() <= 2) {
+            writeln!(out, "    {}", file.path)?;
+        }
+    }
+    Ok(())
 }

@@ -1,6 +1,8 @@
 //! The commands, one file each.
 
 mod aggregate;
+mod check;
+mod compare;
 mod consolidate;
 mod create;
 mod delete;
@@ -52,15 +54,12 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Mv(args) => object::rename(global, args),
         Command::Rm(args) => object::remove(global, args),
         Command::Explain(args) => explain::run(global, args).map_err(|failure| failure.at(&args.read.array)),
-        Command::Fsck(_) => Err(missing("fsck")),
+        Command::Fsck(args) => check::fsck(global, args).map_err(|failure| failure.at(&args.array)),
+        Command::Repair(args) => check::repair(global, args).map_err(|failure| failure.at(&args.array)),
+        Command::Salvage(args) => check::salvage(global, args).map_err(|failure| failure.at(&args.array)),
+        Command::Digest(args) => compare::digest(global, args).map_err(|failure| failure.at(&args.array)),
+        Command::Diff(args) => compare::diff(global, args),
     }
-}
-
-fn missing(command: &str) -> Failure {
-    smalti::Error::unsupported(format!(
-        "this release has no `smalti {command}` yet; `smalti --help` lists what it has"
-    ))
-    .into()
 }
 
 /// The fields of an array in the notation that the options ask for.

@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use crate::ranges::{self, Ranges};
 use crate::{engine, human, statistics};
 use smalti::format::ArraySchema;
-use smalti::{Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Extent, LabelRange, Layout, ReadRequest};
+use smalti::{Array, Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Extent, LabelRange, Layout, ReadRequest};
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -21,10 +21,14 @@ use std::time::Instant;
 const TABLE_LIMIT: u64 = 50;
 
 pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
-    let array = engine::open(global, &args.array, args.times)?;
+    read_from(global, args, &engine::open(global, &args.array, args.times)?)
+}
+
+/// As the command, from an array that is open.
+pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outcome {
     let schema = array.schema();
     let labels = Field::labels_of(schema, args.notation);
-    let fields = Field::select(fields_of(&array, args.notation)?, labels, &args.select, args.timestamps)?;
+    let fields = Field::select(fields_of(array, args.notation)?, labels, &args.select, args.timestamps)?;
     let (ranges, label_ranges) = ranges::parse_with_labels(schema, &args.range, args.ranges_json.as_deref())?;
     let format = output_format(global, args)?;
     let is_people = format == OutputFormat::Table && args.limit.is_none();

@@ -1,23 +1,34 @@
 //! `smalti vacuum`: removing what consolidation has replaced.
 
+use super::consolidate::print_files;
 use crate::args::{Global, OpenTimes, UpkeepMode, VacuumArgs};
 use crate::engine;
 use crate::failure::Outcome;
 use crate::human;
 use smalti::TimeRange;
-use smalti::upkeep::VacuumOptions;
+use smalti::upkeep::{UpkeepOptions, VacuumOptions};
 use std::io::Write;
 
 pub(super) fn run(global: &Global, args: &VacuumArgs) -> Outcome {
     match args.mode {
         UpkeepMode::Fragments => fragments(global, args),
-        mode => not_yet("vacuum", mode),
+        mode => files(global, args, mode),
     }
 }
 
-pub(super) fn not_yet(command: &str, mode: UpkeepMode) -> Outcome {
-    Err(smalti::Error::unsupported(format!("this release has no `smalti {command} --mode {mode:?}` yet"))
-        .into())
+/// Every mode but that of fragments.
+fn files(global: &Global, args: &VacuumArgs, mode: UpkeepMode) -> Outcome {
+    let options = UpkeepOptions { dry_run: args.dry_run };
+    let array = || engine::open(global, &args.array, OpenTimes::default());
+    let report = match mode {
+        UpkeepMode::FragmentMeta => array()?.vacuum_fragment_meta(&options)?,
+        UpkeepMode::Commits => array()?.vacuum_commits(&options)?,
+        UpkeepMode::GroupMeta => {
+            engine::open_group(global, &args.array, OpenTimes::default())?.vacuum_metadata(&options)?
+        }
+        UpkeepMode::ArrayMeta | UpkeepMode::Fragments => array()?.vacuum_metadata(&options)?,
+    };
+    print_files(global, &args.array, args.dry_run, &report)
 }
 
 fn fragments(global: &Global, args: &VacuumArgs) -> Outcome {

@@ -7,6 +7,7 @@ use crate::args::{Global, OpenTimes};
 use crate::engine;
 use crate::failure::Outcome;
 use crate::human;
+use smalti::upkeep::{FragmentOptions, VacuumOptions};
 use smalti::{Array, Batch, ColumnRef, Duplicates, Extent, Layout, ReadRequest, Scalar, WriteRequest};
 use std::time::Instant;
 
@@ -171,6 +172,21 @@ pub(super) fn travel(global: &Global, uri: &str, report: &mut Report) -> Outcome
         report.step(format!("{date}, --at {at}: {places:>7} places, now with {}", region.name()), start);
     }
     Ok(())
+}
+
+/// Merges the writes into one fragment, removes them, and counts the places at each time again.
+pub(super) fn consolidate(global: &Global, uri: &str, report: &mut Report) -> Outcome {
+    let mut array = engine::open(global, uri, OpenTimes::default())?;
+    let start = Instant::now();
+    let done = array.consolidate(&FragmentOptions::default())?;
+    let merged: usize = done.merges.iter().map(|merge| merge.inputs.len()).sum();
+    report.step(format!("merged {merged} fragments into {}", array.fragments()?.len()), start);
+    let start = Instant::now();
+    let removed = array.vacuum(&VacuumOptions::default())?;
+    let bytes = human::bytes(removed.byte_len);
+    report.step(format!("removed the {} that were merged, {bytes}", removed.fragments.len()), start);
+    report.fact("cities_merged", merged.into());
+    travel(global, uri, report)
 }
 
 /// The places of a window, or all of them.

@@ -63,7 +63,11 @@ pub(crate) fn run(global: &Global, args: &DemoArgs) -> Outcome {
 
     report.title("6. Pictures");
     pictures::draw_world_map(&dir.join("map.png"), EUROPE, &window, &europe, &mut report)?;
-    pictures::draw_tiles(global, &cities_uri, &dir.join("fragments.svg"), land, &mut report)?;
+    pictures::draw_tiles(global, &cities_uri, &dir.join("fragments.svg"), land.clone(), &mut report)?;
+
+    report.title("7. Consolidation: the four writes become one fragment, and every time stays what it was");
+    cities::consolidate(global, &cities_uri, &mut report)?;
+    pictures::draw_tiles(global, &cities_uri, &dir.join("merged.svg"), land, &mut report)?;
 
     report.line(format!("\nAll of it took {}.", human::duration(start.elapsed())));
     report.fact("seconds", start.elapsed().as_secs_f64().into());
@@ -93,7 +97,7 @@ fn next_steps(report: &mut Report, dir: &Path) {
     report.line("\nTry next:".into());
     for (command, purpose) in [
         (format!("{program} info {}", array("elevation")), "what is in an array"),
-        (format!("{program} fragments {}", array("cities")), "its writes"),
+        (format!("{program} fragments {}", array("cities")), "its fragments"),
         (
             format!("{program} read {} --range lat=48.8:48.9 --range lon=2.2:2.5", array("cities")),
             "Paris and around",

@@ -3,6 +3,7 @@
 //! they are kept.
 
 mod bad_input;
+mod check;
 mod damage;
 mod demo;
 mod evolve;
@@ -21,6 +22,7 @@ mod query;
 mod read;
 mod schema;
 mod session;
+mod upkeep;
 mod usage;
 mod values;
 mod write;

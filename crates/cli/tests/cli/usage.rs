@@ -27,7 +27,6 @@ fn what_is_not_there_is_an_error() {
         "fragments grid delete nothing",
         "fragments grid copy nothing --to grid",
         "explain grid --select q",
-        "fsck grid",
     ] {
         session.problem(line, 1);
         session.show(line);

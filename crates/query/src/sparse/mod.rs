@@ -19,7 +19,8 @@ pub(crate) use select::coord_columns;
 
 pub(crate) use batches::SparseBatches;
 pub(crate) use history::DeleteHistory;
-pub(crate) use plan::{SparsePlan, cell_order};
+pub(crate) use plan::SparsePlan;
+pub use plan::cell_order;
 
 use smalti_tile::{CellShape, Column};
 use smalti_types::{CellValNum, Datatype, Result};

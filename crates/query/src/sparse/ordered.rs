@@ -54,6 +54,8 @@ impl SparsePlan<'_> {
                 gather(&runs, &decoded, shape)
             })
             .collect::<Result<_>>()?;
+        let check = || self.fetch.progress().check();
+        check()?;
         let columns = coords
             .iter()
             .zip(&schema.dimensions)
@@ -63,7 +65,9 @@ impl SparsePlan<'_> {
             columns.iter().map(|column| column_bounds(column).unwrap_or(Interval::ALL)).collect();
         let layout = KeyLayout::new(&cell_order(schema, self.layout)?, &bounds)?;
         let keys = layout.keys(&columns)?;
+        check()?;
         let order = sort_cells(&keys)?;
+        check()?;
         let origins: Vec<u64> = runs
             .iter()
             .flat_map(|run| (0..run.len).map(|cell| u64::from(run.slot) << 32 | u64::from(run.start + cell)))

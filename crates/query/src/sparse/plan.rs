@@ -188,7 +188,7 @@ fn simplest(layout: Layout, schema: &ArraySchema) -> Layout {
 ///
 /// # Errors
 /// `Corrupt` when the schema's extents do not fit its types.
-pub(crate) fn cell_order(schema: &ArraySchema, layout: Layout) -> Result<CellOrder> {
+pub fn cell_order(schema: &ArraySchema, layout: Layout) -> Result<CellOrder> {
     let dims = schema
         .dimensions
         .iter()

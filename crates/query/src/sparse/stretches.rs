@@ -293,3 +293,42 @@ pub(super) fn is_one_tile(dimension: &Dimension) -> bool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use smalti_types::{CellValNum, FilterPipeline};
+
+    fn dimension(datatype: Datatype, domain: (Scalar, Scalar), tile_extent: Option<Scalar>) -> Dimension {
+        let filters = FilterPipeline::default();
+        let cell_val_num = CellValNum::ONE;
+        Dimension { name: "x".into(), datatype, cell_val_num, filters, domain: Some(domain), tile_extent }
+    }
+
+    #[test]
+    fn a_dimension_is_one_tile_where_its_extent_covers_the_domain() {
+        let ints = |extent: Option<i64>| {
+            let domain = (Scalar::I64(-5), Scalar::I64(4));
+            is_one_tile(&dimension(Datatype::Int64, domain, extent.map(Scalar::I64)))
+        };
+        assert_eq!([None, Some(9), Some(10), Some(11)].map(ints), [true, false, true, true]);
+        let floats = |extent: f64| {
+            let domain = (Scalar::F64(0.0), Scalar::F64(2.0));
+            is_one_tile(&dimension(Datatype::Float64, domain, Some(Scalar::F64(extent))))
+        };
+        assert_eq!([1.0, 2.0, 2.5].map(floats), [false, false, true]);
+        let whole = (Scalar::U64(0), Scalar::U64(u64::MAX));
+        assert!(!is_one_tile(&dimension(Datatype::UInt64, whole, Some(Scalar::U64(u64::MAX)))));
+    }
+
+    #[test]
+    fn both_zeros_lie_in_a_rectangle_that_ends_at_one() {
+        let ordinal = |value: f64| Scalar::F64(value).ordinal();
+        let stored = Interval { lo: ordinal(0.0), hi: ordinal(1.0) };
+        assert_eq!(both_zeros(Datatype::Float64, stored).lo, ordinal(-0.0));
+        let stored = Interval { lo: ordinal(-1.0), hi: ordinal(-0.0) };
+        assert_eq!(both_zeros(Datatype::Float64, stored).hi, ordinal(0.0));
+        let integers = Interval { lo: 0, hi: ordinal(-0.0) };
+        assert_eq!(both_zeros(Datatype::Int64, integers), integers);
+    }
+}

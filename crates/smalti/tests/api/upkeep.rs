@@ -199,6 +199,26 @@ fn an_open_reader_keeps_its_fragments() {
     assert_eq!(array.vacuum(&VacuumOptions::default()).unwrap().fragments.len(), 4);
 }
 
+#[test]
+fn a_handle_that_writes_and_reads_thousands_of_times_holds_one_claim() {
+    let folder = tempfile::tempdir().unwrap();
+    let uri = folder.path().join("array").display().to_string();
+    let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a"));
+    let options = Options::new().sync(smalti::SyncLevel::None);
+    let array = Array::create_with(&uri, &schema.build().unwrap(), &options).unwrap();
+    let open_files = || std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count());
+    array.write().range("x", 0..=0).column("a", &[1]).at(1).commit().unwrap();
+    let before = open_files();
+    for _ in 0..300 {
+        array.write().range("x", 0..=0).column("a", &[1]).at(1).commit().unwrap();
+        assert!(!array.fragments().unwrap().is_empty());
+        if array.fragments().unwrap().len() > 20 {
+            array.consolidate(&FragmentOptions::default()).unwrap();
+        }
+    }
+    assert!(open_files() < before + 100, "{} open files, {before} before", open_files());
+}
+
 fn plane(name: &str) -> Array {
     let schema = Schema::dense()
         .dimension(Dimension::new("y", 0..=99).tile(10))

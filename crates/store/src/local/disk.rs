@@ -1,6 +1,7 @@
 //! The single steps of a file system that the local write protocol is made of.
 
 use crate::{Claim, Lease};
+use std::ffi::OsString;
 use std::fmt::Debug;
 use std::io;
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskEntry {
     /// The name; it may be no UTF-8.
-    pub name: std::ffi::OsString,
+    pub name: OsString,
     /// Whether it is a folder that can be descended into; never true for symbolic links.
     pub is_folder: bool,
     /// When it last changed, in milliseconds since 1970-01-01T00:00:00Z.
@@ -43,6 +44,15 @@ pub trait Disk: Send + Sync + Debug + 'static {
     fn rename_folder(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file or a symbolic link.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
+    /// Removes files or symbolic links directly in a folder; one that is missing is fine.
+    fn remove_files(&self, folder: &Path, names: &[OsString]) -> io::Result<()> {
+        names.iter().try_for_each(|name| match self.remove_file(&folder.join(name)) {
+            Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                Err(error)
+            }
+            _ => Ok(()),
+        })
+    }
     /// Removes an empty folder.
     fn remove_folder(&self, folder: &Path) -> io::Result<()>;
     /// Lists a folder without following symbolic links, in any order.

@@ -245,6 +245,15 @@ impl<D: Disk> Store for LocalStore<D> {
         }
     }
 
+    fn last_change_ms(&self, folder: &str) -> Result<Option<u64>> {
+        check_folder(folder)?;
+        let inside = self.unless_absent(self.disk.raw_entries(Path::new(folder)), folder)?;
+        let (above, name) = crate::split(folder);
+        let beside = self.unless_absent(self.disk.raw_entries(Path::new(above)), above)?;
+        let itself = beside.into_iter().filter(|entry| !name.is_empty() && entry.name == *name);
+        Ok(inside.into_iter().chain(itself).filter_map(|entry| entry.modified_ms).max())
+    }
+
     /// A page cache answers small reads quickly: only a page of waste is cheaper than another call.
     fn coalescing(&self) -> Coalescing {
         Coalescing { max_gap_byte_len: 4 << 10, max_byte_len: 16 << 20 }

@@ -153,6 +153,25 @@ impl Disk for OsDisk {
         Ok(result?)
     }
 
+    fn remove_files(&self, path: &Path, names: &[OsString]) -> io::Result<()> {
+        if names.is_empty() {
+            return Ok(());
+        }
+        let folder = match self.folder(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            folder => folder?,
+        };
+        let on_disk = self.root.join(path);
+        names.iter().try_for_each(|name| {
+            let result = rustix::fs::unlinkat(&folder, name, AtFlags::empty());
+            handles::forget_file(&on_disk.join(name));
+            match result {
+                Err(Errno::NOENT) => Ok(()),
+                result => Ok(result?),
+            }
+        })
+    }
+
     fn remove_folder(&self, path: &Path) -> io::Result<()> {
         let (folder, name) = self.parent(path)?;
         Ok(rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?)

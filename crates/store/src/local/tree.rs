@@ -3,8 +3,10 @@
 use super::protocol::{create_folders, folder_of, is_absent, put, put_batch, sync_folder};
 use super::{Disk, failed, staging};
 use crate::{NewFile, NewTree, SyncLevel};
+use rayon::prelude::*;
 use smalti_types::{Error, ErrorKind, Result};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -146,10 +148,11 @@ pub(super) fn delete<D: Disk>(disk: &D, sync: SyncLevel, folders: &[&str]) -> Re
         parents.insert(folder_of(path));
     }
     parents.iter().try_for_each(|folder| sync_folder(disk, sync, folder))?;
-    for path in &doomed {
-        remove_tree(disk, path).map_err(|error| failed(disk, error, path))?;
+    let empty = |path: &PathBuf| remove_tree(disk, path).map_err(|error| failed(disk, error, path));
+    match disk.write_parallelism() {
+        1 => doomed.iter().try_for_each(empty),
+        _ => doomed.par_iter().try_for_each(empty),
     }
-    Ok(())
 }
 
 /// Removes a folder with all it holds, or a file, or a link, never following links. Takes no stack for depth.
@@ -174,17 +177,10 @@ fn remove_tree<D: Disk>(disk: &D, root: &Path) -> io::Result<()> {
             entries => entries?,
         };
         pending.push((folder.clone(), true));
-        for entry in entries {
-            let path = folder.join(&entry.name);
-            if entry.is_folder {
-                pending.push((path, false));
-                continue;
-            }
-            match disk.remove_file(&path) {
-                Err(error) if !is_absent(&error) => return Err(error),
-                _ => {}
-            }
-        }
+        let (folders, files): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.is_folder);
+        pending.extend(folders.into_iter().map(|entry| (folder.join(&entry.name), false)));
+        let files: Vec<OsString> = files.into_iter().map(|entry| entry.name).collect();
+        disk.remove_files(&folder, &files)?;
     }
     Ok(())
 }

@@ -4,10 +4,11 @@
 //! the vacuum files, and what is written down of the history. After a crash the rest is an orphan or hidden: nothing that was
 //! replaced comes back.
 
-use crate::consolidate::finish_pending;
+use crate::Report;
+use crate::consolidate::{finish_pending, ignore_taken};
 use crate::retire::take_back_commits;
 use smalti_array::{
-    ArrayPlace, CommitPlace, Commits, ListedFragment, ListedVacuum, Listing, ReplacedFragment, Snapshot,
+    ArrayPlace, CommitPlace, Commits, ListedFragment, ListedVacuum, Listing, ReplacedFragment,
 };
 use smalti_format::Rule;
 use smalti_format::names::{CommitKind, FRAGMENT_METADATA_FILE, TimestampedName, last_part};
@@ -61,7 +62,7 @@ pub struct DeletedFragments {
 /// `InvalidArgument` for names that are not those of visible fragments, and then nothing is deleted; `Io` when a consolidation or
 /// vacuum is running; what the store reports. What was not deleted then is hidden for the most part, and can be deleted again.
 pub fn delete_fragments(place: &ArrayPlace, deletion: &FragmentDeletion) -> Result<DeletedFragments> {
-    let is_dense = Snapshot::schema_of(place)?.is_dense();
+    let is_dense = place.newest_schema()?.is_dense();
     let _lock = if deletion.is_dry_run { None } else { Some(place.upkeep_lock()?) };
     let mut listing = Listing::read(place, TimeRange::ALL, is_dense)?;
     if !deletion.is_dry_run {
@@ -81,6 +82,7 @@ pub fn delete_fragments(place: &ArrayPlace, deletion: &FragmentDeletion) -> Resu
     drop(away);
     let folders: Vec<&str> = doomed.folders().collect();
     place.store().delete_folders(&folders)?;
+    ignore_taken(place, doomed.names(), &mut Report::default())?;
     doomed.forget(place)?;
     Ok(report)
 }
@@ -121,6 +123,11 @@ impl<'a> Doomed<'a> {
         }
         let is_replaced = |old: &&ReplacedFragment| names.contains(old.fragment.name.as_str());
         Ok(Doomed { replaced: listing.replaced.iter().filter(is_replaced).collect(), fragments, vacuums })
+    }
+
+    fn names(&self) -> impl Iterator<Item = &'a TimestampedName> {
+        let replaced = self.replaced.iter().map(|old| &old.fragment.name);
+        replaced.chain(self.fragments.iter().map(|fragment| &fragment.name))
     }
 
     fn folders(&self) -> impl Iterator<Item = &'a str> {
@@ -167,9 +174,7 @@ impl<'a> Doomed<'a> {
     /// Removes vacuum files, and what is written down of the history of fragments that are no more.
     fn forget(&self, place: &ArrayPlace) -> Result<()> {
         let mut files: Vec<String> = self.vacuums.iter().map(|vacuum| place.join(&vacuum.path)).collect();
-        let replaced = self.replaced.iter().map(|old| &old.fragment.name);
-        let names: HashSet<&TimestampedName> =
-            replaced.chain(self.fragments.iter().map(|fragment| &fragment.name)).collect();
+        let names: HashSet<&TimestampedName> = self.names().collect();
         let gone = Commits::read(place)?.gone;
         files.extend(gone.iter().filter(|(name, _)| names.contains(name)).map(|(_, path)| place.join(path)));
         let files: Vec<&str> = files.iter().map(String::as_str).collect();

@@ -4,10 +4,11 @@
 //! files; commit files are unlinked. Up to here readers see no change, as the vacuum files hide the fragments all the time. Then the
 //! folders go, and the vacuum files last: as long as one of the fragments that it lists is there, it stays.
 
-use crate::consolidate::finish_pending;
+use crate::Report;
+use crate::consolidate::{finish_pending, ignore_taken};
 use crate::retire::take_back_commits;
 use smalti_array::{
-    ArrayPlace, CommitPlace, Commits, ListedVacuum, Listing, ReplacedFragment, Snapshot, gone_file, purged_at,
+    ArrayPlace, CommitPlace, Commits, ListedVacuum, Listing, ReplacedFragment, gone_file, purged_at,
 };
 use smalti_format::Rule;
 use smalti_format::names::{TimestampedName, gone_path};
@@ -50,7 +51,7 @@ pub struct VacuumedFragments {
 /// `Io` when another consolidation or vacuum is running; what the store reports. What was not removed is still hidden then, and the
 /// next vacuum goes on.
 pub fn vacuum_fragments(place: &ArrayPlace, options: &VacuumOptions) -> Result<VacuumedFragments> {
-    let is_dense = Snapshot::schema_of(place)?.is_dense();
+    let is_dense = place.newest_schema()?.is_dense();
     let _lock = if options.is_dry_run { None } else { Some(place.upkeep_lock()?) };
     let listing = Listing::read(place, TimeRange::ALL, is_dense)?;
     if !options.is_dry_run {
@@ -74,6 +75,8 @@ pub fn vacuum_fragments(place: &ArrayPlace, options: &VacuumOptions) -> Result<V
     drop(away);
     let folders: Vec<&str> = due.fragments.iter().map(|replaced| replaced.fragment.path.as_str()).collect();
     place.store().delete_folders(&folders)?;
+    let taken = due.fragments.iter().map(|replaced| &replaced.fragment.name);
+    ignore_taken(place, taken, &mut Report::default())?;
     let files: Vec<String> = due.vacuums.iter().map(|vacuum| place.join(&vacuum.path)).collect();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     place.store().delete_files(&files)?;

@@ -1,0 +1,181 @@
+//! `smalti digest` and `smalti diff`.
+
+use crate::args::{DiffArgs, DigestArgs, Global, OpenTimes};
+use crate::engine;
+use crate::failure::{Failure, Outcome};
+use smalti::json::CellNotation;
+use smalti::{Array, CellDifference, CellShape, Change, DiffFields, DiffOptions, DigestOptions, Side};
+use std::io::Write;
+use std::ops::ControlFlow;
+
+pub(super) fn digest(global: &Global, args: &DigestArgs) -> Outcome {
+    let array = engine::open(global, &args.array, args.times)?;
+    let options = DigestOptions {
+        includes_times: args.timestamps,
+        memory_byte_len: memory(global),
+        ..DigestOptions::default()
+    };
+    let digest = array.digest(&options)?;
+    let mut out = std::io::stdout().lock();
+    if global.json {
+        let json = serde_json::json!({ "digest": digest.to_string(), "cells": digest.cell_count });
+        writeln!(out, "{json}")?;
+    } else {
+        writeln!(out, "{digest}")?;
+    }
+    Ok(())
+}
+
+/// As diff(1): 0 when there is no difference, 1 when there is one, 2 for trouble.
+pub(super) fn diff(global: &Global, args: &DiffArgs) -> Outcome {
+    match compare(global, args) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Failure::Silent(1)),
+        Err(Failure::ReaderGone) => Err(Failure::ReaderGone),
+        Err(failure) => {
+            failure.report();
+            Err(Failure::Silent(2))
+        }
+    }
+}
+
+/// Whether nothing differs.
+fn compare(global: &Global, args: &DiffArgs) -> Outcome<bool> {
+    let second = args.second.as_ref().unwrap_or(&args.first);
+    let at = |at| OpenTimes { at, since: None };
+    let (a, b) =
+        (engine::open(global, &args.first, at(args.at_a))?, engine::open(global, second, at(args.at_b))?);
+    let fields = DiffFields::of(a.schema(), b.schema())?;
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    for different in &fields.different {
+        match global.json {
+            true => writeln!(out, "{}", serde_json::json!({ "schema": different }))?,
+            false => writeln!(out, "! {different}")?,
+        }
+    }
+    let mut lines: Lines<'_> = Lines { out: &mut out, json: global.json, left: args.limit, failure: None };
+    let summary =
+        lines.run(&a, &b, &DiffOptions { memory_byte_len: memory(global), ..DiffOptions::default() })?;
+    if global.json {
+        let json = serde_json::json!({
+            "added": summary.added, "removed": summary.removed, "changed": summary.changed,
+            "same": summary.same, "cut": summary.is_cut,
+        });
+        writeln!(out, "{}", serde_json::json!({ "summary": json }))?;
+    }
+    out.flush()?;
+    Ok(summary.is_empty() && fields.different.is_empty())
+}
+
+fn memory(global: &Global) -> Option<usize> {
+    global.memory.map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX))
+}
+
+/// Differences as they are printed.
+struct Lines<'a> {
+    out: &'a mut (dyn Write + 'a),
+    json: bool,
+    left: Option<u64>,
+    /// Why nothing can be printed any more.
+    failure: Option<Failure>,
+}
+
+impl Lines<'_> {
+    fn run(&mut self, a: &Array, b: &Array, options: &DiffOptions) -> Outcome<smalti::DiffSummary> {
+        let (sender, receiver) = std::sync::mpsc::sync_channel::<String>(1024);
+        let (json, mut left) = (self.json, self.left);
+        let outcome = std::thread::scope(|scope| {
+            let work = scope.spawn(move || {
+                a.diff(b, options, |fields, cell| {
+                    if left == Some(0) {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                    left = left.map(|left| left - 1);
+                    let line = if json { line_json(fields, &cell) } else { line_text(fields, &cell) };
+                    Ok(match sender.send(line) {
+                        Ok(()) => ControlFlow::Continue(()),
+                        Err(_) => ControlFlow::Break(()),
+                    })
+                })
+            });
+            for line in receiver {
+                if let Err(error) = writeln!(self.out, "{line}") {
+                    self.failure = Some(error.into());
+                    break;
+                }
+            }
+            work.join()
+        });
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        match outcome {
+            Ok(summary) => Ok(summary?),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}
+
+fn value_text(shape: CellShape, bytes: &[u8]) -> String {
+    let mut text = Vec::new();
+    CellNotation::new(shape.datatype, shape.cell_val_num, true).push(&mut text, bytes);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn side_text(shape: CellShape, side: &Side) -> String {
+    match side {
+        Side::Absent => String::new(),
+        Side::Null => "null".to_owned(),
+        Side::Value(bytes) => value_text(shape, bytes),
+    }
+}
+
+fn line_text(fields: &DiffFields, cell: &CellDifference) -> String {
+    let coordinates = fields.dimensions.iter().zip(&cell.coordinates);
+    let coordinates =
+        coordinates.map(|((name, shape), bytes)| format!("{name}={}", value_text(*shape, bytes)));
+    let coordinates = coordinates.collect::<Vec<_>>().join(" ");
+    let values = cell.fields.iter().filter_map(|field| {
+        let (name, shape) = fields.attributes.get(field.attribute)?;
+        let (before, after) = (side_text(*shape, &field.before), side_text(*shape, &field.after));
+        Some(match cell.change {
+            Change::Changed => format!("{name}: {before} -> {after}"),
+            _ => format!("{name}={before}{after}"),
+        })
+    });
+    let mark = match cell.change {
+        Change::Added => '+',
+        Change::Removed => '-',
+        Change::Changed => '~',
+    };
+    format!("{mark} {coordinates}: {}", values.collect::<Vec<_>>().join(", "))
+}
+
+fn line_json(fields: &DiffFields, cell: &CellDifference) -> String {
+    let json = |shape: CellShape, bytes: &[u8]| -> serde_json::Value {
+        serde_json::from_str(&value_text(shape, bytes)).unwrap_or_default()
+    };
+    let coordinates = fields.dimensions.iter().zip(&cell.coordinates);
+    let coordinates: serde_json::Map<String, serde_json::Value> =
+        coordinates.map(|((name, shape), bytes)| (name.clone(), json(*shape, bytes))).collect();
+    let side = |pick: fn(&smalti::FieldDifference) -> &Side| -> serde_json::Map<String, serde_json::Value> {
+        let values = cell.fields.iter().filter_map(|field| {
+            let (name, shape) = fields.attributes.get(field.attribute)?;
+            match pick(field) {
+                Side::Absent => None,
+                Side::Null => Some((name.clone(), serde_json::Value::Null)),
+                Side::Value(bytes) => Some((name.clone(), json(*shape, bytes))),
+            }
+        });
+        values.collect()
+    };
+    let change = match cell.change {
+        Change::Added => "added",
+        Change::Removed => "removed",
+        Change::Changed => "changed",
+    };
+    serde_json::json!({
+        "change": change, "cell": coordinates, "before": side(|field| &field.before), "after": side(|field| &field.after),
+    })
+    .to_string()
+}

@@ -1,0 +1,291 @@
+//! Statistics of tiles and fragments, beside those of the cells themselves.
+
+use super::super::Check;
+use super::super::finding::{Class, Finding, FindingKind};
+use super::super::fragment::Examined;
+use super::super::rebuild::Mending;
+use super::super::sections::described;
+use super::TileSource;
+use smalti_array::{FieldId, Fragment, dense_grid, intervals};
+use smalti_format::fragment::{FieldStatistics, FragmentStatistics, Section, TileBounds, TileNumbers};
+use smalti_format::{Attribute, Rule};
+use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, intersect_rects};
+use smalti_tile::{Column, Stats, StatsBuilder, StatsKind};
+use smalti_types::{CellValNum, Datatype, Scalar};
+use std::collections::BTreeMap;
+
+/// What statistics the fields of a fragment have, and which cells count in them.
+pub(super) struct Kinds {
+    kinds: BTreeMap<FieldId, StatsKind>,
+    dense: Option<Dense>,
+}
+
+/// The tiles of a dense fragment: cells outside its rectangle only fill them up.
+struct Dense {
+    grid: TileGrid,
+    block: TileBlock,
+    rect: Vec<Interval>,
+    strides: Vec<usize>,
+}
+
+/// The statistics that a fragment's metadata has of attributes.
+pub(super) fn kinds(fragment: &Fragment, sources: &[TileSource<'_>]) -> Kinds {
+    let schema = fragment.schema();
+    let dense = fragment.is_dense().then(|| {
+        let grid = dense_grid(schema).ok()?;
+        let rect = intervals(fragment.non_empty_domain()).ok()?;
+        let block = grid.block(&rect).ok()?;
+        let strides = grid.cell_strides(schema.cell_order).ok()?;
+        Some(Dense { grid, block, rect, strides })
+    });
+    let mut kinds = BTreeMap::new();
+    let is_known = fragment.version().has(Rule::TileStatistics) && !matches!(dense, Some(None));
+    for source in sources.iter().filter(|_| is_known) {
+        let shape = source.codec.shape();
+        let is_sound = !shape.is_nullable
+            || !shape.datatype.is_string()
+            || fragment.version().has(Rule::NullableStringStatistics);
+        if matches!(source.field, FieldId::Attribute(_)) && is_sound {
+            kinds.insert(source.field, StatsKind::new(shape.datatype, shape.cell_val_num, false));
+        }
+    }
+    Kinds { kinds, dense: dense.flatten() }
+}
+
+impl Kinds {
+    /// The statistics of a tile's cells.
+    pub(super) fn of_tile(
+        &self,
+        fragment: &Fragment,
+        field: FieldId,
+        column: &Column,
+        tile: usize,
+    ) -> Option<Stats> {
+        let kind = self.kinds.get(&field)?;
+        let mut builder = StatsBuilder::new(*kind);
+        let cell_count = fragment.cell_count_of_tile(tile as u64).ok()?;
+        match &self.dense {
+            None => builder.add(column.as_ref(), 0..cell_count),
+            Some(dense) => {
+                let dim_count = dense.rect.len();
+                let mut coords = vec![0; dim_count];
+                let mut tile_rect = vec![Interval::ALL; dim_count];
+                if !dense.block.tile_coords(tile as u64, &mut coords)
+                    || !dense.grid.tile_rect(&coords, &mut tile_rect)
+                {
+                    return None;
+                }
+                let mut part = tile_rect.clone();
+                if !intersect_rects(&tile_rect, &dense.rect, &mut part) {
+                    return None;
+                }
+                let extents: Vec<u64> = part.iter().map(|side| side.hi - side.lo + 1).collect();
+                let geometry = Geometry::of_part(&dense.strides, &tile_rect, &part).ok()?;
+                for (_, cell, len) in box_runs(geometry, geometry, &extents).ok()? {
+                    if cell.checked_add(len)? > cell_count {
+                        return None;
+                    }
+                    builder.add(column.as_ref(), cell..cell + len);
+                }
+            }
+        }
+        Some(builder.finish())
+    }
+}
+
+/// Whether readers can be held to the stored statistics of a field: whole numbers of sparse fragments. Of other types, and
+/// of cells that fill up dense tiles, releases of the reference differ among each other.
+fn is_comparable(fragment: &Fragment, attribute: &Attribute) -> bool {
+    let datatype = attribute.datatype;
+    let is_whole = datatype.is_integer() || datatype.is_datetime() || datatype.is_time();
+    is_whole && !fragment.is_dense() && attribute.cell_val_num == CellValNum::ONE
+}
+
+/// Compares statistics of tiles with those of their cells, and puts right what is wrong or cannot be read.
+pub(super) fn compare(
+    check: &mut Check<'_>,
+    examined: &Examined<'_>,
+    kinds: &Kinds,
+    actual: &BTreeMap<FieldId, Vec<Stats>>,
+    mending: &mut Mending,
+) {
+    let fragment = examined.fragment;
+    let (schema, shape) = (fragment.schema(), fragment.schema().shape());
+    for (field, kind) in &kinds.kinds {
+        let Some(slot) = fragment.footer().slot(&shape, *field) else { continue };
+        let Some(stats) = actual.get(field).filter(|stats| stats.len() as u64 == fragment.tile_count())
+        else {
+            continue;
+        };
+        let FieldId::Attribute(idx) = *field else { continue };
+        let attribute = &schema.attributes[idx];
+        let cells = |tile: usize| fragment.cell_count_of_tile(tile as u64).unwrap_or_default() as u64;
+        let has_values = |tile: usize| !attribute.nullable || stats[tile].null_count < cells(tile);
+        let is_list = |list: &Vec<u64>| list.len() == stats.len();
+        let wrong = |section: Section| -> Option<usize> {
+            if !is_comparable(fragment, attribute) {
+                return None;
+            }
+            match section {
+                Section::TileMins(_) | Section::TileMaxes(_) if kind.has_min_max => {
+                    let is_greatest = matches!(section, Section::TileMaxes(_));
+                    let bounds = fragment.tile_bounds(*field, is_greatest).ok()?;
+                    (0..stats.len()).filter(|tile| has_values(*tile)).find(|&tile| {
+                        let stored = match kind.is_var() {
+                            true => bounds.var_value(tile),
+                            false => bounds.fixed_value(tile, attribute.cell_byte_len().unwrap_or(1)),
+                        };
+                        let value = if is_greatest { &stats[tile].max } else { &stats[tile].min };
+                        !stored.is_some_and(|stored| is_same(attribute.datatype, stored, value))
+                    })
+                }
+                Section::TileSums(_) if kind.has_sum => {
+                    let sums = fragment.tile_totals(*field, false).ok().filter(is_list)?;
+                    (0..stats.len()).find(|&tile| {
+                        !is_same_sum(attribute.datatype, sums[tile], u64::from_le_bytes(stats[tile].sum))
+                    })
+                }
+                Section::TileNullCounts(_) if attribute.nullable => {
+                    let counts = fragment.tile_totals(*field, true).ok().filter(is_list)?;
+                    (0..stats.len()).find(|&tile| counts[tile] != stats[tile].null_count)
+                }
+                _ => None,
+            }
+        };
+        for section in [
+            Section::TileMins(slot),
+            Section::TileMaxes(slot),
+            Section::TileSums(slot),
+            Section::TileNullCounts(slot),
+        ] {
+            let idx = match (mending.finding_of(section), wrong(section)) {
+                (Some(idx), _) => idx,
+                (None, Some(tile)) => {
+                    let message =
+                        format!("{} of tile {tile} is not that of its cells", described(section, fragment));
+                    let path = examined.metadata_file();
+                    let finding =
+                        Finding::new(FindingKind::StatisticsWrong, Class::Misleading, path, message);
+                    let offset = fragment.footer().section_offset(section, &shape).ok().flatten();
+                    check.add(finding.at("tile bounds", &attribute.name, offset));
+                    check.findings.len() - 1
+                }
+                (None, None) => continue,
+            };
+            if fragment.version().has(Rule::TileStatistics) {
+                mending.replace(section, payload(section, kind, stats, attribute.nullable), idx);
+            }
+        }
+    }
+    of_fragment(check, examined, kinds, actual, mending);
+}
+
+/// A section with the statistics of all tiles.
+fn payload(section: Section, kind: &StatsKind, stats: &[Stats], is_nullable: bool) -> Vec<u8> {
+    let bounds = |value: fn(&Stats) -> &Vec<u8>| {
+        let bounds = match (kind.has_min_max, kind.is_var()) {
+            (false, _) => TileBounds { fixed: Vec::new(), var: Vec::new() },
+            (true, true) => TileBounds::of_strings(stats.iter().map(|stats| &value(stats)[..])),
+            (true, false) => {
+                TileBounds { fixed: stats.iter().flat_map(value).copied().collect(), var: Vec::new() }
+            }
+        };
+        bounds.encode()
+    };
+    let numbers = |has: bool, value: fn(&Stats) -> u64| {
+        let values = if has { stats.iter().map(value).collect() } else { Vec::new() };
+        TileNumbers { values }.encode()
+    };
+    match section {
+        Section::TileMins(_) => bounds(|stats| &stats.min),
+        Section::TileMaxes(_) => bounds(|stats| &stats.max),
+        Section::TileSums(_) => numbers(kind.has_sum, |stats| u64::from_le_bytes(stats.sum)),
+        _ => numbers(is_nullable, |stats| stats.null_count),
+    }
+}
+
+/// Puts the statistics of the whole fragment right where they cannot be read, or are not those of its tiles.
+fn of_fragment(
+    check: &mut Check<'_>,
+    examined: &Examined<'_>,
+    kinds: &Kinds,
+    actual: &BTreeMap<FieldId, Vec<Stats>>,
+    mending: &mut Mending,
+) {
+    let fragment = examined.fragment;
+    let (schema, shape) = (fragment.schema(), fragment.schema().shape());
+    if !fragment.version().has(Rule::FragmentStatistics) {
+        return;
+    }
+    let stored = fragment.statistics();
+    let nothing = || FieldStatistics { min: Vec::new(), max: Vec::new(), sum: 0, null_count: 0 };
+    let mut fields: Vec<FieldStatistics> = match &stored {
+        Ok(stored) => stored.fields.clone(),
+        Err(_) => (0..fragment.footer().slot_count(&shape)).map(|_| nothing()).collect(),
+    };
+    let (mut is_all, mut wrong) = (true, None);
+    for (field, kind) in &kinds.kinds {
+        let (Some(slot), FieldId::Attribute(idx)) = (fragment.footer().slot(&shape, *field), *field) else {
+            continue;
+        };
+        let attribute = &schema.attributes[idx];
+        let stats = actual.get(field).filter(|stats| stats.len() as u64 == fragment.tile_count());
+        let (Some(stats), Some(entry)) = (stats, fields.get_mut(slot)) else {
+            is_all = false;
+            continue;
+        };
+        let all = kind.merge(stats.iter());
+        let sum = u64::from_le_bytes(all.sum);
+        let has_values = !attribute.nullable || Some(all.null_count) != fragment.cell_count();
+        let is_right = (!kind.has_min_max
+            || !has_values
+            || is_same(attribute.datatype, &entry.min, &all.min)
+                && is_same(attribute.datatype, &entry.max, &all.max))
+            && (!kind.has_sum || is_same_sum(attribute.datatype, entry.sum, sum))
+            && (!attribute.nullable || entry.null_count == all.null_count);
+        if stored.is_err() || !is_right && is_comparable(fragment, attribute) {
+            wrong.get_or_insert_with(|| attribute.name.clone());
+            *entry = FieldStatistics { min: all.min, max: all.max, sum, null_count: all.null_count };
+        }
+    }
+    let section = Section::FragmentStatistics;
+    let idx = match (mending.finding_of(section), &wrong) {
+        (Some(idx), _) if is_all => idx,
+        (None, Some(name)) if stored.is_ok() => {
+            let message = "the statistics of the whole fragment are not those of its cells";
+            let path = examined.metadata_file();
+            let finding = Finding::new(FindingKind::StatisticsWrong, Class::Misleading, path, message);
+            check.add(finding.at("fragment statistics", name, Some(fragment.footer().fragment_statistics)));
+            check.findings.len() - 1
+        }
+        _ => return,
+    };
+    mending.replace(section, FragmentStatistics { fields }.encode(), idx);
+}
+
+/// Whether a stored bound is that of the cells. Of floats NaN proves nothing, and the zeros are equal.
+fn is_same(datatype: Datatype, stored: &[u8], actual: &[u8]) -> bool {
+    if stored == actual {
+        return true;
+    }
+    if !datatype.is_float() {
+        return false;
+    }
+    match (Scalar::read(datatype, stored), Scalar::read(datatype, actual)) {
+        (Ok(stored), Ok(actual)) => {
+            let (stored, actual) = (stored.as_f64(), actual.as_f64());
+            stored.is_nan() || actual.is_nan() || stored == actual
+        }
+        _ => false,
+    }
+}
+
+/// Whether a stored sum is that of the cells. Sums of floats depend on the order of the additions.
+fn is_same_sum(datatype: Datatype, stored: u64, actual: u64) -> bool {
+    if stored == actual || !datatype.is_float() {
+        return stored == actual;
+    }
+    let (stored, actual) = (f64::from_bits(stored), f64::from_bits(actual));
+    let scale = stored.abs().max(actual.abs()).max(1.0);
+    !stored.is_finite() || !actual.is_finite() || (stored - actual).abs() <= 1e-6 * scale
+}

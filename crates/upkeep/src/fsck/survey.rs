@@ -1,0 +1,263 @@
+//! What is in the folders of an array, as one look shows it; and names that mean nothing where they stand.
+
+use super::Check;
+use super::finding::{Class, Finding, FindingKind, Step};
+use smalti_array::ArrayPlace;
+use smalti_format::names::{
+    self, COMMITS_FOLDER, CommitKind, ENUMERATIONS_FOLDER, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER,
+    GROUP_FILE, GROUP_FOLDER, LABELS_FOLDER, META_ENDING, METADATA_FOLDER, OLD_SCHEMA_FILE, SCHEMA_FOLDER,
+    TimestampedName, VACUUM_ENDING, parse_commit_file,
+};
+use smalti_store::{Entry, EntryKind, Leftover, join};
+use smalti_types::{Error, Result};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The folder in an array's root that holds what repairs set aside. No reader looks at it.
+pub(crate) const ASIDE_FOLDER: &str = "__aside";
+
+/// How the vacuum file of a consolidation ends before the consolidation is committed.
+pub(super) const PENDING_ENDING: &str = ".vac.tmp";
+
+/// Clocks of several machines differ by so much: times that lie less ahead are not in the future.
+const CLOCK_SLACK_MS: u64 = 60_000;
+
+/// The folders of an array or group at one moment. Paths are relative to it.
+#[derive(Debug)]
+pub(super) struct Survey {
+    pub(super) root: Vec<Entry>,
+    pub(super) schemas: Vec<Entry>,
+    pub(super) enumerations: Vec<Entry>,
+    pub(super) metadata: Vec<Entry>,
+    pub(super) members: Vec<Entry>,
+    pub(super) footers: Vec<Entry>,
+    /// Files among the commits, those of versions that keep them in the root included: by path.
+    pub(super) commits: BTreeMap<String, (TimestampedName, CommitKind)>,
+    /// Everything in the folder of commits.
+    pub(super) commits_folder: Vec<Entry>,
+    /// Folders of fragments, by name.
+    pub(super) fragments: BTreeMap<String, (TimestampedName, String)>,
+    /// Everything in the folder of fragments.
+    pub(super) fragments_folder: Vec<Entry>,
+    /// Arrays of dimension labels.
+    pub(super) labels: Vec<String>,
+    leftovers: Vec<Leftover>,
+}
+
+impl Survey {
+    pub(super) fn read(place: &ArrayPlace) -> Result<Survey> {
+        let store = place.store();
+        let list = |folder: &str| store.list(&place.join(folder));
+        let root = store.list(place.path())?;
+        let commits_folder = list(COMMITS_FOLDER)?;
+        let fragments_folder = list(FRAGMENTS_FOLDER)?;
+        let mut commits = BTreeMap::new();
+        for (folder, entries) in [("", &root), (COMMITS_FOLDER, &commits_folder)] {
+            for entry in entries.iter().filter(|entry| entry.is_file()) {
+                if let Some(parsed) = parse_commit_file(&entry.name) {
+                    commits.insert(join(folder, &entry.name), parsed);
+                }
+            }
+        }
+        let mut fragments = BTreeMap::new();
+        for (folder, entries) in [("", &root), (FRAGMENTS_FOLDER, &fragments_folder)] {
+            for entry in entries.iter().filter(|entry| entry.is_folder()) {
+                if let Ok(name) = TimestampedName::parse(&entry.name) {
+                    fragments.insert(entry.name.clone(), (name, join(folder, &entry.name)));
+                }
+            }
+        }
+        let mut leftovers = Vec::new();
+        for folder in ["", SCHEMA_FOLDER, FRAGMENTS_FOLDER, COMMITS_FOLDER, METADATA_FOLDER] {
+            let folder = if folder.is_empty() { place.path().to_owned() } else { place.join(folder) };
+            leftovers.extend(store.leftovers(&folder)?);
+        }
+        let labels = list(LABELS_FOLDER)?.into_iter().filter(Entry::is_folder);
+        let survey = Survey {
+            schemas: list(SCHEMA_FOLDER)?,
+            enumerations: list(&join(SCHEMA_FOLDER, ENUMERATIONS_FOLDER))?,
+            metadata: list(METADATA_FOLDER)?,
+            members: list(GROUP_FOLDER)?,
+            footers: list(FRAGMENT_META_FOLDER)?,
+            labels: labels.map(|entry| join(LABELS_FOLDER, &entry.name)).collect(),
+            commits,
+            commits_folder,
+            fragments,
+            fragments_folder,
+            leftovers,
+            root,
+        };
+        if !survey.is_array() && !survey.is_group() {
+            return Err(Error::not_found("no array or group is here; check the path").at_uri(place.uri()));
+        }
+        Ok(survey)
+    }
+
+    /// Whether anything of an array is here; the schema may be lost.
+    pub(super) fn is_array(&self) -> bool {
+        let folders = [SCHEMA_FOLDER, FRAGMENTS_FOLDER, COMMITS_FOLDER];
+        let is_of_array = |entry: &Entry| match entry.kind {
+            EntryKind::Folder => folders.contains(&entry.name.as_str()),
+            EntryKind::File => entry.name == OLD_SCHEMA_FILE,
+        };
+        self.root.iter().any(is_of_array) || !self.fragments.is_empty()
+    }
+
+    fn is_group(&self) -> bool {
+        self.root.iter().any(|entry| entry.name == GROUP_FILE || entry.name == GROUP_FOLDER)
+    }
+
+    /// The folders that readers know, of which they read every file or none.
+    fn known() -> BTreeSet<&'static str> {
+        [
+            SCHEMA_FOLDER,
+            FRAGMENTS_FOLDER,
+            COMMITS_FOLDER,
+            FRAGMENT_META_FOLDER,
+            METADATA_FOLDER,
+            GROUP_FOLDER,
+            LABELS_FOLDER,
+            ASIDE_FOLDER,
+        ]
+        .into()
+    }
+}
+
+impl Check<'_> {
+    /// Looks at names alone.
+    pub(super) fn names(&mut self) {
+        let survey = self.survey;
+        // In these folders libtiledb reads every file: one of another name keeps it from opening the array.
+        let read_whole = [
+            (SCHEMA_FOLDER, &survey.schemas, ""),
+            (METADATA_FOLDER, &survey.metadata, VACUUM_ENDING),
+            (GROUP_FOLDER, &survey.members, VACUUM_ENDING),
+            (FRAGMENT_META_FOLDER, &survey.footers, META_ENDING),
+        ];
+        for (folder, entries, ending) in read_whole {
+            for entry in entries.iter() {
+                let is_ours = match folder {
+                    FRAGMENT_META_FOLDER => entry.name.ends_with(ending),
+                    _ => true,
+                };
+                let stem = entry.name.strip_suffix(ending).unwrap_or(&entry.name);
+                let parsed = TimestampedName::parse(stem).ok().filter(|_| is_ours);
+                match entry.kind {
+                    EntryKind::Folder if folder == SCHEMA_FOLDER && entry.name == ENUMERATIONS_FOLDER => {}
+                    EntryKind::Folder => self.stray(folder, entry, Class::Harmless),
+                    EntryKind::File if parsed.is_none() => self.stray(folder, entry, Class::Hidden),
+                    EntryKind::File => self.note_future(folder, entry, parsed.as_ref()),
+                }
+            }
+        }
+        for entry in &survey.commits_folder {
+            let parsed = parse_commit_file(&entry.name).map(|(name, _)| name);
+            if entry.is_file() && parsed.is_some() {
+                self.note_future(COMMITS_FOLDER, entry, parsed.as_ref());
+            } else if !entry.name.ends_with(PENDING_ENDING) {
+                let has_ending = [
+                    names::WRITE_ENDING,
+                    names::OK_ENDING,
+                    names::DELETE_ENDING,
+                    VACUUM_ENDING,
+                    names::CONSOLIDATED_ENDING,
+                    names::IGNORE_ENDING,
+                ]
+                .iter()
+                .any(|ending| entry.is_file() && entry.name.ends_with(ending));
+                self.stray(COMMITS_FOLDER, entry, if has_ending { Class::Hidden } else { Class::Harmless });
+            }
+        }
+        for entry in &survey.fragments_folder {
+            if entry.is_file() || TimestampedName::parse(&entry.name).is_err() {
+                self.stray(FRAGMENTS_FOLDER, entry, Class::Harmless);
+            }
+        }
+        self.stray_in_root();
+        self.note_leftovers();
+    }
+
+    fn stray_in_root(&mut self) {
+        let known = Survey::known();
+        let survey = self.survey;
+        for entry in survey.root.iter().filter(|entry| entry.name.starts_with(names::RESERVED_PREFIX)) {
+            let is_known = match entry.kind {
+                EntryKind::Folder => {
+                    known.contains(entry.name.as_str()) || survey.fragments.contains_key(&entry.name)
+                }
+                EntryKind::File => {
+                    [OLD_SCHEMA_FILE, names::LOCK_FILE, GROUP_FILE].contains(&entry.name.as_str())
+                        || survey.commits.contains_key(&entry.name)
+                        || entry.name.ends_with(META_ENDING)
+                }
+            };
+            if !is_known {
+                self.stray("", entry, Class::Harmless);
+            }
+        }
+    }
+
+    fn stray(&mut self, folder: &str, entry: &Entry, class: Class) {
+        let path = join(folder, &entry.name);
+        let message = match class {
+            Class::Harmless => "readers pass over this name".to_owned(),
+            _ => "no reader knows what to do with a file of this name here; libtiledb refuses to open the array"
+                .to_owned(),
+        };
+        let finding = Finding::new(FindingKind::Stray, class, path.clone(), message);
+        self.add(match (class, entry.kind) {
+            (Class::Harmless, _) => finding,
+            (_, EntryKind::File) => finding.set_aside(),
+            (_, EntryKind::Folder) => {
+                finding.mended_by("sets the folder aside", vec![Step::SetFolderAside(path)])
+            }
+        });
+    }
+
+    fn note_future(&mut self, folder: &str, entry: &Entry, name: Option<&TimestampedName>) {
+        let (Some(name), now) = (name, self.now_ms()) else { return };
+        let end = name.range().end;
+        if end > now.saturating_add(CLOCK_SLACK_MS) && self.is_clock_set() {
+            let message = format!(
+                "its time {end} lies {} s ahead of the clock; until then libtiledb does not see it",
+                (end - now) / 1000
+            );
+            let path = join(folder, &entry.name);
+            self.add(Finding::new(FindingKind::FutureTime, Class::Harmless, path, message));
+        }
+    }
+
+    /// Clocks that were never set tell nothing about times: this is before the format was thought of.
+    fn is_clock_set(&self) -> bool {
+        const YEAR_2015_MS: u64 = 1_420_070_400_000;
+        self.now_ms() >= YEAR_2015_MS
+    }
+
+    fn note_leftovers(&mut self) {
+        let root = self.place.path().to_owned();
+        for leftover in &self.survey.leftovers {
+            let path = leftover.path.strip_prefix(&root).unwrap_or(&leftover.path).trim_start_matches('/');
+            let age_ms = leftover.modified_ms.map(|at| self.now_ms().saturating_sub(at));
+            let is_old = age_ms.is_some_and(|age| age >= self.options.young_ms);
+            let message = match is_old {
+                true => "an operation was interrupted before it gave this its name; no reader sees it",
+                false => "an operation is under way, or was interrupted a short time ago; no reader sees it",
+            };
+            let finding = Finding::new(FindingKind::Leftover, Class::Harmless, path, message);
+            self.findings.push(match (is_old, leftover.kind) {
+                (false, _) => finding,
+                (true, EntryKind::File) => finding.set_aside(),
+                (true, EntryKind::Folder) => {
+                    finding.mended_by("sets the folder aside", vec![Step::SetFolderAside(path.to_owned())])
+                }
+            });
+        }
+    }
+
+    /// Whether somebody may still be writing something of a time, in a folder.
+    pub(super) fn is_young(&self, end_ms: u64, folder: &str) -> bool {
+        let changed = self.place.store().last_change_ms(&self.place.join(folder));
+        let Ok(changed) = changed else { return true };
+        let latest = changed.map_or(end_ms, |changed| changed.max(end_ms));
+        self.now_ms().saturating_sub(latest) < self.options.young_ms
+    }
+}

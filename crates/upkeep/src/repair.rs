@@ -1,0 +1,181 @@
+//! Repairs: what a check says can be mended, done.
+//!
+//! Nothing is deleted. What is in the way goes to a folder `__aside/<time>` in the array's root, where no reader looks, with the
+//! path that it had: it is copied there, durable, before it vanishes from its place. A repair that is interrupted is done again.
+//! It wants the array to itself: writers that are at work are left alone as long as they are young, but a consolidation or a
+//! vacuum beside a repair may find its files gone.
+
+use crate::fsck::{ASIDE_FOLDER, Finding, FsckOptions, FsckReport, Remedy, Step, fsck};
+use smalti_array::ArrayPlace;
+use smalti_store::{ByteRange, StoreExt, join};
+use smalti_types::{ErrorKind, Result};
+
+/// Mending one thing may show another: so many times a repair looks again.
+const MAX_ROUNDS: usize = 5;
+
+/// Files are copied in pieces of so many bytes.
+const PIECE_BYTE_LEN: u64 = 16 << 20;
+
+/// How a repair goes about.
+#[derive(Debug, Clone, Default)]
+pub struct RepairOptions {
+    /// What is looked at.
+    pub check: FsckOptions,
+    /// Whether to set aside, too, what is damaged beyond mending, so that the rest can be read.
+    pub gives_up: bool,
+    /// Whether to do nothing, and only tell.
+    pub is_dry_run: bool,
+}
+
+/// Something that a repair did, or would do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mended {
+    /// What for.
+    pub finding: Finding,
+    /// What, in words.
+    pub words: String,
+    /// Why it could not be done; `None` when it was.
+    pub failure: Option<String>,
+}
+
+/// What a repair did.
+#[derive(Debug, Clone)]
+pub struct RepairReport {
+    /// What was found before.
+    pub found: FsckReport,
+    /// What was done about it; of a dry run, what would be done first.
+    pub mended: Vec<Mended>,
+    /// What is left; of a dry run, all.
+    pub left: FsckReport,
+    /// The folder that holds what was set aside, relative to the array; `None` when nothing was.
+    pub aside: Option<String>,
+}
+
+/// Mends an array or group as far as that is provable.
+///
+/// # Errors
+/// As [`fsck`]. A step that fails is told in the report; the others are done.
+pub fn repair(place: &ArrayPlace, options: &RepairOptions) -> Result<RepairReport> {
+    let found = fsck(place, &options.check)?;
+    let mut report = RepairReport { left: found.clone(), found, mended: Vec::new(), aside: None };
+    let mut bench = Bench { place, folder: None, done: Vec::new() };
+    for _ in 0..MAX_ROUNDS {
+        let is_first = report.mended.is_empty();
+        let mut did_any = false;
+        for finding in report.left.findings.clone() {
+            let Some((words, steps)) = steps_of(&finding, options.gives_up) else { continue };
+            let is_new = steps.iter().any(|step| !bench.done.contains(step));
+            if !is_new && !is_first {
+                continue;
+            }
+            let failure = match options.is_dry_run {
+                true => None,
+                false => bench.apply(steps).err().map(|error| error.to_string()),
+            };
+            did_any |= failure.is_none();
+            report.mended.push(Mended { words: words.to_owned(), finding, failure });
+        }
+        if !did_any || options.is_dry_run {
+            break;
+        }
+        report.left = fsck(place, &options.check)?;
+    }
+    report.aside = bench.folder;
+    Ok(report)
+}
+
+/// The steps of a finding's remedy.
+pub(crate) fn steps_of(finding: &Finding, gives_up: bool) -> Option<(&str, &[Step])> {
+    match &finding.remedy {
+        Remedy::Steps { words, steps } => Some((words, steps)),
+        Remedy::GiveUp { words, steps } if gives_up => Some((words, steps)),
+        _ => None,
+    }
+}
+
+/// Where steps are carried out.
+struct Bench<'a> {
+    place: &'a ArrayPlace,
+    /// The folder of what is set aside, once there is one.
+    folder: Option<String>,
+    done: Vec<Step>,
+}
+
+impl Bench<'_> {
+    fn apply(&mut self, steps: &[Step]) -> Result<()> {
+        for step in steps {
+            if self.done.contains(step) {
+                continue;
+            }
+            match step {
+                Step::SetFileAside(path) => self.set_file_aside(path)?,
+                Step::SetFolderAside(path) => self.set_folder_aside(path)?,
+                Step::Put { path, bytes } => {
+                    self.set_file_aside(path)?;
+                    self.place.store().put(&self.place.join(path), &[bytes])?;
+                }
+            }
+            self.done.push(step.clone());
+        }
+        Ok(())
+    }
+
+    /// Copies a file and deletes it where it was; one that is not there is fine.
+    fn set_file_aside(&mut self, path: &str) -> Result<()> {
+        let store = self.place.store();
+        let from = self.place.join(path);
+        let byte_len = match store.byte_len(&from) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            byte_len => byte_len?,
+        };
+        let to = self.free_path(path)?;
+        if byte_len <= PIECE_BYTE_LEN {
+            let bytes = store.read_all(&from, PIECE_BYTE_LEN)?;
+            store.put(&to, &[&bytes])?;
+        } else {
+            let mut writer = store.create(&to)?;
+            let mut start = 0;
+            while start < byte_len {
+                let range = ByteRange { start, byte_len: PIECE_BYTE_LEN.min(byte_len - start) };
+                writer.write(&store.read_at(&from, range)?)?;
+                start = range.end();
+            }
+            writer.finish()?;
+            store.sync_folder(smalti_store::split(&to).0)?;
+        }
+        store.delete_files(&[&from])
+    }
+
+    fn set_folder_aside(&mut self, path: &str) -> Result<()> {
+        let to = self.free_path(path)?;
+        match self.place.store().move_folder(&self.place.join(path), &to) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            moved => moved,
+        }
+    }
+
+    /// A path among what is set aside that nothing has.
+    fn free_path(&mut self, path: &str) -> Result<String> {
+        let store = self.place.store();
+        let folder = match &self.folder {
+            Some(folder) => folder.clone(),
+            None => {
+                let mut at = self.place.env().clock.now_ms();
+                let mut folder = format!("{ASIDE_FOLDER}/{at}");
+                while !store.list(&self.place.join(&folder))?.is_empty() {
+                    at += 1;
+                    folder = format!("{ASIDE_FOLDER}/{at}");
+                }
+                self.folder.insert(folder).clone()
+            }
+        };
+        let wanted = self.place.join(&join(&folder, path));
+        let mut free = wanted.clone();
+        let mut number = 1;
+        while store.file_exists(&free)? || !store.list(&free)?.is_empty() {
+            free = format!("{wanted}.{number}");
+            number += 1;
+        }
+        Ok(free)
+    }
+}

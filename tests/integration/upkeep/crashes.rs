@@ -1,0 +1,119 @@
+//! Every state that a power cut may leave during upkeep: the array says the same, and the operation succeeds when it is
+//! repeated (invariants I1 to I7).
+
+use super::operation::{ALL_UPKEEP, Operation};
+use super::state::{State, assert_unchanged};
+use super::{CHANGES, DENSE_CHANGES, place_on};
+use smalti_store::{CrashLimits, Image, SimDisk, crash_states};
+
+/// Arrays of every kind with their changes.
+fn arrays() -> [Vec<Operation>; 3] {
+    let mut dups = CHANGES.to_vec();
+    dups[0] = Operation::CreateDups;
+    [CHANGES.to_vec(), dups, DENSE_CHANGES.to_vec()]
+}
+
+/// The array after its changes and what was done before, where that can be done to it.
+fn changed(changes: &[Operation], before: &[Operation]) -> SimDisk {
+    let disk = SimDisk::new();
+    let place = place_on(&disk);
+    let is_dense = changes.contains(&Operation::CreateDense);
+    for operation in changes.iter().chain(before) {
+        if !(is_dense && matches!(operation, Operation::Delete { .. })) {
+            operation.run(&place).unwrap();
+        }
+    }
+    disk
+}
+
+/// What may have been done before, beside the changes.
+const BEFORE: &[&[Operation]] = &[
+    &[],
+    &[Operation::ConsolidateCommits, Operation::ConsolidateFragmentMeta, Operation::ConsolidateMetadata],
+    &[
+        Operation::ConsolidateCommits,
+        Operation::VacuumCommits,
+        Operation::ConsolidateFragmentMeta,
+        Operation::Write { at: 40, cells: &[50], number: 400 },
+        Operation::Delete { at: 41, number: 100 },
+        Operation::ConsolidateCommits,
+        Operation::ConsolidateFragmentMeta,
+    ],
+    &[
+        Operation::ConsolidateMetadata,
+        Operation::PutMetadata { at: 41, key: "late", value: Some(3) },
+        Operation::ConsolidateMetadata,
+    ],
+    &[
+        Operation::ConsolidateMetadata,
+        Operation::VacuumMetadata,
+        Operation::PutMetadata { at: 41, key: "gone", value: Some(4) },
+    ],
+    &[Operation::ConsolidateFragments],
+    &[
+        Operation::ConsolidateCommits,
+        Operation::VacuumCommits,
+        Operation::ConsolidateFragments,
+        Operation::Write { at: 40, cells: &[50], number: 400 },
+        Operation::Delete { at: 41, number: 100 },
+    ],
+    &[
+        Operation::ConsolidateFragments,
+        Operation::VacuumFragments,
+        Operation::Write { at: 40, cells: &[7, 8], number: 400 },
+        Operation::ConsolidateFragments,
+        Operation::ConsolidateCommits,
+    ],
+];
+
+#[test]
+fn upkeep_that_a_power_cut_interrupts_changes_nothing_and_can_be_repeated() {
+    let mut state_count = 0;
+    for changes in arrays() {
+        for before in BEFORE {
+            let disk = changed(&changes, before);
+            let (base, expected) = (disk.image(), State::history(&place_on(&disk)).unwrap());
+            for &operation in ALL_UPKEEP {
+                state_count += cut(&base, &expected, operation, &format!("{:?} {before:?}", changes[0]));
+            }
+        }
+    }
+    assert!(state_count > 1000, "{state_count}");
+}
+
+/// Runs an operation and looks at every state that a power cut may leave. Returns their number.
+fn cut(base: &Image, expected: &[State], operation: Operation, context: &str) -> usize {
+    let disk = SimDisk::from_image(base);
+    operation.run(&place_on(&disk)).unwrap();
+    let limits = CrashLimits { random_count: 2, ..CrashLimits::default() };
+    crash_states(base, &disk.ops(), limits, |crash| {
+        let context = format!("{operation:?} of {context}, {crash}");
+        let place = place_on(&SimDisk::from_image(&crash.image));
+        let found = State::history(&place).unwrap_or_else(|error| panic!("{context}: {error}"));
+        assert_unchanged(expected, &found, &context);
+        let repeated = operation.run(&place).unwrap_or_else(|error| panic!("{context}: {error}"));
+        let found = State::history(&place).unwrap();
+        assert_unchanged(expected, &found, &format!("{context}, repeated"));
+        let again = operation.run(&place).unwrap();
+        assert!(again.is_some_and(|report| report.is_empty()), "{context}: never done, {repeated:?}");
+    })
+}
+
+#[test]
+fn every_two_upkeep_operations_change_nothing() {
+    for changes in arrays() {
+        for before in BEFORE {
+            let disk = changed(&changes, before);
+            let (base, expected) = (disk.image(), State::history(&place_on(&disk)).unwrap());
+            for first in ALL_UPKEEP {
+                for second in ALL_UPKEEP {
+                    let place = place_on(&SimDisk::from_image(&base));
+                    first.run(&place).unwrap();
+                    second.run(&place).unwrap();
+                    let context = format!("{first:?}, {second:?} after {:?} {before:?}", changes[0]);
+                    assert_unchanged(&expected, &State::history(&place).unwrap(), &context);
+                }
+            }
+        }
+    }
+}
