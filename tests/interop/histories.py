@@ -326,7 +326,6 @@ class Case(Upkeep):
             self.check_read()
         for _ in range(3):
             self.check_aggregates()
-        self.smalti.run("fsck", self.uri)
 
     def player(self):
         return self.rng.choice(["smalti", "libtiledb"])
