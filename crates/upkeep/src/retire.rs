@@ -31,7 +31,7 @@ pub(crate) fn take_back_commits(
             start: span.start.min(name.range().start),
             end: span.end.max(name.range().end),
         });
-        let name = TimestampedName::new(span, place.new_id()?, Some(version));
+        let name = place.new_name(span, Some(version))?;
         let path = place.join(&commit_path(&name, CommitKind::Ignore, version));
         place.store().put(&path, &[&NameList::encode_ignore(ignored.iter().copied())])?;
     }

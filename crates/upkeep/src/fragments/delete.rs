@@ -4,7 +4,8 @@
 //! the vacuum files, and what is written down of the history. After a crash the rest is an orphan or hidden: nothing that was
 //! replaced comes back.
 
-use crate::consolidate::finish_pending;
+use crate::Report;
+use crate::consolidate::{finish_pending, ignore_taken};
 use crate::retire::take_back_commits;
 use smalti_array::{
     ArrayPlace, CommitPlace, Commits, ListedFragment, ListedVacuum, Listing, ReplacedFragment,
@@ -81,6 +82,7 @@ pub fn delete_fragments(place: &ArrayPlace, deletion: &FragmentDeletion) -> Resu
     drop(away);
     let folders: Vec<&str> = doomed.folders().collect();
     place.store().delete_folders(&folders)?;
+    ignore_taken(place, doomed.names(), &mut Report::default())?;
     doomed.forget(place)?;
     Ok(report)
 }
@@ -121,6 +123,11 @@ impl<'a> Doomed<'a> {
         }
         let is_replaced = |old: &&ReplacedFragment| names.contains(old.fragment.name.as_str());
         Ok(Doomed { replaced: listing.replaced.iter().filter(is_replaced).collect(), fragments, vacuums })
+    }
+
+    fn names(&self) -> impl Iterator<Item = &'a TimestampedName> {
+        let replaced = self.replaced.iter().map(|old| &old.fragment.name);
+        replaced.chain(self.fragments.iter().map(|fragment| &fragment.name))
     }
 
     fn folders(&self) -> impl Iterator<Item = &'a str> {
@@ -167,9 +174,7 @@ impl<'a> Doomed<'a> {
     /// Removes vacuum files, and what is written down of the history of fragments that are no more.
     fn forget(&self, place: &ArrayPlace) -> Result<()> {
         let mut files: Vec<String> = self.vacuums.iter().map(|vacuum| place.join(&vacuum.path)).collect();
-        let replaced = self.replaced.iter().map(|old| &old.fragment.name);
-        let names: HashSet<&TimestampedName> =
-            replaced.chain(self.fragments.iter().map(|fragment| &fragment.name)).collect();
+        let names: HashSet<&TimestampedName> = self.names().collect();
         let gone = Commits::read(place)?.gone;
         files.extend(gone.iter().filter(|(name, _)| names.contains(name)).map(|(_, path)| place.join(path)));
         let files: Vec<&str> = files.iter().map(String::as_str).collect();

@@ -41,10 +41,13 @@ pub(super) struct Survey {
 }
 
 impl Survey {
-    /// Whether a file says what is gone of the history of a fragment that is here.
-    fn tells_what_is_gone(&self, entry: &Entry) -> bool {
-        let fragment = names::parse_gone(&entry.name).filter(|_| entry.is_file());
-        fragment.is_some_and(|name| self.fragments.contains_key(name.as_str()))
+    /// The path of the file that says what is gone of a fragment's history, relative to the array.
+    pub(super) fn gone_file(&self, fragment: &TimestampedName) -> Option<String> {
+        let is_its = |entry: &&Entry| names::parse_gone(&entry.name).is_some_and(|name| name == *fragment);
+        let files = [("", &self.root), (COMMITS_FOLDER, &self.commits_folder)];
+        files
+            .iter()
+            .find_map(|(folder, entries)| entries.iter().find(is_its).map(|entry| join(folder, &entry.name)))
     }
 
     pub(super) fn read(place: &ArrayPlace) -> Result<Survey> {
@@ -156,7 +159,8 @@ impl Check<'_> {
             let parsed = parse_commit_file(&entry.name).map(|(name, _)| name);
             if entry.is_file() && parsed.is_some() {
                 self.note_future(COMMITS_FOLDER, entry, parsed.as_ref());
-            } else if !entry.name.ends_with(names::PENDING_VACUUM_ENDING) && !survey.tells_what_is_gone(entry)
+            } else if !entry.name.ends_with(names::PENDING_VACUUM_ENDING)
+                && names::parse_gone(&entry.name).is_none()
             {
                 let has_ending = [
                     names::WRITE_ENDING,

@@ -54,6 +54,11 @@ impl Check<'_> {
                 "its fragment was replaced by another, and its files were removed: a vacuum was interrupted";
             return self.add(Finding::new(FindingKind::ListIdle, Class::Harmless, path, message));
         }
+        // What a purge that left no cell puts in the place of fragments is nothing but these two files.
+        let gone = self.survey.gone_file(name);
+        if gone.is_some_and(|gone| matches!(smalti_array::purged_at(self.place, &gone), Ok(Some(_)))) {
+            return;
+        }
         let message = format!(
             "it hides {} fragments, but no commit names {name}, which took their place",
             hidden.len()
