@@ -181,6 +181,8 @@ fn purging_every_cell_leaves_an_empty_array() {
     let done = array.consolidate(&purge).unwrap();
     assert_eq!(done.merges[0].outputs, Vec::<String>::new());
     assert!(shown(&array.uri(), 40).is_empty());
+    let check = || Array::fsck(&array.uri(), &Options::new(), &smalti::FsckOptions::default()).unwrap();
+    assert!(check().is_sound(), "{:?}", check());
     assert_eq!(array.vacuum(&VacuumOptions::default()).unwrap().fragments.len(), 2);
     assert!(shown(&array.uri(), 40).is_empty());
     put(&array, 5, &[7]);
