@@ -3,8 +3,8 @@
 use crate::{ArrayPlace, ListedFragment, Plane, field_shape};
 use bytes::Bytes;
 use smalti_format::fragment::{
-    FieldId, Footer, FragmentStatistics, LegacyFragmentMetadata, ProcessedConditions, RTree as StoredTree,
-    Section, TileBounds, TileNumbers, TileOffsets,
+    FieldId, Footer, FooterOutline, FragmentStatistics, LegacyFragmentMetadata, ProcessedConditions,
+    RTree as StoredTree, Section, TileBounds, TileNumbers, TileOffsets,
 };
 use smalti_format::names::{self, DataPart, TimestampedName, data_file_name};
 use smalti_format::{ArraySchema, GenericTileHeader, Rule, Shape, Version};
@@ -24,11 +24,13 @@ const TAIL_BYTE_LEN: u64 = 64 << 10;
 #[derive(Debug)]
 pub struct Fragment {
     place: Arc<ArrayPlace>,
-    name: TimestampedName,
-    path: String,
+    listed: ListedFragment,
     schema: Arc<ArraySchema>,
     shape: Arc<Shape>,
-    footer: Footer,
+    outline: FooterOutline,
+    /// The bytes of the footer: many fragments are opened, and few of their lists are looked at.
+    footer_bytes: Bytes,
+    footer: OnceLock<Box<Footer>>,
     tile_count: u64,
     metadata: MetadataBytes,
     is_footer_shared: bool,
@@ -48,6 +50,13 @@ pub(crate) type ShapedSchema = (Arc<ArraySchema>, Arc<Shape>);
 #[derive(Debug, Default)]
 struct MetadataBytes {
     tail: OnceLock<Tail>,
+}
+
+/// The bytes of a footer, and what was read of the fragment's metadata file with it.
+#[derive(Debug, Default)]
+struct StoredFooter {
+    bytes: Bytes,
+    metadata: MetadataBytes,
 }
 
 impl Fragment {
@@ -73,7 +82,7 @@ impl Fragment {
         listed: &ListedFragment,
         schema_of: impl Fn(&str) -> Result<ShapedSchema>,
     ) -> Result<Fragment> {
-        let path = join(&listed.path, names::FRAGMENT_METADATA_FILE);
+        let path = join(&listed.path(place), names::FRAGMENT_METADATA_FILE);
         Fragment::open_metadata(place, listed, &path, schema_of)
             .map_err(|error| error.at_uri(place.store().address(&path)))
     }
@@ -84,7 +93,7 @@ impl Fragment {
         path: &str,
         schema_of: impl Fn(&str) -> Result<ShapedSchema>,
     ) -> Result<Fragment> {
-        let version = listed.name.fragment_version()?;
+        let version = listed.version;
         if !version.has(Rule::FragmentFooter) {
             return Fragment::open_legacy(place, listed, path, schema_of);
         }
@@ -102,8 +111,9 @@ impl Fragment {
             Some(schema) => schema,
             None => schema_of(&Footer::schema_name_of(&bytes)?)?,
         };
-        let footer = Footer::decode(&bytes, &schema.1).map_err(|error| error.at_offset(footer_start))?;
-        Fragment::assemble(place, listed, schema, footer, metadata, None)
+        let outline =
+            FooterOutline::decode(&bytes, &schema.1).map_err(|error| error.at_offset(footer_start))?;
+        Fragment::assemble(place, listed, schema, outline, StoredFooter { bytes, metadata })
     }
 
     /// Takes the footer of a listed fragment from elsewhere: its own file is not touched before a section is needed.
@@ -113,16 +123,17 @@ impl Fragment {
     pub(crate) fn open_with_footer(
         place: &Arc<ArrayPlace>,
         listed: &ListedFragment,
-        footer: &[u8],
+        footer: Bytes,
         schema_of: impl Fn(&str) -> Result<ShapedSchema>,
     ) -> Result<Fragment> {
-        let has_names = listed.name.fragment_version()?.has(Rule::FooterLength);
+        let has_names = listed.version.has(Rule::FooterLength);
         let schema = match has_names {
-            true => schema_of(&Footer::schema_name_of(footer)?)?,
+            true => schema_of(&Footer::schema_name_of(&footer)?)?,
             false => schema_of(names::OLD_SCHEMA_FILE)?,
         };
-        let footer = Footer::decode(footer, &schema.1)?;
-        Fragment::assemble(place, listed, schema, footer, MetadataBytes::default(), None)
+        let outline = FooterOutline::decode(&footer, &schema.1)?;
+        let stored = StoredFooter { bytes: footer, metadata: MetadataBytes::default() };
+        Fragment::assemble(place, listed, schema, outline, stored)
     }
 
     /// Versions 1 and 2: the metadata file is one generic tile.
@@ -137,43 +148,46 @@ impl Fragment {
         let legacy = LegacyFragmentMetadata::decode(tile.as_slice(), &schema.1)?;
         let store = place.store();
         let coordinates = data_file_name(legacy.version, &schema.0, FieldId::Coordinates, DataPart::Main)?;
-        let footer = legacy.footer(!store.file_exists(&join(&listed.path, &coordinates))?);
-        Fragment::assemble(place, listed, schema, footer, MetadataBytes::default(), Some(legacy))
+        let footer = legacy.footer(!store.file_exists(&join(&listed.path(place), &coordinates))?);
+        let outline = FooterOutline::from(footer.clone());
+        let fragment = Fragment::assemble(place, listed, schema, outline, StoredFooter::default())?;
+        let footer = OnceLock::from(Box::new(footer));
+        Ok(Fragment { footer, legacy: Some(legacy), is_footer_shared: false, ..fragment })
     }
 
     fn assemble(
         place: &Arc<ArrayPlace>,
         listed: &ListedFragment,
         (schema, shape): ShapedSchema,
-        footer: Footer,
-        metadata: MetadataBytes,
-        legacy: Option<LegacyFragmentMetadata>,
+        outline: FooterOutline,
+        StoredFooter { bytes, metadata }: StoredFooter,
     ) -> Result<Fragment> {
-        if footer.is_dense && !schema.is_dense() {
+        if outline.is_dense && !schema.is_dense() {
             return Err(Error::corrupt("a dense fragment of a sparse array").in_field("footer", "is_dense"));
         }
-        let non_empty_domain = footer.non_empty_domain.as_deref().unwrap_or_default();
-        let tile_count = if footer.is_dense {
+        let non_empty_domain = outline.non_empty_domain.as_deref().unwrap_or_default();
+        let tile_count = if outline.is_dense {
             let grid = crate::dense_grid(&schema)?;
             grid.block(&crate::intervals(non_empty_domain)?)
                 .map_err(|error| Error::corrupt(error.message()).in_field("footer", "non_empty_domain"))?
                 .tile_count()
         } else {
-            footer.sparse_tile_count
+            outline.sparse_tile_count
         };
         Ok(Fragment {
             place: Arc::clone(place),
-            name: listed.name.clone(),
-            path: listed.path.clone(),
+            listed: listed.clone(),
             shape,
             schema,
-            footer,
+            outline,
+            footer_bytes: bytes,
+            footer: OnceLock::new(),
             tile_count,
             // A metadata file of which nothing was read did not give the footer.
             is_own_footer: metadata.tail.get().map_or_else(OnceLock::new, |_| OnceLock::from(())),
-            is_footer_shared: metadata.tail.get().is_none() && legacy.is_none(),
+            is_footer_shared: metadata.tail.get().is_none(),
             metadata,
-            legacy,
+            legacy: None,
             rtree: OnceLock::new(),
             offsets: Mutex::default(),
             var_byte_lens: Mutex::default(),
@@ -182,17 +196,17 @@ impl Fragment {
 
     /// The name of the fragment's folder.
     pub fn name(&self) -> &TimestampedName {
-        &self.name
+        &self.listed.name
     }
 
     /// The times of its writes.
     pub fn time(&self) -> TimeRange {
-        self.name.range()
+        self.listed.name.range()
     }
 
     /// The format version.
     pub fn version(&self) -> Version {
-        self.footer.version
+        self.outline.version
     }
 
     /// The schema that it was written with.
@@ -205,24 +219,32 @@ impl Fragment {
         self.is_footer_shared
     }
 
+    /// What its footer says without the lists that it holds of its fields.
+    pub fn outline(&self) -> &FooterOutline {
+        &self.outline
+    }
+
     /// The footer of its metadata.
     pub fn footer(&self) -> &Footer {
-        &self.footer
+        self.footer.get_or_init(|| {
+            let footer = Footer::decode(&self.footer_bytes, &self.shape);
+            Box::new(footer.expect("its outline was read from the same bytes, with the same checks"))
+        })
     }
 
     /// Whether it is dense.
     pub fn is_dense(&self) -> bool {
-        self.footer.is_dense
+        self.outline.is_dense
     }
 
     /// Whether each cell has a time of its own.
     pub fn includes_timestamps(&self) -> bool {
-        self.footer.includes_timestamps
+        self.outline.includes_timestamps
     }
 
     /// The least rectangle around its cells.
     pub fn non_empty_domain(&self) -> &[Extent] {
-        self.footer.non_empty_domain.as_deref().unwrap_or_default()
+        self.outline.non_empty_domain.as_deref().unwrap_or_default()
     }
 
     /// The number of tiles.
@@ -239,14 +261,14 @@ impl Fragment {
             Error::corrupt(format!("tile {tile_idx} has an impossible number of cells"))
                 .in_field("footer", "last_tile_cell_count")
         };
-        let count = if self.footer.is_dense {
+        let count = if self.outline.is_dense {
             crate::dense_grid(&self.schema)?.cell_count_per_tile().ok_or_else(wrong)?
         } else if tile_idx + 1 == self.tile_count {
-            self.footer.last_tile_cell_count
+            self.outline.last_tile_cell_count
         } else {
             self.schema.capacity
         };
-        if !self.footer.is_dense && count > self.schema.capacity {
+        if !self.outline.is_dense && count > self.schema.capacity {
             return Err(wrong());
         }
         usize::try_from(count).map_err(|_| wrong())
@@ -254,11 +276,11 @@ impl Fragment {
 
     /// The number of cells that it holds: of a dense fragment those of its non-empty domain.
     pub fn cell_count(&self) -> Option<u64> {
-        if self.footer.is_dense {
+        if self.outline.is_dense {
             return smalti_space::cell_count(&crate::intervals(self.non_empty_domain()).ok()?);
         }
         let before_last = self.tile_count.saturating_sub(1).checked_mul(self.schema.capacity)?;
-        before_last.checked_add(self.footer.last_tile_cell_count)
+        before_last.checked_add(self.outline.last_tile_cell_count)
     }
 
     /// Bytes of its files, metadata included.
@@ -272,14 +294,14 @@ impl Fragment {
 
     /// Bytes of its data files.
     pub fn data_byte_len(&self) -> u64 {
-        let footer = &self.footer;
+        let footer = self.footer();
         let lists = [&footer.file_sizes, &footer.file_var_sizes, &footer.file_validity_sizes];
         lists.iter().flat_map(|list| list.iter()).fold(0, |sum, len| sum.saturating_add(*len))
     }
 
     /// Whether the fragment has data of a field.
     pub fn has_field(&self, field: FieldId) -> bool {
-        self.footer.slot(&self.shape, field).is_some()
+        self.footer().slot(&self.shape, field).is_some()
     }
 
     /// The field whose tiles hold the coordinates of a dimension: its own, or before version 5 the one of all dimensions.
@@ -354,7 +376,10 @@ impl Fragment {
     /// # Errors
     /// `Corrupt` when the field's name cannot be a file's.
     pub fn data_file(&self, field: FieldId, plane: Plane) -> Result<String> {
-        Ok(join(&self.path, &data_file_name(self.version(), &self.schema, field, part(plane))?))
+        Ok(join(
+            &self.listed.path(&self.place),
+            &data_file_name(self.version(), &self.schema, field, part(plane))?,
+        ))
     }
 
     /// The bytes of a tile in its data file.
@@ -373,7 +398,7 @@ impl Fragment {
             return Ok(offsets);
         }
         let slot = self.slot(field)?;
-        let footer = &self.footer;
+        let footer = self.footer();
         let (section, file_lens) = match plane {
             Plane::Fixed => (Section::TileOffsets(slot), &footer.file_sizes),
             Plane::Var => (Section::TileVarOffsets(slot), &footer.file_var_sizes),
@@ -441,7 +466,7 @@ impl Fragment {
     pub fn statistics(&self) -> Result<FragmentStatistics> {
         let statistics = FragmentStatistics::decode(self.section(Section::FragmentStatistics)?.as_slice())
             .map_err(|error| self.in_metadata(error))?;
-        statistics.check(&self.footer, &self.shape)?;
+        statistics.check(self.footer(), &self.shape)?;
         Ok(statistics)
     }
 
@@ -452,7 +477,7 @@ impl Fragment {
     /// # Errors
     /// `Corrupt` and `Permission`.
     pub fn processed_deletes(&self) -> Result<HashSet<String>> {
-        let footer = &self.footer;
+        let footer = &self.outline;
         // Only what was merged or purged says so; of others the section, another piece of the file, is not asked for.
         if !footer.includes_delete_metadata && !footer.includes_timestamps {
             return Ok(HashSet::new());
@@ -467,7 +492,7 @@ impl Fragment {
     /// # Errors
     /// `Corrupt` and `Permission`.
     pub fn processed_paths(&self) -> Result<Vec<String>> {
-        if self.footer.section_offset(Section::ProcessedConditions, &self.shape)?.is_none() {
+        if self.footer().section_offset(Section::ProcessedConditions, &self.shape)?.is_none() {
             return Ok(Vec::new());
         }
         let section = self.section(Section::ProcessedConditions)?;
@@ -485,10 +510,10 @@ impl Fragment {
     }
 
     fn slot(&self, field: FieldId) -> Result<usize> {
-        self.footer.slot(&self.shape, field).ok_or_else(|| {
+        self.footer().slot(&self.shape, field).ok_or_else(|| {
             Error::invalid(format!(
                 "fragment {} has no field {:?}",
-                self.name,
+                self.name(),
                 crate::field_name(&self.schema, field)
             ))
         })
@@ -523,15 +548,17 @@ impl Fragment {
         let read = || {
             let store = &**self.place.store();
             let tail = self.metadata.tail(store, &self.metadata_path())?;
-            let version = self.name.fragment_version()?;
-            let range = Footer::range(version, &self.shape, tail.file_byte_len, &tail.bytes)?;
+            let range = Footer::range(self.listed.version, &self.shape, tail.file_byte_len, &tail.bytes)?;
             let bytes = self.metadata.bytes(store, &self.metadata_path(), range)?;
+            if bytes == self.footer_bytes {
+                return Ok(bytes);
+            }
             let mut own = Footer::decode(&bytes, &self.shape)?;
             if own.is_dense {
                 // It says nothing of dense fragments, and libtiledb writes another number into consolidated metadata.
-                own.last_tile_cell_count = self.footer.last_tile_cell_count;
+                own.last_tile_cell_count = self.outline.last_tile_cell_count;
             }
-            if own != self.footer {
+            if own != *self.footer() {
                 return Err(Error::corrupt(
                     "consolidated fragment metadata, a file that ends in .meta, has another footer than this; \
                      move such files away: nothing is lost with them",
@@ -549,7 +576,7 @@ impl Fragment {
             let _ = self.is_own_footer.set(());
         }
         let read = || -> Result<AlignedBuf> {
-            let offset = self.footer.section_offset(section, &self.shape)?.ok_or_else(|| {
+            let offset = self.footer().section_offset(section, &self.shape)?.ok_or_else(|| {
                 Error::unsupported(format!("version {} keeps no {section:?}", self.version()))
             })?;
             let (store, path) = (&**self.place.store(), self.metadata_path());
@@ -584,7 +611,7 @@ impl Fragment {
     }
 
     fn metadata_path(&self) -> String {
-        join(&self.path, names::FRAGMENT_METADATA_FILE)
+        join(&self.listed.path(&self.place), names::FRAGMENT_METADATA_FILE)
     }
 }
 

@@ -6,8 +6,9 @@
 
 use crate::fragment::ShapedSchema;
 use crate::{ArrayPlace, Fragment, ListedFragment, Listing};
+use bytes::Bytes;
 use smalti_format::fragment::ConsolidatedFooters;
-use smalti_types::{AlignedBuf, Error, ErrorKind, Result};
+use smalti_types::{Error, ErrorKind, Result};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,7 +26,7 @@ pub(crate) struct FoundFooters {
 #[derive(Debug)]
 struct FooterFile {
     address: String,
-    tile: AlignedBuf,
+    tile: Bytes,
     /// Footers that were of no use, and what was wrong with the first of them.
     refused: Mutex<(usize, Option<Error>)>,
 }
@@ -66,7 +67,7 @@ impl FoundFooters {
                 *footer = index.range(&fragment.name).map(|range| (self.files.len(), range));
             }
         }
-        self.files.push(FooterFile { address, tile, refused: Mutex::default() });
+        self.files.push(FooterFile { address, tile: Bytes::from_owner(tile), refused: Mutex::default() });
         Ok(())
     }
 
@@ -90,7 +91,8 @@ impl FoundFooters {
             return Fragment::open(place, listed, schema_of);
         };
         let file = &self.files[file];
-        let footer = file.tile.as_slice().get(range).unwrap_or_default();
+        // The range was found in this tile.
+        let footer = file.tile.slice(range);
         Fragment::open_with_footer(place, listed, footer, &schema_of).or_else(|error| {
             let mut refused = file.refused.lock().unwrap_or_else(PoisonError::into_inner);
             refused.0 += 1;

@@ -9,10 +9,11 @@
 use crate::commits::{Commits, LISTING_ATTEMPTS, read_list};
 use crate::{ArrayPlace, ListedDelete};
 use bytes::Bytes;
-use smalti_format::Rule;
 use smalti_format::names::{
-    self, COMMITS_FOLDER, CommitKind, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, META_ENDING, TimestampedName,
+    self, COMMITS_FOLDER, CommitKind, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, META_ENDING, NameIndex,
+    TimestampedName,
 };
+use smalti_format::{Rule, Version};
 use smalti_store::{Entry, Store, StoreExt};
 use smalti_types::{Error, ErrorKind, Result, TimeRange};
 use std::collections::HashSet;
@@ -22,8 +23,8 @@ use std::collections::HashSet;
 pub struct ListedFragment {
     /// Its name.
     pub name: TimestampedName,
-    /// The path of its folder in the store.
-    pub path: String,
+    /// The format version that the name gives.
+    pub version: Version,
 }
 
 /// A file that lists the fragments that another one replaces.
@@ -161,15 +162,17 @@ impl Listing {
             warnings: commits.warnings.clone(),
         };
         let mut committed: Vec<(ListedFragment, CommitPlace)> = Vec::new();
-        let mut in_consolidated: HashSet<(&TimestampedName, CommitKind)> = HashSet::new();
+        let mut in_consolidated: Vec<(&TimestampedName, CommitKind)> = Vec::new();
         for file in &commits.consolidated {
             for entry in &file.entries {
-                if commits.ignores(entry)? || !in_consolidated.insert((&entry.name, entry.kind)) {
+                if commits.ignores(entry)? {
                     continue;
                 }
+                in_consolidated.push((&entry.name, entry.kind));
                 match entry.kind {
                     CommitKind::Write => {
-                        committed.push((fragment(place, entry.name.clone())?, CommitPlace::Consolidated));
+                        committed
+                            .push((ListedFragment::named(entry.name.clone())?, CommitPlace::Consolidated));
                     }
                     CommitKind::Delete => listing.deletes.push(ListedDelete {
                         name: entry.name.clone(),
@@ -181,15 +184,16 @@ impl Listing {
                 }
             }
         }
+        in_consolidated.sort_unstable();
         let mut vacuums: Vec<ListedVacuum> = Vec::new();
         for file in &commits.single {
-            let is_consolidated = in_consolidated.contains(&(&file.name, file.kind));
+            let is_consolidated = in_consolidated.binary_search(&(&file.name, file.kind)).is_ok();
             match file.kind {
                 CommitKind::Write => {
                     let path = file.path.clone();
                     let commit =
                         if is_consolidated { CommitPlace::Both(path) } else { CommitPlace::File(path) };
-                    committed.push((fragment(place, file.name.clone())?, commit));
+                    committed.push((ListedFragment::named(file.name.clone())?, commit));
                 }
                 CommitKind::Vacuum => vacuums.push(ListedVacuum::new(&file.name, &file.path, false)),
                 CommitKind::Delete if !is_consolidated => listing.deletes.push(ListedDelete {
@@ -204,15 +208,18 @@ impl Listing {
         // Of two places of a commit the one that knows of both is kept.
         committed.sort_by(|(a, first), (b, second)| a.name.cmp(&b.name).then(second.cmp(first)));
         committed.dedup_by(|(a, _), (b, _)| a.name == b.name);
-        listing.deletes.retain(|delete| time.contains(delete.name.range()));
+        let mut known = HashSet::new();
+        listing
+            .deletes
+            .retain(|delete| time.contains(delete.name.range()) && known.insert(delete.name.clone()));
 
         let folders = store.list(&place.join(FRAGMENTS_FOLDER))?;
         let folder_count = folders.iter().filter(|entry| entry.is_folder()).count();
-        let present: HashSet<&str> = folders
+        let present: NameIndex<'_, ()> = folders
             .iter()
             .chain(&root)
             .filter(|entry| entry.is_folder())
-            .map(|entry| entry.name.as_str())
+            .map(|entry| (entry.name.as_str(), ()))
             .collect();
         vacuums
             .extend(commits.pending_vacuums.iter().map(|(name, path)| ListedVacuum::new(name, path, true)));
@@ -238,7 +245,7 @@ impl Listing {
                 listing.warnings.push(format!("the fragment {name} is committed, but its folder is gone"));
             }
         }
-        listing.add_uncommitted(place, &present)?;
+        listing.add_uncommitted(&present)?;
         listing.replaced.sort_by(|a, b| a.fragment.name.cmp(&b.fragment.name));
         if listing.fragments.len() >= 2 {
             listing.fragment_meta = fragment_meta_files(place, &root_files)?;
@@ -256,7 +263,7 @@ impl Listing {
         is_dense: bool,
         mut vacuums: Vec<ListedVacuum>,
         committed: &[(ListedFragment, CommitPlace)],
-        present: &HashSet<&str>,
+        present: &NameIndex<'_, ()>,
     ) -> Result<HashSet<String>> {
         let mut is_merged = HashSet::new();
         if vacuums.is_empty() {
@@ -284,7 +291,7 @@ impl Listing {
             } else if vacuum
                 .replaces
                 .iter()
-                .all(|name| names.contains(name.as_str()) && present.contains(name.as_str()))
+                .all(|name| names.contains(name.as_str()) && present.contains(name))
             {
                 is_merged.insert(vacuum.name.to_string());
             }
@@ -334,13 +341,13 @@ impl Listing {
     }
 
     /// Adds the folders of replaced fragments whose commits are gone already.
-    fn add_uncommitted(&mut self, place: &ArrayPlace, present: &HashSet<&str>) -> Result<()> {
+    fn add_uncommitted(&mut self, present: &NameIndex<'_, ()>) -> Result<()> {
         let mut known: HashSet<String> =
             self.replaced.iter().map(|replaced| replaced.fragment.name.to_string()).collect();
         for name in self.vacuums.iter().flat_map(|vacuum| &vacuum.replaces) {
             let Ok(parsed) = TimestampedName::parse(name) else { continue };
-            if present.contains(name.as_str()) && known.insert(name.clone()) {
-                let fragment = fragment(place, parsed)?;
+            if present.contains(name) && known.insert(name.clone()) {
+                let fragment = ListedFragment::named(parsed)?;
                 self.replaced.push(ReplacedFragment {
                     fragment,
                     commit: CommitPlace::Nowhere,
@@ -349,6 +356,22 @@ impl Listing {
             }
         }
         Ok(())
+    }
+}
+
+impl ListedFragment {
+    /// The fragment of a name.
+    ///
+    /// # Errors
+    /// `Unsupported` for a version that is not known.
+    pub fn named(name: TimestampedName) -> Result<Self> {
+        let version = name.fragment_version()?;
+        Ok(ListedFragment { name, version })
+    }
+
+    /// The path of its folder in the store.
+    pub fn path(&self, place: &ArrayPlace) -> String {
+        place.join(&names::fragment_path(&self.name, self.version))
     }
 }
 
@@ -378,22 +401,18 @@ pub fn fragment_meta_files(place: &ArrayPlace, root: &[String]) -> Result<Vec<(T
     Ok(files)
 }
 
-fn fragment(place: &ArrayPlace, name: TimestampedName) -> Result<ListedFragment> {
-    let path = place.join(&names::fragment_path(&name, name.fragment_version()?));
-    Ok(ListedFragment { name, path })
-}
-
 /// Fragments of versions before commit files: committed when their metadata file is there.
 fn old_fragments(place: &ArrayPlace, root: &[Entry]) -> Result<Vec<ListedFragment>> {
     let mut found = Vec::new();
     for entry in root.iter().filter(|entry| entry.is_folder()) {
         let Ok(name) = TimestampedName::parse(&entry.name) else { continue };
-        if name.fragment_version()?.has(Rule::CommitFiles) {
+        let fragment = ListedFragment::named(name)?;
+        if fragment.version.has(Rule::CommitFiles) {
             continue;
         }
-        let path = place.join(&entry.name);
+        let path = fragment.path(place);
         if place.store().file_exists(&smalti_store::join(&path, names::FRAGMENT_METADATA_FILE))? {
-            found.push(ListedFragment { name, path });
+            found.push(fragment);
         }
     }
     Ok(found)

@@ -74,12 +74,23 @@ pub struct Reader<'a> {
     depth: usize,
     structure: &'static str,
     trace: Option<Trace>,
+    /// Whether lists with one number a field are checked, but not kept.
+    is_skimming: bool,
 }
 
 impl<'a> Reader<'a> {
     /// A cursor at the start of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Reader { bytes, at: 0, depth: 0, structure: "", trace: None }
+        Reader { bytes, at: 0, depth: 0, structure: "", trace: None, is_skimming: false }
+    }
+
+    /// A cursor that passes over lists with one number a field: they come out empty.
+    pub(crate) fn skimming(bytes: &'a [u8]) -> Self {
+        Reader { is_skimming: true, ..Reader::new(bytes) }
+    }
+
+    pub(crate) fn is_skimming(&self) -> bool {
+        self.is_skimming
     }
 
     /// A cursor that records the fields.
@@ -147,6 +158,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// `Corrupt` when fewer are left.
+    #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N as u64)?);
@@ -204,6 +216,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads one field: names it in errors and in the trace.
+    #[inline]
     pub(crate) fn field<T: Debug>(
         &mut self,
         name: FieldName,
@@ -223,7 +236,9 @@ impl<'a> Reader<'a> {
         let outcome = read(self);
         self.depth -= 1;
         self.structure = outer;
-        self.close(slot, byte_offset, outcome.as_ref().ok(), show);
+        if slot.is_some() {
+            self.close(slot, byte_offset, outcome.as_ref().ok(), show);
+        }
         outcome.map_err(|error| match error.kind() {
             ErrorKind::Corrupt | ErrorKind::Unsupported => {
                 error.in_field(structure, field).at_offset(byte_offset)

@@ -141,8 +141,7 @@ fn content(inspector: &Inspector) -> Result<Content> {
         let shape = Arc::new(schema.shape());
         Ok((Arc::new(schema), shape))
     };
-    let path = array.join(&names::fragment_path(&name, version));
-    let fragment = Fragment::open(&Arc::new(array.clone()), &ListedFragment { name, path }, schema_of)?;
+    let fragment = Fragment::open(&Arc::new(array.clone()), &ListedFragment { name, version }, schema_of)?;
     let schema = Arc::clone(fragment.schema());
     let attributes = (0..schema.attributes.len()).map(FieldId::Attribute);
     let dimensions = (0..schema.dimensions.len()).map(FieldId::Dimension);

@@ -2,11 +2,10 @@
 
 use crate::leaf::{List32, Str64, U64};
 use crate::names;
-use crate::names::TimestampedName;
+use crate::names::{NameIndex, TimestampedName};
 use crate::record::{Cx, Record, record};
 use crate::{Reader, Rule, Version};
 use smalti_types::{Error, Result};
-use std::collections::HashMap;
 use std::ops::Range;
 
 record! {
@@ -38,7 +37,7 @@ pub struct ConsolidatedFooters<'a> {
 /// Where the footers of fragments are in a tile: see [`ConsolidatedFooters::index`].
 #[derive(Debug, Clone)]
 pub struct FooterIndex<'f> {
-    ranges: HashMap<&'f str, Range<usize>>,
+    ranges: NameIndex<'f, Range<usize>>,
     tile: &'f [u8],
 }
 
@@ -74,7 +73,8 @@ impl<'a> ConsolidatedFooters<'a> {
         let mut starts: Vec<u64> = self.entries.iter().map(|entry| entry.footer_offset).collect();
         starts.sort_unstable();
         let end_of = |start: u64| starts.get(starts.partition_point(|other| *other <= start)).copied();
-        let ranges = self.entries.iter().map(|entry| {
+        // The last entry of a name counts.
+        let ranges = self.entries.iter().rev().map(|entry| {
             // Both lie inside the tile, which is in memory.
             let start = entry.footer_offset as usize;
             let end = end_of(entry.footer_offset).map_or(self.tile.len(), |end| end as usize);
@@ -117,7 +117,7 @@ impl<'f> FooterIndex<'f> {
 
     /// Where in the unfiltered tile the bytes are that [`footer`](FooterIndex::footer) gives.
     pub fn range(&self, fragment: &TimestampedName) -> Option<Range<usize>> {
-        let range = self.ranges.get(fragment.as_str())?.clone();
+        let range = self.ranges.find(fragment.as_str())?.clone();
         let version = Version::new(Reader::new(self.tile.get(range.clone())?).u32().ok()?).ok()?;
         let named = fragment.fragment_version().ok()?;
         // Names do not tell versions 3 and 4 apart.

@@ -205,6 +205,49 @@ pub enum Section {
     ProcessedConditions,
 }
 
+/// What a footer says of its fragment, without the lists with one number a field: enough to open an array.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FooterOutline {
+    /// The format version of the fragment.
+    pub version: Version,
+    /// Whether the fragment is dense.
+    pub is_dense: bool,
+    /// The least rectangle around all cells.
+    pub non_empty_domain: Option<Vec<Extent>>,
+    /// The number of tiles of a sparse fragment.
+    pub sparse_tile_count: u64,
+    /// Cells in the last tile of a sparse fragment.
+    pub last_tile_cell_count: u64,
+    /// Whether the fragment holds the time of each cell.
+    pub includes_timestamps: bool,
+    /// Whether the fragment holds deleted cells, with time and condition.
+    pub includes_delete_metadata: bool,
+}
+
+impl FooterOutline {
+    /// Reads the outline of a footer that fills `bytes`. It succeeds just where [`Footer::decode`] does.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Unsupported`.
+    pub fn decode(bytes: &[u8], shape: &Shape) -> Result<FooterOutline> {
+        Footer::decode_whole(&mut Reader::skimming(bytes), shape).map(FooterOutline::from)
+    }
+}
+
+impl From<Footer> for FooterOutline {
+    fn from(footer: Footer) -> Self {
+        FooterOutline {
+            version: footer.version,
+            is_dense: footer.is_dense,
+            non_empty_domain: footer.non_empty_domain,
+            sparse_tile_count: footer.sparse_tile_count,
+            last_tile_cell_count: footer.last_tile_cell_count,
+            includes_timestamps: footer.includes_timestamps,
+            includes_delete_metadata: footer.includes_delete_metadata,
+        }
+    }
+}
+
 impl Footer {
     /// The bytes of the footer in its file of `file_len` bytes, its length behind it left out.
     ///
@@ -249,8 +292,11 @@ impl Footer {
     /// # Errors
     /// `Corrupt` and `Unsupported`.
     pub fn decode(bytes: &[u8], shape: &Shape) -> Result<Footer> {
-        let mut reader = Reader::new(bytes);
-        let footer = Footer::decode_from(&mut reader, shape)?;
+        Footer::decode_whole(&mut Reader::new(bytes), shape)
+    }
+
+    fn decode_whole(reader: &mut Reader<'_>, shape: &Shape) -> Result<Footer> {
+        let footer = Footer::decode_from(reader, shape)?;
         if footer.version.has(Rule::StrayFooterEnd) && reader.remaining() == 8 {
             reader.u64()?;
         }

@@ -8,7 +8,7 @@ mod sections;
 mod tile_offsets;
 
 pub use consolidated::{ConsolidatedEntry, ConsolidatedFooters, FooterIndex};
-pub use footer::{Footer, OptionalSection, Section};
+pub use footer::{Footer, FooterOutline, OptionalSection, Section};
 pub use legacy::LegacyFragmentMetadata;
 pub use rtree::RTree;
 pub use sections::{FieldStatistics, FragmentStatistics, ProcessedConditions, TileBounds, TileNumbers};
@@ -109,7 +109,7 @@ impl Leaf<Vec<u64>> for PerField {
         (!flags_exist).then(|| 8 * Slots::new(cx, false, false).count() as u64)
     }
     fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Vec<u64>> {
-        u64s(reader, Slots::new(cx, self.0, self.1).count() as u64)
+        read_list(reader, Slots::new(cx, self.0, self.1).count())
     }
     fn write(&self, value: &Vec<u64>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
         put_exactly(writer, value, Slots::new(cx, self.0, self.1).count())
@@ -136,11 +136,18 @@ impl Leaf<Vec<u64>> for PerVarField {
         (!flags_exist).then(|| 8 * PerVarField(false, false).count(cx) as u64)
     }
     fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Vec<u64>> {
-        u64s(reader, self.count(cx) as u64)
+        read_list(reader, self.count(cx))
     }
     fn write(&self, value: &Vec<u64>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
         put_exactly(writer, value, self.count(cx))
     }
+}
+
+fn read_list(reader: &mut Reader<'_>, count: usize) -> Result<Vec<u64>> {
+    if reader.is_skimming() {
+        return reader.take_items(count as u64, size_of::<u64>() as u64).map(|_| Vec::new());
+    }
+    u64s(reader, count as u64)
 }
 
 fn put_exactly(writer: &mut Writer, value: &[u64], count: usize) -> Result<()> {

@@ -7,7 +7,7 @@ use super::{
 use crate::{Rule, Version};
 
 /// What a file among the commits is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CommitKind {
     /// Says that a fragment exists (`.wrt`, before version 12 `.ok`).
     Write,

@@ -2,6 +2,7 @@
 
 mod commit;
 mod data_file;
+mod index;
 mod timestamped;
 
 pub use commit::{
@@ -9,6 +10,7 @@ pub use commit::{
     parse_pending_vacuum, pending_vacuum_path,
 };
 pub use data_file::{DataPart, data_file_name};
+pub use index::NameIndex;
 pub use timestamped::TimestampedName;
 
 macro_rules! constants {
@@ -82,8 +84,8 @@ pub fn last_part(path: &str) -> &str {
 /// Whether a name from disk can stand for one entry of a folder: not empty, not `.` or `..`, no slash (on Windows no
 /// backslash either), no NUL.
 pub fn is_plain(name: &str) -> bool {
-    let leaves = |character| matches!(character, '/' | '\0') || cfg!(windows) && character == '\\';
-    !matches!(name, "" | "." | "..") && !name.contains(leaves)
+    let leaves = |byte| matches!(byte, b'/' | b'\0') || cfg!(windows) && byte == b'\\';
+    !matches!(name, "" | "." | "..") && !name.bytes().any(leaves)
 }
 
 /// The file of a new enumeration: `__<id>_0`.

@@ -4,6 +4,7 @@ use crate::{Rule, Version};
 use smalti_types::{Error, Result, TimeRange};
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
 /// A timestamped name, its ending left out (specification: `timestamped_name.md`).
 ///
@@ -17,7 +18,7 @@ use std::fmt;
 /// fragments: by start, then by name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TimestampedName {
-    text: Box<str>,
+    text: Arc<str>,
     range: TimeRange,
     form: Form,
 }

@@ -39,7 +39,7 @@ impl<'a> Merge<'a> {
         let keeps_times = schema.write_version().has(Rule::CellTimestamps);
         let deletes = if keeps_times { DeleteHistory::new(snapshot)? } else { DeleteHistory::default() };
         let has_deletes = snapshot.deletes()?.iter().any(|delete| delete.at() >= range.start)
-            || snapshot.fragments().iter().any(|fragment| fragment.footer().includes_delete_metadata);
+            || snapshot.fragments().iter().any(|fragment| fragment.outline().includes_delete_metadata);
         let keeps_deletes = keeps_times && has_deletes && !request.purges;
         let mut fields: Vec<FieldId> = (0..schema.attributes.len()).map(FieldId::Attribute).collect();
         fields.extend((0..schema.dimensions.len()).map(FieldId::Dimension));

@@ -36,7 +36,7 @@ impl DeleteHistory {
             history.paths.push(path);
         }
         for fragment in snapshot.fragments() {
-            if !fragment.footer().includes_delete_metadata {
+            if !fragment.outline().includes_delete_metadata {
                 continue;
             }
             let own = fragment.processed_paths()?;

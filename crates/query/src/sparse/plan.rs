@@ -266,7 +266,7 @@ fn sparse_fragment<'a>(
         })
         .collect::<Result<Vec<_>>>()?;
     let splits_in_time = fragment.includes_timestamps() && !snapshot.time().contains(fragment.time());
-    let has_deletes = fragment.footer().includes_delete_metadata;
+    let has_deletes = fragment.outline().includes_delete_metadata;
     let delete_times = has_deletes.then(|| source(FieldId::DeleteTimestamps)).transpose()?;
     let delete_conditions = has_deletes.then(|| source(FieldId::DeleteConditionIndex)).transpose()?;
     let predicates = predicates.of_fragment(snapshot, fragment)?;

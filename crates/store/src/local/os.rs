@@ -23,6 +23,13 @@ pub struct OsDisk {
     root: PathBuf,
 }
 
+/// A file open for reading, with its size when it was opened: files do not change once they are named.
+#[derive(Debug)]
+pub struct OpenFile {
+    file: File,
+    byte_len: u64,
+}
+
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 impl OsDisk {
@@ -82,7 +89,7 @@ fn lacks_rename_flags(error: Errno) -> bool {
 
 impl Disk for OsDisk {
     type Writer = File;
-    type Reader = Arc<File>;
+    type Reader = Arc<OpenFile>;
 
     fn create_file(&self, path: &Path) -> io::Result<File> {
         let (folder, name) = self.parent(path)?;
@@ -246,7 +253,7 @@ impl Disk for OsDisk {
         Ok(names)
     }
 
-    fn open(&self, path: &Path, reuse: bool) -> io::Result<Arc<File>> {
+    fn open(&self, path: &Path, reuse: bool) -> io::Result<Arc<OpenFile>> {
         let path = self.root.join(path);
         if reuse && let Some(file) = handles::find(&path) {
             return Ok(file);
@@ -268,19 +275,19 @@ impl Disk for OsDisk {
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "it is no regular file"));
         }
-        let file = Arc::new(file);
+        let file = Arc::new(OpenFile { file, byte_len: metadata.len() });
         if reuse {
             handles::keep(path, Arc::clone(&file));
         }
         Ok(file)
     }
 
-    fn byte_len(&self, file: &Arc<File>) -> io::Result<u64> {
-        Ok(file.metadata()?.len())
+    fn byte_len(&self, file: &Arc<OpenFile>) -> io::Result<u64> {
+        Ok(file.byte_len)
     }
 
-    fn read_exact_at(&self, file: &Arc<File>, dest: &mut [u8], offset: u64) -> io::Result<()> {
-        file.read_exact_at(dest, offset)
+    fn read_exact_at(&self, file: &Arc<OpenFile>, dest: &mut [u8], offset: u64) -> io::Result<()> {
+        file.file.read_exact_at(dest, offset)
     }
 
     fn lease(&self, path: &Path, claim: Claim) -> io::Result<Option<Lease>> {

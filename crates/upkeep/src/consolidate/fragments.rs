@@ -218,8 +218,10 @@ fn add_lone(snapshot: &Snapshot, fit: &Fit<'_>, sets: &mut Vec<Vec<usize>>) -> R
         if sets.iter().any(|set| set.contains(&place)) {
             continue;
         }
-        let has_deleted =
-            fit.fragments(place..place + 1).iter().any(|fragment| fragment.footer().includes_delete_metadata);
+        let has_deleted = fit
+            .fragments(place..place + 1)
+            .iter()
+            .any(|fragment| fragment.outline().includes_delete_metadata);
         let fragments = fit.fragments(place..place + 1);
         let mut is_due = has_deleted;
         for fragment in &fragments {

@@ -80,7 +80,8 @@ pub fn delete_fragments(place: &ArrayPlace, deletion: &FragmentDeletion) -> Resu
     }
     doomed.take_back(place)?;
     drop(away);
-    let folders: Vec<&str> = doomed.folders().collect();
+    let folders: Vec<String> = doomed.folders(place).collect();
+    let folders: Vec<&str> = folders.iter().map(String::as_str).collect();
     place.store().delete_folders(&folders)?;
     ignore_taken(place, doomed.names(), &mut Report::default())?;
     doomed.forget(place)?;
@@ -130,17 +131,18 @@ impl<'a> Doomed<'a> {
         replaced.chain(self.fragments.iter().map(|fragment| &fragment.name))
     }
 
-    fn folders(&self) -> impl Iterator<Item = &'a str> {
-        let replaced = self.replaced.iter().map(|old| old.fragment.path.as_str());
-        replaced.chain(self.fragments.iter().map(|fragment| fragment.path.as_str()))
+    fn folders(&self, place: &ArrayPlace) -> impl Iterator<Item = String> {
+        let replaced = self.replaced.iter().map(|old| old.fragment.path(place));
+        replaced.chain(self.fragments.iter().map(|fragment| fragment.path(place)))
     }
 
     fn report(&self, place: &ArrayPlace) -> Result<DeletedFragments> {
         let mut byte_len = 0;
-        let gone = self.replaced.iter().filter(|old| !old.is_present).map(|old| old.fragment.path.as_str());
-        let gone: HashSet<&str> = gone.collect();
-        for folder in self.folders().filter(|folder| !gone.contains(folder)) {
-            byte_len += place.store().list_recursive(folder)?.iter().map(|entry| entry.byte_len).sum::<u64>();
+        let gone = self.replaced.iter().filter(|old| !old.is_present).map(|old| old.fragment.path(place));
+        let gone: HashSet<String> = gone.collect();
+        for folder in self.folders(place).filter(|folder| !gone.contains(folder)) {
+            byte_len +=
+                place.store().list_recursive(&folder)?.iter().map(|entry| entry.byte_len).sum::<u64>();
         }
         Ok(DeletedFragments {
             fragments: self.fragments.iter().map(|fragment| fragment.name.to_string()).collect(),
@@ -161,8 +163,8 @@ impl<'a> Doomed<'a> {
         // Before version 5 the metadata file is the commit.
         let mut files = Vec::new();
         let names = commits.iter().map(|(name, _)| *name);
-        for (name, folder) in names.zip(self.folders()) {
-            let file = join(folder, FRAGMENT_METADATA_FILE);
+        for (name, folder) in names.zip(self.folders(place)) {
+            let file = join(&folder, FRAGMENT_METADATA_FILE);
             if !name.fragment_version()?.has(Rule::CommitFiles) && place.store().file_exists(&file)? {
                 files.push(file);
             }

@@ -89,8 +89,8 @@ impl Check<'_> {
         }
     }
 
-    fn open(&self, name: &TimestampedName, folder: &str, schemas: &Schemas) -> Result<Fragment> {
-        let listed = ListedFragment { name: name.clone(), path: self.place.join(folder) };
+    fn open(&self, name: &TimestampedName, schemas: &Schemas) -> Result<Fragment> {
+        let listed = ListedFragment::named(name.clone())?;
         Fragment::open_alone(self.place, &listed, |wanted| schemas.find(wanted))
     }
 
@@ -110,7 +110,7 @@ impl Check<'_> {
         let is_young = self.is_young(name.range().end, folder);
         let is_pending = commits.pending.iter().any(|(_, pending, _)| pending == name);
         let is_whole = entries.iter().any(|entry| entry.name == FRAGMENT_METADATA_FILE)
-            && self.open(name, folder, schemas).is_ok_and(|fragment| self.is_complete(&fragment, entries));
+            && self.open(name, schemas).is_ok_and(|fragment| self.is_complete(&fragment, entries));
         let commit = name.fragment_version().map(|version| commit_path(name, CommitKind::Write, version));
         let finding = |class, message: String| Finding::new(FindingKind::Orphan, class, folder, message);
         let found = match (is_young, is_whole && !is_pending) {
@@ -160,7 +160,7 @@ impl Check<'_> {
                 return None;
             }
         };
-        let fragment = match self.open(name, folder, schemas) {
+        let fragment = match self.open(name, schemas) {
             Ok(fragment) => fragment,
             Err(error) => {
                 let mended = copy.and_then(|copy| self.with_footer(name, folder, &bytes, copy, schemas));

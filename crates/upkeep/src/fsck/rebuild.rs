@@ -216,7 +216,7 @@ pub(super) fn verify(
         let store = Arc::new(MemoryStore::from_files([file])?);
         let key = place.cipher().map(|cipher| cipher.key.clone());
         let place = ArrayPlace::in_store(store, place.path().to_owned(), key, place.env().clone());
-        let listed = ListedFragment { name: name.clone(), path: folder.clone() };
+        let listed = ListedFragment::named(name.clone())?;
         let fragment = Fragment::open_alone(&place, &listed, |wanted| schemas.find(wanted))?;
         let (sections, _) = ranges_of(&fragment, bytes)?;
         for (section, range) in sections {

@@ -73,7 +73,8 @@ pub fn vacuum_fragments(place: &ArrayPlace, options: &VacuumOptions) -> Result<V
     take_back_commits(place, &commits)?;
     // Snapshots that are opened from here on do not know the fragments.
     drop(away);
-    let folders: Vec<&str> = due.fragments.iter().map(|replaced| replaced.fragment.path.as_str()).collect();
+    let folders: Vec<String> = due.fragments.iter().map(|replaced| replaced.fragment.path(place)).collect();
+    let folders: Vec<&str> = folders.iter().map(String::as_str).collect();
     place.store().delete_folders(&folders)?;
     let taken = due.fragments.iter().map(|replaced| &replaced.fragment.name);
     ignore_taken(place, taken, &mut Report::default())?;
@@ -107,7 +108,7 @@ impl<'a> Due<'a> {
     fn report(&self, place: &ArrayPlace) -> Result<VacuumedFragments> {
         let mut byte_len = 0;
         for replaced in self.fragments.iter().filter(|replaced| replaced.is_present) {
-            for entry in place.store().list_recursive(&replaced.fragment.path)? {
+            for entry in place.store().list_recursive(&replaced.fragment.path(place))? {
                 byte_len += entry.byte_len;
             }
         }
