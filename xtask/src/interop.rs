@@ -47,6 +47,11 @@ const SCRIPTS: &[Script] = &[
         defaults: &[("--versions", "3,5,8,11")],
         knows_cases: false,
     },
+    Script {
+        path: "tests/interop/kills.py",
+        defaults: &[("--stride", "2"), ("--arrays", "some"), ("--seed", "1")],
+        knows_cases: false,
+    },
 ];
 
 /// Options about single cases, or about how a program of cases runs: others than the first leave them out.

@@ -213,7 +213,7 @@ impl Fragment {
     /// The number of cells in a tile.
     ///
     /// # Errors
-    /// `Corrupt` when the last tile has more cells than fit.
+    /// `Corrupt` when the last tile has more cells than fit, or none.
     pub fn cell_count_of_tile(&self, tile_idx: u64) -> Result<usize> {
         let wrong = || {
             Error::corrupt(format!("tile {tile_idx} has an impossible number of cells"))
@@ -226,7 +226,8 @@ impl Fragment {
         } else {
             self.schema.capacity
         };
-        if !self.footer.is_dense && count > self.schema.capacity {
+        // Every writer ends with a tile that has cells.
+        if !self.footer.is_dense && (count == 0 || count > self.schema.capacity) {
             return Err(wrong());
         }
         usize::try_from(count).map_err(|_| wrong())

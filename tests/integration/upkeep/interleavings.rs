@@ -92,19 +92,27 @@ impl Stage {
 struct Scene {
     base: Image,
     users: Vec<User>,
-    /// By the set of those who have changed the array, as bits.
-    possible: Vec<Option<Vec<State>>>,
+    /// By the set of those who have changed the array, as bits: what is seen then, in one order and in the other.
+    possible: Vec<Vec<Vec<State>>>,
 }
 
 impl Scene {
     fn new(base: &Image, users: &[User]) -> Self {
         let possible = (0..1_usize << users.len()).map(|set| {
-            let disk = SimDisk::from_image(base);
-            let mut chosen = (0..).zip(users).filter(|(at, _)| set >> at & 1 == 1).map(|(_, user)| user);
-            let is_done = chosen.all(|user| user.is_change() && user.act(&place_on(&disk)).is_ok());
-            is_done.then(|| look(&place_on(&disk)).unwrap())
+            let chosen: Vec<User> =
+                (0..).zip(users).filter(|(at, _)| set >> at & 1 == 1).map(|(_, user)| *user).collect();
+            let reversed = chosen.iter().rev().copied().collect();
+            let orders: [Vec<User>; 2] = [chosen, reversed];
+            orders.iter().filter_map(|order| Scene::in_order(base, order)).collect()
         });
         Scene { base: base.clone(), users: users.to_vec(), possible: possible.collect() }
+    }
+
+    /// What is seen after changes in an order, if they can be done so.
+    fn in_order(base: &Image, changes: &[User]) -> Option<Vec<State>> {
+        let disk = SimDisk::from_image(base);
+        let is_done = changes.iter().all(|user| user.is_change() && user.act(&place_on(&disk)).is_ok());
+        is_done.then(|| look(&place_on(&disk)).unwrap())
     }
 
     /// Plays one schedule and checks what was seen and what is left.
