@@ -135,6 +135,13 @@ impl Fragment {
         metadata: MetadataBytes,
         legacy: Option<LegacyFragmentMetadata>,
     ) -> Result<Fragment> {
+        // The version decides how everything else is read; it is written twice.
+        let stated = listed.name.stated_version();
+        if let Some(stated) = stated.filter(|stated| *stated != footer.version.number()) {
+            let message =
+                format!("the fragment's name says version {stated}, its metadata {}", footer.version);
+            return Err(Error::corrupt(message).in_field("footer", "version"));
+        }
         if footer.is_dense && !schema.is_dense() {
             return Err(Error::corrupt("a dense fragment of a sparse array").in_field("footer", "is_dense"));
         }

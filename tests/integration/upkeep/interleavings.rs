@@ -5,7 +5,7 @@ use super::baton::{Baton, TurnDisk};
 use super::crashes::{BEFORE, arrays, changed};
 use super::operation::{Operation, WAITS_FOR_READERS, every_operation};
 use super::state::State;
-use super::{place_in, place_on};
+use super::{on_one_thread, place_in, place_on};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use smalti_array::ArrayPlace;
 use smalti_store::{Image, LocalStore, SimDisk, SyncLevel};
@@ -257,17 +257,17 @@ fn play_triples(seeds: std::ops::Range<u64>) -> usize {
 
 #[test]
 fn any_two_at_once_do_what_one_after_the_other_does() {
-    println!("schedules of two: {}", play_pairs(0..3));
+    println!("schedules of two: {}", on_one_thread(|| play_pairs(0..10)));
 }
 
 #[test]
 fn any_three_at_once_do_what_one_after_the_other_does() {
-    println!("schedules of three: {}", play_triples(0..8));
+    println!("schedules of three: {}", on_one_thread(|| play_triples(0..40)));
 }
 
 #[test]
 #[ignore = "takes an hour; `cargo xtask states` runs it"]
 fn any_two_or_three_at_once_at_length() {
-    println!("schedules of two: {}", play_pairs(1_000..1_200));
-    println!("schedules of three: {}", play_triples(1_000..2_000));
+    println!("schedules of two: {}", on_one_thread(|| play_pairs(1_000..1_200)));
+    println!("schedules of three: {}", on_one_thread(|| play_triples(1_000..2_000)));
 }
