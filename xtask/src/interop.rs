@@ -47,6 +47,11 @@ const SCRIPTS: &[Script] = &[
         defaults: &[("--versions", "3,5,8,11")],
         knows_cases: false,
     },
+    Script {
+        path: "tests/interop/kills.py",
+        defaults: &[("--stride", "2"), ("--arrays", "some"), ("--seed", "1")],
+        knows_cases: false,
+    },
     Script { path: "tests/interop/repair.py", defaults: &[("--damage", "all")], knows_cases: false },
 ];
 

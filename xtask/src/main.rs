@@ -12,6 +12,7 @@ mod oldreaders;
 mod process;
 mod python;
 mod sources;
+mod states;
 mod tally;
 mod test;
 mod unsafety;
@@ -32,6 +33,8 @@ cargo xtask COMMAND
                              tests/oldreaders/oldreaders.py: --version N, --count K, --seed S; --docs writes the page
   fuzz [OPTION VALUE]...     damaged inputs for every parser, codec and small arrays; --seconds N (60), --seed S,
                              --target NAME, --input FILE; see fuzz/README.md
+  states                     all states that power cuts, failing calls and interleavings of operations can leave; takes hours;
+                             see docs/reliability.md
   docs                       writes docs/format anew from the tables in crates/format
   bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
 ";
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         }
         ["bench", options @ ..] => Workspace::load().and_then(|workspace| bench::run(&workspace, options)),
         ["fuzz", options @ ..] => Workspace::load().and_then(|workspace| fuzz::campaign(&workspace, options)),
+        ["states"] => Workspace::load().and_then(|workspace| states::long_run(&workspace)),
         ["docs"] => Workspace::load().and_then(|workspace| docs::write_pages(&workspace)),
         [] | ["help" | "-h" | "--help"] => {
             print!("{USAGE}");

@@ -162,6 +162,13 @@ impl Fragment {
         outline: FooterOutline,
         StoredFooter { bytes, metadata }: StoredFooter,
     ) -> Result<Fragment> {
+        // The version decides how everything else is read; it is written twice.
+        let stated = listed.name.stated_version();
+        if let Some(stated) = stated.filter(|stated| *stated != outline.version.number()) {
+            let message =
+                format!("the fragment's name says version {stated}, its metadata {}", outline.version);
+            return Err(Error::corrupt(message).in_field("footer", "version"));
+        }
         if outline.is_dense && !schema.is_dense() {
             return Err(Error::corrupt("a dense fragment of a sparse array").in_field("footer", "is_dense"));
         }
@@ -255,7 +262,7 @@ impl Fragment {
     /// The number of cells in a tile.
     ///
     /// # Errors
-    /// `Corrupt` when the last tile has more cells than fit.
+    /// `Corrupt` when the last tile has more cells than fit, or none.
     pub fn cell_count_of_tile(&self, tile_idx: u64) -> Result<usize> {
         let wrong = || {
             Error::corrupt(format!("tile {tile_idx} has an impossible number of cells"))
@@ -268,7 +275,8 @@ impl Fragment {
         } else {
             self.schema.capacity
         };
-        if !self.outline.is_dense && count > self.schema.capacity {
+        // Every writer ends with a tile that has cells.
+        if !self.outline.is_dense && (count == 0 || count > self.schema.capacity) {
             return Err(wrong());
         }
         usize::try_from(count).map_err(|_| wrong())

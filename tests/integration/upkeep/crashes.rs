@@ -3,7 +3,7 @@
 
 use super::operation::{ALL_UPKEEP, Operation};
 use super::state::{State, assert_unchanged};
-use super::{CHANGES, DENSE_CHANGES, place_on};
+use super::{CHANGES, DENSE_CHANGES, on_one_thread, place_on};
 use smalti_store::{CrashLimits, Image, SimDisk, crash_states};
 
 /// Arrays of every kind with their changes.
@@ -68,6 +68,12 @@ pub const BEFORE: &[&[Operation]] = &[
 
 #[test]
 fn upkeep_that_a_power_cut_interrupts_changes_nothing_and_can_be_repeated() {
+    let state_count = on_one_thread(cut_upkeep);
+    println!("states of upkeep: {state_count}");
+    assert!(state_count > 1000, "{state_count}");
+}
+
+fn cut_upkeep() -> usize {
     let mut state_count = 0;
     for changes in arrays() {
         for before in BEFORE {
@@ -78,14 +84,14 @@ fn upkeep_that_a_power_cut_interrupts_changes_nothing_and_can_be_repeated() {
             }
         }
     }
-    assert!(state_count > 1000, "{state_count}");
+    state_count
 }
 
 /// Runs an operation and looks at every state that a power cut may leave. Returns their number.
 fn cut(base: &Image, expected: &[State], operation: Operation, context: &str) -> usize {
     let disk = SimDisk::from_image(base);
     operation.run(&place_on(&disk)).unwrap();
-    let limits = CrashLimits { random_count: 2, ..CrashLimits::default() };
+    let limits = CrashLimits { random_count: 1, ..CrashLimits::default() };
     crash_states(base, &disk.ops(), limits, |crash| {
         let context = format!("{operation:?} of {context}, {crash}");
         let place = place_on(&SimDisk::from_image(&crash.image));

@@ -3,6 +3,7 @@
 
 use super::crashes::{BEFORE, arrays, changed};
 use super::expectation::{Answer, Expectation};
+use super::on_one_thread;
 use super::operation::{Operation, every_operation};
 use smalti_store::{CrashLimits, Image, SimDisk, crash_states};
 
@@ -72,6 +73,12 @@ fn creating_an_array_that_a_power_cut_interrupts_leaves_all_of_it_or_nothing() {
 
 #[test]
 fn a_change_that_a_power_cut_interrupts_is_whole_or_absent() {
+    let counts = on_one_thread(cut_operations);
+    println!("states of one operation: {counts:?}");
+    assert!(counts.states > 4_000 && counts.checked > 1_000, "{counts:?}");
+}
+
+fn cut_operations() -> Counts {
     let mut counts = Counts::default();
     for (at, array) in arrays().iter().enumerate() {
         for (before, done) in BEFORE.iter().enumerate().filter(|(before, _)| before % 3 == at) {
@@ -84,8 +91,7 @@ fn a_change_that_a_power_cut_interrupts_is_whole_or_absent() {
             }
         }
     }
-    println!("{counts:?}");
-    assert!(counts.states > 4_000 && counts.checked > 1_000, "{counts:?}");
+    counts
 }
 
 /// Cuts the second of all sequences of two operations.
@@ -110,14 +116,15 @@ fn cut_sequences(sample: Sample, befores: impl Fn(usize) -> Vec<usize>) -> Count
 
 #[test]
 fn every_sequence_of_two_operations_survives_a_power_cut_in_the_second() {
-    let counts = cut_sequences(Sample { stride: 61, random_count: 1 }, |_| vec![0]);
-    println!("{counts:?}");
+    let counts = on_one_thread(|| cut_sequences(Sample { stride: 31, random_count: 1 }, |_| vec![0]));
+    println!("states of two operations: {counts:?}");
     assert!(counts.operations > 500 && counts.checked > 1_000, "{counts:?}");
 }
 
 #[test]
 #[ignore = "takes an hour; `cargo xtask states` runs it"]
 fn every_sequence_of_two_operations_survives_a_power_cut_in_the_second_at_length() {
-    let counts = cut_sequences(Sample { stride: 1, random_count: 4 }, |_| (0..BEFORE.len()).collect());
+    let sample = Sample { stride: 1, random_count: 4 };
+    let counts = on_one_thread(|| cut_sequences(sample, |_| (0..BEFORE.len()).collect()));
     println!("states of two operations: {counts:?}");
 }

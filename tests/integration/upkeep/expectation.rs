@@ -96,12 +96,12 @@ impl Expectation {
         }
     }
 
-    /// Which of the states it may be: the first, the second, or for upkeep anything between.
+    /// Which of the states it may be; for upkeep anything between the two is both.
     fn sides(&self, possible: &[usize], found: &Seen) -> Vec<usize> {
         if self.operation.is_upkeep() && possible.len() == 2 {
             return if is_one_of(found, &[&self.seen[0], &self.seen[1]]) { vec![0, 1] } else { Vec::new() };
         }
-        possible.iter().copied().filter(|&side| self.seen[side] == *found).take(1).collect()
+        possible.iter().copied().filter(|&side| self.seen[side] == *found).collect()
     }
 
     fn outcome(&self, operation: Operation, side: usize) -> Outcome {

@@ -81,7 +81,7 @@ pub const ALL_UPKEEP: &[Operation] = &[
 pub fn every_operation(at: u64, number: u32, name: &'static str, value: i32) -> Vec<Operation> {
     let mut all = vec![
         Operation::Write { at, cells: &[3, 4, 5], number },
-        Operation::Delete { at: at + 1, number: 103 },
+        Operation::Delete { at: at + 1, number: 105 },
         Operation::PutMetadata { at: at + 2, key: "kept", value: Some(value) },
         Operation::Evolve { at: at + 3, name },
         Operation::Upgrade { at: at + 4 },
