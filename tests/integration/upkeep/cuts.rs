@@ -40,7 +40,7 @@ impl Counts {
         self.states += crash_states(base, &expectation.steps, limits, |crash| {
             idx += 1;
             let is_acknowledged = crash.op_count == step_count;
-            if !idx.is_multiple_of(sample.stride) && !(is_acknowledged && crash.lost.len() != 1) {
+            if !(idx.is_multiple_of(sample.stride) || is_acknowledged && crash.lost.len() != 1) {
                 return;
             }
             checked += 1;

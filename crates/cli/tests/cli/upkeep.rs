@@ -16,7 +16,7 @@ fn session_with_three_writes() -> Session {
     );
     session.text("create cells --schema schema.json");
     for (at, line) in [(10, "1,10\n2,20\n"), (20, "2,21\n3,30\n"), (30, "4,40\n")] {
-        session.file("cells.csv", &format!("x,a\n{line}"));
+        session.file("cells.csv", format!("x,a\n{line}"));
         session.text(&format!("write cells --from cells.csv --at {at}"));
     }
     session
