@@ -145,6 +145,11 @@ impl Fragment {
         if footer.is_dense && !schema.is_dense() {
             return Err(Error::corrupt("a dense fragment of a sparse array").in_field("footer", "is_dense"));
         }
+        if !footer.is_dense && footer.sparse_tile_count == 0 && footer.file_sizes.iter().any(|size| *size > 0)
+        {
+            let message = "the fragment has data, but no tiles";
+            return Err(Error::corrupt(message).in_field("footer", "sparse_tile_count"));
+        }
         let non_empty_domain = footer.non_empty_domain.as_deref().unwrap_or_default();
         let tile_count = if footer.is_dense {
             let grid = crate::dense_grid(&schema)?;

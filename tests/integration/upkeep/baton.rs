@@ -39,7 +39,7 @@ impl Baton {
 
     fn pass(&self, turn: &mut Turn, may_stay: bool) {
         let holder = turn.holder;
-        if may_stay && turn.is_running[holder] && turn.entropy.next_u64() % self.stay_count != 0 {
+        if may_stay && turn.is_running[holder] && !turn.entropy.next_u64().is_multiple_of(self.stay_count) {
             return;
         }
         let others: Vec<usize> =
