@@ -172,6 +172,14 @@ impl Fragment {
         if outline.is_dense && !schema.is_dense() {
             return Err(Error::corrupt("a dense fragment of a sparse array").in_field("footer", "is_dense"));
         }
+        // Whole footers are decoded later, but for those of which this is asked.
+        if !outline.is_dense && outline.sparse_tile_count == 0 && !bytes.is_empty() {
+            let footer = Footer::decode(&bytes, &shape)?;
+            if footer.file_sizes.iter().any(|size| *size > 0) {
+                let message = "the fragment has data, but no tiles";
+                return Err(Error::corrupt(message).in_field("footer", "sparse_tile_count"));
+            }
+        }
         let non_empty_domain = outline.non_empty_domain.as_deref().unwrap_or_default();
         let tile_count = if outline.is_dense {
             let grid = crate::dense_grid(&schema)?;

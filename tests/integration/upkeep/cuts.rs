@@ -40,7 +40,9 @@ impl Counts {
         self.states += crash_states(base, &expectation.steps, limits, |crash| {
             idx += 1;
             let is_acknowledged = crash.op_count == step_count;
-            if !(idx.is_multiple_of(sample.stride) || is_acknowledged && crash.lost.len() != 1) {
+            let is_chosen = idx.is_multiple_of(sample.stride);
+            // What was acknowledged, and what remains of it where nothing or all that is not durable is lost.
+            if !is_chosen && (!is_acknowledged || crash.lost.len() == 1) {
                 return;
             }
             checked += 1;

@@ -126,7 +126,7 @@ fn a_call_that_fails_has_no_effect_or_says_that_it_is_unknown() {
 }
 
 #[test]
-#[ignore = "takes many minutes; `cargo xtask states` runs it"]
+#[ignore = "takes minutes; `cargo xtask states` runs it"]
 fn every_call_that_fails_has_no_effect_or_says_that_it_is_unknown() {
     let count = on_one_thread(|| fail_all(1, |_| (0..BEFORE.len()).collect()));
     println!("failed calls: {count}");

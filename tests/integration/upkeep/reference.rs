@@ -110,8 +110,19 @@ fn the_reference_fails_4_by_wrong_cells_from_flipped_bits_of_fragment_metadata()
             }
         }
         println!("{} bits, {silent_count} without effect, wrong: {wrong:?}", metadata.len() * 8);
-        assert!(wrong.is_empty(), "{wrong:?}");
+        // Which cells of a dense tile were written is said once, by the rectangle around them.
+        let domain = if array == DENSE_CHANGES { non_empty_domain(&metadata) } else { 0..0 };
+        assert!(wrong.iter().all(|(byte, _)| domain.contains(byte)), "{wrong:?}, {domain:?}");
     }
+}
+
+/// Where a fragment's metadata has the non-empty domain of its one dimension of 32 bits.
+fn non_empty_domain(metadata: &[u8]) -> std::ops::Range<usize> {
+    let number = |at: usize| u64::from_le_bytes(metadata[at..at + 8].try_into().unwrap()) as usize;
+    // The length of the footer ends the file; the version and the name of the schema begin it, and two flags follow.
+    let footer = metadata.len() - 8 - number(metadata.len() - 8);
+    let domain = footer + 4 + 8 + number(footer + 4) + 2;
+    domain..domain + 8
 }
 
 /// What stands in one cell.
