@@ -161,7 +161,7 @@ def document(rows, measurements, options):
     verdict = "slower on: " + ", ".join(slower) if slower else "slower on none of them"
     return f"""# Benchmarks
 
-smalti beside libtiledb 2.30.0 (the PyPI package tiledb 0.36.1, through its C interface; deletes through TileDB-Py), in one
+smalti beside libtiledb 2.30.0 (the PyPI package tiledb 0.36.1, through its C interface; deletes and consolidation through TileDB-Py), in one
 run, turn by turn, {threads} threads each, medians of {options.reps} repetitions, files in the page cache. Writes and deletes are durable:
 both sync the files that they make, smalti the folders too, so a new file cannot vanish in a power cut. That shows where there
 is little else to do, as in S9d. The lines where smalti gains least come first. smalti was {verdict}.
