@@ -122,6 +122,14 @@ impl<'a> Fetch<'a> {
         Fetch { store: &**snapshot.store(), progress }
     }
 
+    /// Whether the read goes on.
+    ///
+    /// # Errors
+    /// `Cancelled` when it was stopped.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.progress.check()
+    }
+
     /// What the read has done so far.
     pub(crate) fn progress(&self) -> &ReadProgress {
         &self.progress

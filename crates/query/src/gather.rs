@@ -4,6 +4,7 @@
 //! are each copied by one loop. Long lists are cut into pieces that threads copy side by side.
 
 use rayon::prelude::*;
+use smalti_space::Check;
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{AlignedBuf, Result};
 
@@ -21,6 +22,9 @@ pub(crate) struct CellRun {
 /// Cells that one task copies: enough to outweigh the cost of handing it out.
 const CELLS_PER_TASK: usize = 1 << 15;
 
+/// Cells that a loop of one thread goes over before it asks whether the read goes on.
+pub(crate) const CELLS_BETWEEN_CHECKS: usize = 1 << 16;
+
 /// A piece of the list of runs, with the number of cells before and in it.
 struct Piece<'r> {
     runs: &'r [CellRun],
@@ -30,25 +34,32 @@ struct Piece<'r> {
 /// Copies the cells of `runs` out of `tiles` into a new column.
 ///
 /// # Errors
-/// `OutOfMemory` when the output cannot be allocated.
+/// `OutOfMemory` when the output cannot be allocated; what `check` returns.
 ///
 /// # Panics
 /// When a run leaves its tile; the stages before select only cells that are there.
-pub(crate) fn gather(runs: &[CellRun], tiles: &[ColumnRef<'_>], shape: CellShape) -> Result<Column> {
-    let pieces = cut(runs);
+pub(crate) fn gather(
+    runs: &[CellRun],
+    tiles: &[ColumnRef<'_>],
+    shape: CellShape,
+    check: Check<'_>,
+) -> Result<Column> {
+    let pieces = cut(runs, check)?;
     let total = pieces.iter().map(|piece| piece.cell_count).sum::<usize>();
     let mut column = Column::default();
     if shape.is_var() {
         let mut offsets = AlignedBuf::zeroed((total + 1) * 8)?;
-        column.data = gather_var(&pieces, tiles, offsets.values_mut())?;
+        column.data = gather_var(&pieces, tiles, offsets.values_mut(), check)?;
         column.offsets = Some(offsets);
     } else {
         column.data = AlignedBuf::zeroed(total * shape.cell_byte_len())?;
-        gather_fixed(&pieces, column.data.as_mut_slice(), shape.cell_byte_len(), |slot| tiles[slot].data);
+        let out = column.data.as_mut_slice();
+        gather_fixed(&pieces, out, shape.cell_byte_len(), |slot| tiles[slot].data, check)?;
     }
     if shape.is_nullable {
         let mut validity = AlignedBuf::zeroed(total)?;
-        gather_fixed(&pieces, validity.as_mut_slice(), 1, |slot| tiles[slot].validity.unwrap_or_default());
+        let source = |slot: usize| tiles[slot].validity.unwrap_or_default();
+        gather_fixed(&pieces, validity.as_mut_slice(), 1, source, check)?;
         column.validity = Some(validity);
     }
     Ok(column)
@@ -79,12 +90,13 @@ pub(crate) fn constant(shape: CellShape, value: &[u8], is_valid: bool, cell_coun
     Ok(column)
 }
 
-fn cut(runs: &[CellRun]) -> Vec<Piece<'_>> {
+fn cut<'r>(runs: &'r [CellRun], check: Check<'_>) -> Result<Vec<Piece<'r>>> {
     let mut pieces = Vec::new();
     let (mut start, mut cell_count) = (0, 0);
     for (i, run) in runs.iter().enumerate() {
         cell_count += run.len as usize;
         if cell_count >= CELLS_PER_TASK {
+            check()?;
             pieces.push(Piece { runs: &runs[start..=i], cell_count });
             (start, cell_count) = (i + 1, 0);
         }
@@ -92,7 +104,7 @@ fn cut(runs: &[CellRun]) -> Vec<Piece<'_>> {
     if cell_count > 0 {
         pieces.push(Piece { runs: &runs[start..], cell_count });
     }
-    pieces
+    Ok(pieces)
 }
 
 fn gather_fixed<'t>(
@@ -100,14 +112,15 @@ fn gather_fixed<'t>(
     mut out: &mut [u8],
     byte_len: usize,
     tile: impl Fn(usize) -> &'t [u8] + Sync,
-) {
+    check: Check<'_>,
+) -> Result<()> {
     let mut tasks = Vec::with_capacity(pieces.len());
     for piece in pieces {
         let (head, rest) = out.split_at_mut(piece.cell_count * byte_len);
         tasks.push((piece, head));
         out = rest;
     }
-    for_each(tasks, |(piece, out)| match byte_len {
+    for_each(tasks, check, |(piece, out)| match byte_len {
         1 => copy_runs::<1>(piece.runs, out, &tile),
         2 => copy_runs::<2>(piece.runs, out, &tile),
         4 => copy_runs::<4>(piece.runs, out, &tile),
@@ -121,7 +134,7 @@ fn gather_fixed<'t>(
                 at += len;
             }
         }
-    });
+    })
 }
 
 /// Copies with the cell length known to the compiler, so that runs of one cell are plain moves.
@@ -139,7 +152,12 @@ fn copy_runs<'t, const N: usize>(runs: &[CellRun], out: &mut [u8], tile: &impl F
     }
 }
 
-fn gather_var(pieces: &[Piece<'_>], tiles: &[ColumnRef<'_>], offsets: &mut [u64]) -> Result<AlignedBuf> {
+fn gather_var(
+    pieces: &[Piece<'_>],
+    tiles: &[ColumnRef<'_>],
+    offsets: &mut [u64],
+    check: Check<'_>,
+) -> Result<AlignedBuf> {
     let source = |slot: u32| {
         let tile = &tiles[slot as usize];
         (tile.data, tile.offsets.unwrap_or_default())
@@ -151,9 +169,10 @@ fn gather_var(pieces: &[Piece<'_>], tiles: &[ColumnRef<'_>], offsets: &mut [u64]
                 let offsets = source(run.slot).1;
                 offsets[(run.start + run.len) as usize] - offsets[run.start as usize]
             };
-            piece.runs.iter().map(span).sum::<u64>() as usize
+            check()?;
+            Ok(piece.runs.iter().map(span).sum::<u64>() as usize)
         })
-        .collect();
+        .collect::<Result<_>>()?;
     let mut data = AlignedBuf::zeroed(byte_lens.iter().sum())?;
     let (mut out, mut ends) = (data.as_mut_slice(), &mut offsets[1..]);
     let mut tasks = Vec::with_capacity(pieces.len());
@@ -165,7 +184,7 @@ fn gather_var(pieces: &[Piece<'_>], tiles: &[ColumnRef<'_>], offsets: &mut [u64]
         (out, ends) = (bytes_rest, cells_rest);
         base += byte_len as u64;
     }
-    for_each(tasks, |(piece, bytes, ends, base)| {
+    for_each(tasks, check, |(piece, bytes, ends, base)| {
         let (mut at, mut cell) = (0usize, 0usize);
         for run in piece.runs {
             let (data, offsets) = source(run.slot);
@@ -180,21 +199,23 @@ fn gather_var(pieces: &[Piece<'_>], tiles: &[ColumnRef<'_>], offsets: &mut [u64]
             at += len;
             cell += run.len as usize;
         }
-    });
+    })?;
     Ok(data)
 }
 
-fn for_each<T: Send>(tasks: Vec<T>, work: impl Fn(T) + Sync + Send) {
+fn for_each<T: Send>(tasks: Vec<T>, check: Check<'_>, work: impl Fn(T) + Sync + Send) -> Result<()> {
+    let work = |task| check().map(|()| work(task));
     if tasks.len() <= 1 {
-        tasks.into_iter().for_each(work);
+        tasks.into_iter().try_for_each(work)
     } else {
-        tasks.into_par_iter().for_each(work);
+        tasks.into_par_iter().try_for_each(work)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use smalti_space::UNSTOPPED;
     use smalti_types::{CellValNum, Datatype};
 
     fn shape(datatype: Datatype, cell_val_num: CellValNum, is_nullable: bool) -> CellShape {
@@ -211,7 +232,7 @@ mod tests {
             CellRun { slot: 1, start: 0, len: 2 },
         ];
         let shape = shape(Datatype::UInt32, CellValNum::ONE, false);
-        let column = gather(&runs, &tiles, shape).unwrap();
+        let column = gather(&runs, &tiles, shape, UNSTOPPED).unwrap();
         assert_eq!(column.data.values::<u32>(), [109, 2, 3, 4, 100, 101]);
     }
 
@@ -221,7 +242,7 @@ mod tests {
         let tile = ColumnRef::var(b"abbccc", &offsets).with_validity(&[1, 0, 1, 1]);
         let runs = [CellRun { slot: 0, start: 3, len: 1 }, CellRun { slot: 0, start: 0, len: 3 }];
         let shape = shape(Datatype::Blob, CellValNum::Var, true);
-        let column = gather(&runs, &[tile], shape).unwrap();
+        let column = gather(&runs, &[tile], shape, UNSTOPPED).unwrap();
         assert_eq!(column.data.as_slice(), b"cccabb");
         assert_eq!(column.offsets.unwrap().values::<u64>(), [0, 3, 4, 6, 6]);
         assert_eq!(column.validity.unwrap().as_slice(), [1, 1, 0, 1]);
@@ -234,7 +255,7 @@ mod tests {
         let runs: Vec<CellRun> =
             (0..120_000u32).map(|i| CellRun { slot: 0, start: i * 7 % 60_000, len: 1 }).collect();
         let shape = shape(Datatype::UInt16, CellValNum::ONE, false);
-        let column = gather(&runs, &tiles, shape).unwrap();
+        let column = gather(&runs, &tiles, shape, UNSTOPPED).unwrap();
         assert!(column.data.values::<u16>().iter().zip(&runs).all(|(&v, run)| v == run.start as u16));
     }
 }

@@ -47,13 +47,15 @@ pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches
     if snapshot.schema().dimension_labels.is_empty() && request.label_ranges.is_empty() {
         return read_cells(snapshot, request);
     }
+    // What reads the labels stops when the read is stopped.
+    let progress = request.progress.clone().unwrap_or_default();
+    let request = &ReadRequest { progress: Some(Arc::clone(&progress)), ..request.clone() };
     let (resolved, is_empty) = match labels::resolved(snapshot, request)? {
         Some(resolved) => (resolved, false),
         None => (ReadRequest { label_ranges: Vec::new(), ..request.clone() }, true),
     };
     if let Some((fields, alone)) = LabelsAlone::new(snapshot, &resolved)? {
         let state = if is_empty { State::Done } else { State::Labels(Box::new(alone)) };
-        let progress = request.progress.clone().unwrap_or_default();
         return Ok(Batches { fields, labels: None, progress, state });
     }
     let mut batches = match LabelFields::new(snapshot, &resolved)? {

@@ -1,8 +1,8 @@
 //! Prints how fast the hot paths are: `cargo run --release -p smalti-space --example throughput`.
 
 use smalti_space::{
-    CellOrder, Column, Geometry, Interval, KeyLayout, OrderDim, RTree, RangeSet, column_bounds, copy_box,
-    fill_box, hilbert_values, select_cells, sort_cells, strides, tile_mbrs,
+    CellOrder, Column, Geometry, Interval, KeyLayout, OrderDim, RTree, RangeSet, UNSTOPPED, column_bounds,
+    copy_box, fill_box, hilbert_values, select_cells, sort_cells, strides, tile_mbrs,
 };
 use smalti_types::{Datatype, Extent, Layout, RectList, Scalar};
 use std::hint::black_box;
@@ -133,14 +133,17 @@ fn orders() {
         let make = || {
             let bounds: Vec<Interval> =
                 columns.iter().map(|c| column_bounds(c).unwrap_or(Interval::ALL)).collect();
-            KeyLayout::new(order, &bounds).expect("sound bounds").keys(columns).expect("inside the bounds")
+            KeyLayout::new(order, &bounds)
+                .expect("sound bounds")
+                .keys(columns, UNSTOPPED)
+                .expect("inside the bounds")
         };
         let keying = best(|| drop(black_box(make())));
         let keys = make();
-        let sorting = best(|| drop(black_box(sort_cells(&keys).expect("few cells"))));
-        let sorted = sort_cells(&keys).expect("few cells");
+        let sorting = best(|| drop(black_box(sort_cells(&keys, UNSTOPPED).expect("few cells"))));
+        let sorted = sort_cells(&keys, UNSTOPPED).expect("few cells");
         let ordered = keys.permuted(&sorted);
-        let checking = best(|| drop(black_box(sort_cells(&ordered).expect("few cells"))));
+        let checking = best(|| drop(black_box(sort_cells(&ordered, UNSTOPPED).expect("few cells"))));
         let mut gathered = vec![0u8; CELLS * 8];
         let gathering = best(|| sorted.gather(&a, 8, &mut gathered).expect("the same cells"));
         println!(
@@ -152,7 +155,8 @@ fn orders() {
         );
     }
     let hilbert = &orders[2].1;
-    let seconds = best(|| drop(black_box(hilbert_values(hilbert, &int_columns).expect("a Hilbert order"))));
+    let seconds =
+        best(|| drop(black_box(hilbert_values(hilbert, &int_columns, UNSTOPPED).expect("a Hilbert order"))));
     report("hilbert_values, 2 x int64", seconds, CELLS * 16);
     let seconds = best(|| drop(black_box(tile_mbrs(&int_columns, 10_000).expect("some cells"))));
     report("tile_mbrs, 2 x int64, 10000 cells a tile", seconds, CELLS * 16);

@@ -1,5 +1,6 @@
 //! From coordinates to places on the Hilbert curve.
 
+use crate::check::Check;
 use crate::column::{Column, values_of};
 use crate::tile_number::Coordinate;
 use crate::{CellOrder, Hilbert, OrderDim};
@@ -17,8 +18,8 @@ const TASK: usize = 64 * BLOCK;
 /// string by the bits of its first eight bytes. Columns come in the order of the dimensions.
 ///
 /// # Errors
-/// `InvalidArgument` when the order is not Hilbert or the columns do not fit its dimensions.
-pub fn hilbert_values(order: &CellOrder, columns: &[Column<'_>]) -> Result<Vec<u64>> {
+/// `InvalidArgument` when the order is not Hilbert or the columns do not fit its dimensions; what `check` returns.
+pub fn hilbert_values(order: &CellOrder, columns: &[Column<'_>], check: Check<'_>) -> Result<Vec<u64>> {
     if order.cell_order != Layout::Hilbert {
         return Err(Error::invalid(format!("the cell order is {}, not hilbert", order.cell_order)));
     }
@@ -27,6 +28,7 @@ pub fn hilbert_values(order: &CellOrder, columns: &[Column<'_>]) -> Result<Vec<u
     let spread = curve.spread_table();
     let mut places = vec![0u64; cell_count];
     let task = |(task_idx, places): (usize, &mut [u64])| {
+        check()?;
         let mut axes = vec![[0u64; BLOCK]; order.dims.len()];
         let mut narrow = vec![[0u32; BLOCK]; order.dims.len()];
         for (block_idx, places) in places.chunks_mut(BLOCK).enumerate() {
@@ -42,11 +44,12 @@ pub fn hilbert_values(order: &CellOrder, columns: &[Column<'_>]) -> Result<Vec<u
             }
             places.copy_from_slice(&block[..places.len()]);
         }
+        Ok::<(), Error>(())
     };
     if cell_count <= TASK {
-        places.chunks_mut(TASK).enumerate().for_each(task);
+        places.chunks_mut(TASK).enumerate().try_for_each(task)?;
     } else {
-        places.par_chunks_mut(TASK).enumerate().for_each(task);
+        places.par_chunks_mut(TASK).enumerate().try_for_each(task)?;
     }
     Ok(places)
 }

@@ -1,5 +1,6 @@
 //! The layout of sort keys: which bits hold what, for an order of cells and the bounds of their coordinates.
 
+use crate::check::Check;
 use crate::column::Column;
 use crate::hilbert_bucket::{buckets_are_distinct, check_columns, hilbert_values};
 use crate::key_fields::{CELL_MARK, DimPlan, Field, Fields, KeySink, Packed, Spread, TILE_MARK, ZERO_MARK};
@@ -88,37 +89,31 @@ impl KeyLayout {
     ///
     /// # Errors
     /// `InvalidArgument` when the columns do not fit the dimensions or a coordinate lies outside the bounds that the
-    /// layout was made for.
-    pub fn keys(&self, columns: &[Column<'_>]) -> Result<OrderKeys> {
+    /// layout was made for; what `check` returns.
+    pub fn keys(&self, columns: &[Column<'_>], check: Check<'_>) -> Result<OrderKeys> {
         let cell_count = check_columns(&self.order.dims, columns)?;
         let places = match self.place {
-            Some(_) => hilbert_values(&self.order, columns)?,
+            Some(_) => hilbert_values(&self.order, columns, check)?,
             None => Vec::new(),
         };
-        let (keys, fits) = match self.width {
+        match self.width {
             Width::U64 => {
                 let mut keys = vec![0u64; cell_count];
-                let fits = self.fill(&mut keys, 1, columns, &places, |keys| Packed { keys });
-                (OrderKeys::U64(keys), fits)
+                self.fill(&mut keys, 1, columns, &places, check, |keys| Packed { keys })?;
+                Ok(OrderKeys::U64(keys))
             }
             Width::U128 => {
                 let mut keys = vec![0u128; cell_count];
-                let fits = self.fill(&mut keys, 1, columns, &places, |keys| Packed { keys });
-                (OrderKeys::U128(keys), fits)
+                self.fill(&mut keys, 1, columns, &places, check, |keys| Packed { keys })?;
+                Ok(OrderKeys::U128(keys))
             }
             Width::Words(width) => {
                 let mut words = vec![0u64; cell_count.saturating_mul(width)];
-                let fits = self.fill(&mut words, width, columns, &places, |words| Spread { words, width });
-                (OrderKeys::Words { width, words }, fits)
+                self.fill(&mut words, width, columns, &places, check, |words| Spread { words, width })?;
+                Ok(OrderKeys::Words { width, words })
             }
-            Width::Bytes => self.byte_keys(cell_count, columns, &places),
-        };
-        if !fits {
-            return Err(Error::invalid(
-                "a coordinate lies outside the bounds that the sort keys were laid out for",
-            ));
+            Width::Bytes => self.byte_keys(cell_count, columns, &places, check),
         }
-        Ok(keys)
     }
 
     /// Bits of a key; `None` when keys hold strings.
@@ -178,28 +173,31 @@ impl KeyLayout {
         segments
     }
 
-    /// Fills the keys of all cells and says whether all coordinates were inside the bounds.
+    /// Fills the keys of all cells.
     fn fill<'k, K: Send, S: KeySink + 'k>(
         &self,
         keys: &'k mut [K],
         words_per_key: usize,
         columns: &[Column<'_>],
         places: &[u64],
+        check: Check<'_>,
         sink: impl Fn(&'k mut [K]) -> S + Sync,
-    ) -> bool {
+    ) -> Result<()> {
         let task = |(task_idx, keys): (usize, &'k mut [K])| {
+            check()?;
             let start = task_idx * TASK;
             let cells = start..start + keys.len() / words_per_key;
-            self.fill_cells(&mut sink(keys), columns, places, cells)
+            inside(self.fill_cells(&mut sink(keys), columns, places, cells))
         };
         let keys_per_task = TASK * words_per_key;
         if keys.len() <= keys_per_task {
-            keys.chunks_mut(keys_per_task).enumerate().all(task)
+            keys.chunks_mut(keys_per_task).enumerate().try_for_each(task)
         } else {
-            keys.par_chunks_mut(keys_per_task).enumerate().all(task)
+            keys.par_chunks_mut(keys_per_task).enumerate().try_for_each(task)
         }
     }
 
+    /// Fills the keys of some cells and says whether all coordinates were inside the bounds.
     fn fill_cells(
         &self,
         sink: &mut impl KeySink,
@@ -220,26 +218,33 @@ impl KeyLayout {
 
     /// Keys with strings: numbers as big-endian bytes of their field's width, strings with NUL escaped and an end mark,
     /// or as they are where nothing follows.
-    fn byte_keys(&self, cell_count: usize, columns: &[Column<'_>], places: &[u64]) -> (OrderKeys, bool) {
+    fn byte_keys(
+        &self,
+        cell_count: usize,
+        columns: &[Column<'_>],
+        places: &[u64],
+        check: Check<'_>,
+    ) -> Result<OrderKeys> {
         let starts: Vec<usize> = (0..cell_count).step_by(TASK).collect();
         let task = |&start: &usize| {
+            check()?;
             let cells = start..(start + TASK).min(cell_count);
-            self.byte_keys_of(cells, columns, places)
+            let (ends, bytes, fits) = self.byte_keys_of(cells, columns, places);
+            inside(fits).map(|()| (ends, bytes))
         };
-        let parts: Vec<(Vec<usize>, Vec<u8>, bool)> = if starts.len() < 2 {
-            starts.iter().map(task).collect()
+        let parts: Vec<(Vec<usize>, Vec<u8>)> = if starts.len() < 2 {
+            starts.iter().map(task).collect::<Result<_>>()?
         } else {
-            starts.par_iter().map(task).collect()
+            starts.par_iter().map(task).collect::<Result<_>>()?
         };
         let mut ends = Vec::with_capacity(cell_count);
-        let mut bytes = Vec::with_capacity(parts.iter().map(|(_, bytes, _)| bytes.len()).sum());
-        let mut fits = true;
-        for (part_ends, part_bytes, part_fits) in parts {
+        let mut bytes = Vec::with_capacity(parts.iter().map(|(_, bytes)| bytes.len()).sum());
+        for (part_ends, part_bytes) in parts {
+            check()?;
             ends.extend(part_ends.iter().map(|end| bytes.len() + end));
             bytes.extend_from_slice(&part_bytes);
-            fits &= part_fits;
         }
-        (OrderKeys::Bytes { ends, bytes }, fits)
+        Ok(OrderKeys::Bytes { ends, bytes })
     }
 
     fn byte_keys_of(
@@ -286,6 +291,15 @@ impl KeyLayout {
             ends.push(bytes.len());
         }
         (ends, bytes, fits)
+    }
+}
+
+fn inside(fits: bool) -> Result<()> {
+    match fits {
+        true => Ok(()),
+        false => {
+            Err(Error::invalid("a coordinate lies outside the bounds that the sort keys were laid out for"))
+        }
     }
 }
 

@@ -1,7 +1,11 @@
 //! Sort keys of cells.
 
+use crate::check::{Check, STEP};
 use crate::{BitMask, Permutation};
+use rayon::prelude::*;
+use smalti_types::{Error, Result};
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// One key per cell, in one of four widths. Of two cells under the same [`KeyLayout`](crate::KeyLayout) the one that
 /// comes first has the lesser key, and keys are equal exactly where all coordinates are.
@@ -66,10 +70,22 @@ impl OrderKeys {
 
     /// The first cell that belongs before its predecessor; `None` when the cells are in order.
     pub fn first_descent(&self) -> Option<usize> {
+        self.first_descent_in(1..self.len())
+    }
+
+    /// The first of some cells, none of them the first of all, that belongs before its predecessor.
+    pub(crate) fn first_descent_in(&self, mut cells: Range<usize>) -> Option<usize> {
+        if cells.is_empty() {
+            return None;
+        }
         match self {
-            OrderKeys::U64(keys) => first_pair(keys, |a, b| a > b),
-            OrderKeys::U128(keys) => first_pair(keys, |a, b| a > b),
-            _ => (1..self.len()).find(|&cell| self.compare(cell - 1, self, cell) == Ordering::Greater),
+            OrderKeys::U64(keys) => {
+                first_pair(&keys[cells.start - 1..cells.end], |a, b| a > b).map(|at| cells.start - 1 + at)
+            }
+            OrderKeys::U128(keys) => {
+                first_pair(&keys[cells.start - 1..cells.end], |a, b| a > b).map(|at| cells.start - 1 + at)
+            }
+            _ => cells.find(|&cell| self.compare(cell - 1, self, cell) == Ordering::Greater),
         }
     }
 
@@ -84,32 +100,25 @@ impl OrderKeys {
 
     /// The positions, in the order that `permutation` gives, whose cell has the same coordinates as the cell before
     /// it. Finds all duplicates when the permutation sorts the keys.
-    pub fn repeats(&self, permutation: &Permutation) -> BitMask {
-        let mut mask = BitMask::zeros(permutation.len());
+    ///
+    /// # Errors
+    /// What `check` returns.
+    pub fn repeats(&self, permutation: &Permutation, check: Check<'_>) -> Result<BitMask> {
         match (self, permutation) {
             (OrderKeys::U64(keys), Permutation::Indices(indices)) => {
-                mark_repeats(&mut mask, indices, |a, b| {
-                    keys.get(a).is_some_and(|key| keys.get(b) == Some(key))
+                mark_repeats(indices.len(), check, |at| {
+                    keys.get(indices[at] as usize)
+                        .is_some_and(|key| keys.get(indices[at - 1] as usize) == Some(key))
                 })
             }
-            (_, Permutation::Indices(indices)) => mark_repeats(&mut mask, indices, |a, b| {
+            (_, Permutation::Indices(indices)) => mark_repeats(indices.len(), check, |at| {
+                let (a, b) = (indices[at - 1] as usize, indices[at] as usize);
                 a.max(b) < self.len() && self.compare(a, self, b) == Ordering::Equal
             }),
-            (_, Permutation::Identity(len)) => {
-                for cell in 1..(*len).min(self.len()) {
-                    if self.compare(cell - 1, self, cell) == Ordering::Equal {
-                        mask.set(cell);
-                    }
-                }
-            }
+            (_, Permutation::Identity(len)) => mark_repeats(*len, check, |cell| {
+                cell < self.len() && self.compare(cell - 1, self, cell) == Ordering::Equal
+            }),
         }
-        mask
-    }
-
-    /// The first two cells, in the order that `permutation` gives, with the same coordinates.
-    pub fn first_duplicate(&self, permutation: &Permutation) -> Option<(usize, usize)> {
-        let position = self.repeats(permutation).iter_runs().next()?.start;
-        Some((permutation.cell(position.checked_sub(1)?)?, permutation.cell(position)?))
     }
 
     /// The keys in the order that `permutation` gives; cells that do not exist are left out.
@@ -173,10 +182,17 @@ fn first_pair<T: Copy>(keys: &[T], holds: impl Fn(T, T) -> bool) -> Option<usize
     keys.windows(2).position(|pair| holds(pair[0], pair[1])).map(|at| at + 1)
 }
 
-fn mark_repeats(mask: &mut BitMask, indices: &[u32], equal: impl Fn(usize, usize) -> bool) {
-    for (at, pair) in indices.windows(2).enumerate() {
-        if equal(pair[0] as usize, pair[1] as usize) {
-            mask.set(at + 1);
+/// The positions of which `is_repeat` holds; it is not asked of the first.
+fn mark_repeats(len: usize, check: Check<'_>, is_repeat: impl Fn(usize) -> bool + Sync) -> Result<BitMask> {
+    let mut mask = BitMask::zeros(len);
+    mask.words_mut().par_chunks_mut(STEP / 64).enumerate().try_for_each(|(step, words)| {
+        check()?;
+        for (word_idx, word) in (step * (STEP / 64)..).zip(words) {
+            for at in (word_idx * 64).max(1)..((word_idx + 1) * 64).min(len) {
+                *word |= u64::from(is_repeat(at)) << (at % 64);
+            }
         }
-    }
+        Ok::<(), Error>(())
+    })?;
+    Ok(mask)
 }

@@ -18,6 +18,7 @@
 
 mod block;
 mod box_plan;
+mod check;
 mod column;
 mod copy;
 mod grid;
@@ -29,6 +30,7 @@ mod key_layout;
 mod keys;
 mod mask;
 mod mbr;
+mod merge_sort;
 mod order;
 mod permutation;
 mod radix;
@@ -42,6 +44,7 @@ mod transpose;
 
 pub use block::{TileBlock, TileWalk};
 pub use box_plan::{BoxRuns, box_runs};
+pub use check::{Check, UNSTOPPED};
 pub use column::Column;
 pub use copy::{copy_box, fill_box};
 pub use grid::{GridDim, TileGrid};
@@ -52,6 +55,7 @@ pub use key_layout::KeyLayout;
 pub use keys::OrderKeys;
 pub use mask::{BitMask, MaskRuns};
 pub use mbr::{column_bounds, column_extent, hull, stored_mbr_interval, tile_mbrs};
+pub use merge_sort::{merge_runs, sort_items};
 pub use order::{CellOrder, OrderDim};
 pub use permutation::Permutation;
 pub use ranges::RangeSet;

@@ -1,66 +1,57 @@
 //! Parallel radix sort of machine words.
 
+use crate::check::{Check, STEP};
+use crate::merge_sort::{MergeSort, part_ends};
+use smalti_types::Result;
+
 /// Below this many words per thread a further split costs more than it gives.
 const MIN_PART: usize = 1 << 15;
-/// Words that one task of a parallel merge writes.
-const MERGE_TASK: usize = 1 << 16;
 /// The widest digit: its counters and the ends of its buckets stay in the first-level cache.
 const DIGIT_BITS: u32 = 11;
 
 /// Sorts words that are 0 from bit `high` on, and that already ascend where the bits from `low` on are equal.
-pub(crate) fn sort_words(words: &mut [u64], low: u32, high: u32) {
+///
+/// # Errors
+/// What `check` returns; the words are in no order then.
+pub(crate) fn sort_words(words: &mut [u64], low: u32, high: u32, check: Check<'_>) -> Result<()> {
     if words.len() <= 1 << 9 {
         words.sort_unstable();
-        return;
+        return Ok(());
     }
     let mut scratch = vec![0u64; words.len()];
-    let parts = if words.len() < 2 * MIN_PART {
+    let part_count = if words.len() < 2 * MIN_PART {
         1
     } else {
         (words.len() / MIN_PART).min(rayon::current_num_threads()).next_power_of_two()
     };
-    sort_part(words, &mut scratch, low, high, parts.trailing_zeros(), false);
-}
-
-/// Sorts a part, with the result in `scratch` where that is wanted: halves are sorted into the other buffer and merged.
-fn sort_part(words: &mut [u64], scratch: &mut [u64], low: u32, high: u32, splits: u32, into_scratch: bool) {
-    if splits == 0 {
-        let is_in_scratch = sort_digits(words, scratch, low, high);
-        match (is_in_scratch, into_scratch) {
-            (true, false) => words.copy_from_slice(scratch),
-            (false, true) => scratch.copy_from_slice(words),
-            _ => {}
-        }
-        return;
-    }
-    let middle = words.len() / 2;
-    {
-        let (left, right) = words.split_at_mut(middle);
-        let (left_scratch, right_scratch) = scratch.split_at_mut(middle);
-        rayon::join(
-            || sort_part(left, left_scratch, low, high, splits - 1, !into_scratch),
-            || sort_part(right, right_scratch, low, high, splits - 1, !into_scratch),
-        );
-    }
-    let (from, to) = if into_scratch { (words, scratch) } else { (scratch, words) };
-    let (left, right) = from.split_at(middle);
-    merge(left, right, to);
+    let leaf = |part: &mut [u64], scratch: &mut [u64]| sort_digits(part, scratch, low, high, check);
+    let ends = part_ends(words.len(), part_count);
+    MergeSort { leaf, compare: u64::cmp, check }.sort(words, &mut scratch, &ends)
 }
 
 /// Sorts by digits from the least significant on; says whether the result is in `scratch`.
-fn sort_digits(words: &mut [u64], scratch: &mut [u64], low: u32, high: u32) -> bool {
+fn sort_digits(
+    words: &mut [u64],
+    scratch: &mut [u64],
+    low: u32,
+    high: u32,
+    check: Check<'_>,
+) -> Result<bool> {
     let bits = high.saturating_sub(low);
     if bits == 0 {
-        return false;
+        return Ok(false);
     }
     let passes = bits.div_ceil(DIGIT_BITS);
     let digit_bits = bits.div_ceil(passes);
     let radix = 1usize << digit_bits;
     let digit = |word: u64, pass: u32| (word >> (low + pass * digit_bits)) as usize & (radix - 1);
     let mut counts = vec![0u32; radix * passes as usize];
-    for &word in words.iter() {
-        for pass in 0..passes {
-            counts[pass as usize * radix + digit(word, pass)] += 1;
+    for words in words.chunks(STEP) {
+        check()?;
+        for &word in words {
+            for pass in 0..passes {
+                counts[pass as usize * radix + digit(word, pass)] += 1;
+            }
         }
     }
     let (mut from, mut to) = (words, scratch);
@@ -73,44 +64,24 @@ fn sort_digits(words: &mut [u64], scratch: &mut [u64], low: u32, high: u32) -> b
         for count in counts.iter_mut() {
             start += std::mem::replace(count, start);
         }
-        for &word in from.iter() {
-            let at = &mut counts[digit(word, pass)];
-            to[*at as usize] = word;
-            *at += 1;
+        for words in from.chunks(STEP) {
+            check()?;
+            for &word in words {
+                let at = &mut counts[digit(word, pass)];
+                to[*at as usize] = word;
+                *at += 1;
+            }
         }
         (from, to) = (to, from);
         is_in_scratch = !is_in_scratch;
     }
-    is_in_scratch
-}
-
-/// Merges two ascending parts into `out`, in parallel where that pays.
-fn merge(left: &[u64], right: &[u64], out: &mut [u64]) {
-    if out.len() > MERGE_TASK {
-        let (long, short) = if left.len() >= right.len() { (left, right) } else { (right, left) };
-        let (long_low, long_high) = long.split_at(long.len() / 2);
-        let pivot = long_high[0];
-        let (short_low, short_high) = short.split_at(short.partition_point(|&word| word < pivot));
-        let (out_low, out_high) = out.split_at_mut(long_low.len() + short_low.len());
-        rayon::join(|| merge(long_low, short_low, out_low), || merge(long_high, short_high, out_high));
-        return;
-    }
-    let (mut l, mut r) = (0, 0);
-    let mut at = 0;
-    while let (Some(&a), Some(&b)) = (left.get(l), right.get(r)) {
-        let is_left = a <= b;
-        out[at] = if is_left { a } else { b };
-        l += usize::from(is_left);
-        r += usize::from(!is_left);
-        at += 1;
-    }
-    let rest = if l < left.len() { &left[l..] } else { &right[r..] };
-    out[at..].copy_from_slice(rest);
+    Ok(is_in_scratch)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::UNSTOPPED;
 
     #[test]
     fn words_are_sorted_for_any_count_and_width() {
@@ -125,7 +96,7 @@ mod tests {
                     .collect();
                 let mut expected = words.clone();
                 expected.sort_unstable();
-                sort_words(&mut words, 20, 20 + bits);
+                sort_words(&mut words, 20, 20 + bits, UNSTOPPED).unwrap();
                 assert_eq!(words, expected, "{count} words of {bits} bits");
             }
         }

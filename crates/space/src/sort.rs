@@ -1,11 +1,14 @@
 //! Sorting cells by their keys.
 
+use crate::check::{Check, STEP};
 use crate::keys::{byte_key, word_key};
+use crate::merge_sort::sort_items;
 use crate::radix::sort_words;
 use crate::{OrderKeys, Permutation};
 use rayon::prelude::*;
 use smalti_types::{Error, ErrorKind, Result};
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Cells above which ties are resolved in parallel.
 const TIE_TASK: usize = 1 << 14;
@@ -17,8 +20,8 @@ const TIE_TASK: usize = 1 << 14;
 /// order already are found out first and give [`Permutation::Identity`].
 ///
 /// # Errors
-/// `Unsupported` for 2^32 cells or more.
-pub fn sort_cells(keys: &OrderKeys) -> Result<Permutation> {
+/// `Unsupported` for 2^32 cells or more; what `check` returns.
+pub fn sort_cells(keys: &OrderKeys, check: Check<'_>) -> Result<Permutation> {
     let cell_count = keys.len();
     if u32::try_from(cell_count).is_err() {
         return Err(Error::new(
@@ -26,66 +29,123 @@ pub fn sort_cells(keys: &OrderKeys) -> Result<Permutation> {
             format!("{cell_count} cells are too many to sort at once; sort fewer than 2^32"),
         ));
     }
-    if keys.first_descent().is_none() {
+    if !descends(keys, check)? {
         return Ok(Permutation::Identity(cell_count));
     }
     // A descent needs two cells, so that there is at least one bit.
     let idx_bits = (cell_count - 1).ilog2() + 1;
     let room = u64::BITS - idx_bits;
-    let (mut words, prefix_bits, is_whole) = packed_prefixes(keys, idx_bits, room);
-    sort_words(&mut words, idx_bits, idx_bits + prefix_bits);
+    let (mut words, prefix_bits, is_whole) = packed_prefixes(keys, idx_bits, room, check)?;
+    sort_words(&mut words, idx_bits, idx_bits + prefix_bits, check)?;
     let idx_mask = (1u64 << idx_bits) - 1;
-    let mut indices: Vec<u32> = words.par_iter().map(|word| (word & idx_mask) as u32).collect();
+    let mut indices = vec![0u32; cell_count];
+    indices.par_chunks_mut(STEP).zip(words.par_chunks(STEP)).try_for_each(|(indices, words)| {
+        check()?;
+        indices.iter_mut().zip(words).for_each(|(idx, word)| *idx = (word & idx_mask) as u32);
+        Ok::<(), Error>(())
+    })?;
     if !is_whole {
+        let ties = Ties { words: &words, idx_bits, check };
         match keys {
-            OrderKeys::U64(keys) => {
-                resolve_ties(&words, &mut indices, idx_bits, &|a, b| keys[a].cmp(&keys[b]))
-            }
-            OrderKeys::U128(keys) => {
-                resolve_ties(&words, &mut indices, idx_bits, &|a, b| keys[a].cmp(&keys[b]))
-            }
-            _ => resolve_ties(&words, &mut indices, idx_bits, &|a, b| keys.compare(a, keys, b)),
-        }
+            OrderKeys::U64(keys) => ties.resolve(&mut indices, &|a, b| keys[a].cmp(&keys[b])),
+            OrderKeys::U128(keys) => ties.resolve(&mut indices, &|a, b| keys[a].cmp(&keys[b])),
+            _ => ties.resolve(&mut indices, &|a, b| keys.compare(a, keys, b)),
+        }?;
     }
     Ok(Permutation::Indices(indices))
 }
 
+/// Whether a cell belongs before its predecessor.
+fn descends(keys: &OrderKeys, check: Check<'_>) -> Result<bool> {
+    for start in (0..keys.len()).step_by(STEP) {
+        check()?;
+        let pairs = start.max(1)..(start + STEP).min(keys.len());
+        if keys.first_descent_in(pairs).is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The leading bits of every key, `prefix_bits` many and at most `room`, above the cell's number; and whether they are
 /// the whole key.
-fn packed_prefixes(keys: &OrderKeys, idx_bits: u32, room: u32) -> (Vec<u64>, u32, bool) {
-    let pack = |(idx, prefix): (usize, u64)| prefix << idx_bits | idx as u64;
+fn packed_prefixes(
+    keys: &OrderKeys,
+    idx_bits: u32,
+    room: u32,
+    check: Check<'_>,
+) -> Result<(Vec<u64>, u32, bool)> {
+    let cell_count = keys.len();
     match keys {
         OrderKeys::U64(keys) => {
-            let bits = u64::BITS - keys.iter().fold(0, |all, key| all | key).leading_zeros();
+            let all = all_bits(cell_count, check, |cells| keys[cells].iter().fold(0, |all, key| all | key))?;
+            let bits = u64::BITS - all.leading_zeros();
             let shift = bits.saturating_sub(room);
-            let words = keys.par_iter().map(|key| key >> shift).enumerate().map(pack).collect();
-            (words, bits.min(room), shift == 0)
+            Ok((pack(cell_count, idx_bits, check, |cell| keys[cell] >> shift)?, bits.min(room), shift == 0))
         }
         OrderKeys::U128(keys) => {
-            let bits = u128::BITS - keys.iter().fold(0, |all, key| all | key).leading_zeros();
+            let all = all_bits(cell_count, check, |cells| keys[cells].iter().fold(0, |all, key| all | key))?;
+            let bits = u128::BITS - all.leading_zeros();
             let shift = bits.saturating_sub(room);
-            let words = keys.par_iter().map(|key| (key >> shift) as u64).enumerate().map(pack).collect();
-            (words, bits.min(room), shift == 0)
+            let words = pack(cell_count, idx_bits, check, |cell| (keys[cell] >> shift) as u64)?;
+            Ok((words, bits.min(room), shift == 0))
         }
         OrderKeys::Words { width, words } => {
             let top = |cell: usize| {
                 let key = word_key(words, *width, cell);
                 u128::from(key[0]) << 64 | u128::from(key.get(1).copied().unwrap_or(0))
             };
-            let bits = u128::BITS - (0..keys.len()).fold(0, |all, cell| all | top(cell)).leading_zeros();
+            let all = all_bits(cell_count, check, |cells| cells.fold(0, |all, cell| all | top(cell)))?;
+            let bits = u128::BITS - all.leading_zeros();
             let shift = bits.saturating_sub(room);
-            let packed = (0..keys.len())
-                .into_par_iter()
-                .map(|cell| pack((cell, (top(cell) >> shift) as u64)))
-                .collect();
-            (packed, bits.min(room), false)
+            let packed = pack(cell_count, idx_bits, check, |cell| (top(cell) >> shift) as u64)?;
+            Ok((packed, bits.min(room), false))
         }
         OrderKeys::Bytes { ends, bytes } => {
-            let code = ByteCode::new(keys.len(), |cell| byte_key(ends, bytes, cell), room);
-            let prefix = |cell: usize| code.encode(byte_key(ends, bytes, cell)) << idx_bits | cell as u64;
-            ((0..keys.len()).into_par_iter().map(prefix).collect(), code.bits, code.is_whole)
+            let key = |cell: usize| byte_key(ends, bytes, cell);
+            let code = ByteCode::new(cell_count, key, room, check)?;
+            let words = pack(cell_count, idx_bits, check, |cell| code.encode(key(cell)))?;
+            Ok((words, code.bits, code.is_whole))
         }
     }
+}
+
+/// The prefix of every cell above its number.
+fn pack(
+    cell_count: usize,
+    idx_bits: u32,
+    check: Check<'_>,
+    prefix: impl Fn(usize) -> u64 + Sync,
+) -> Result<Vec<u64>> {
+    let mut packed = vec![0u64; cell_count];
+    packed.par_chunks_mut(STEP).enumerate().try_for_each(|(step, packed)| {
+        check()?;
+        for (cell, word) in (step * STEP..).zip(packed) {
+            *word = prefix(cell) << idx_bits | cell as u64;
+        }
+        Ok::<(), Error>(())
+    })?;
+    Ok(packed)
+}
+
+/// The bits that are set in any key.
+fn all_bits<K: Copy + Default + Send + std::ops::BitOr<Output = K>>(
+    cell_count: usize,
+    check: Check<'_>,
+    of_cells: impl Fn(Range<usize>) -> K + Sync,
+) -> Result<K> {
+    steps(cell_count)
+        .map(|cells| {
+            check()?;
+            Ok(of_cells(cells))
+        })
+        .try_reduce(K::default, |a, b| Ok(a | b))
+}
+
+/// Cells in steps, for threads to share.
+fn steps(cell_count: usize) -> impl ParallelIterator<Item = Range<usize>> {
+    let range = move |step: usize| step * STEP..((step + 1) * STEP).min(cell_count);
+    (0..cell_count.div_ceil(STEP)).into_par_iter().map(range)
 }
 
 /// An order-preserving code for the bytes of keys that follow their common start: every position takes the bits that
@@ -102,27 +162,54 @@ struct ByteCode {
 
 /// Positions that are looked at.
 const CODE_POSITIONS: usize = 24;
+/// The least and the greatest byte of every position of no keys at all.
+const NO_BOUNDS: [(u8, u8); CODE_POSITIONS] = [(u8::MAX, 0); CODE_POSITIONS];
 
 impl ByteCode {
-    fn new<'a>(cell_count: usize, key: impl Fn(usize) -> &'a [u8] + Sync, room: u32) -> Self {
+    fn new<'a>(
+        cell_count: usize,
+        key: impl Fn(usize) -> &'a [u8] + Sync,
+        room: u32,
+        check: Check<'_>,
+    ) -> Result<Self> {
         let first = key(0);
-        let common = (1..cell_count).fold(first.len(), |common, cell| {
-            let key = key(cell);
-            if key.starts_with(&first[..common]) {
-                return common;
-            }
-            first[..common].iter().zip(key).take_while(|(a, b)| a == b).count()
-        });
-        let mut bounds = [(u8::MAX, 0u8); CODE_POSITIONS];
-        let mut longest = 0;
-        for cell in 0..cell_count {
-            let rest = &key(cell)[common..];
-            longest = longest.max(rest.len());
-            for ((lo, hi), &byte) in bounds.iter_mut().zip(rest) {
-                *lo = byte.min(*lo);
-                *hi = byte.max(*hi);
-            }
-        }
+        let common = steps(cell_count)
+            .map(|cells| {
+                check()?;
+                Ok(cells.fold(first.len(), |common, cell| {
+                    let key = key(cell);
+                    if key.starts_with(&first[..common]) {
+                        return common;
+                    }
+                    first[..common].iter().zip(key).take_while(|(a, b)| a == b).count()
+                }))
+            })
+            .try_reduce(|| first.len(), |a, b| Ok::<_, Error>(a.min(b)))?;
+        let (bounds, longest) = steps(cell_count)
+            .map(|cells| {
+                check()?;
+                let mut bounds = NO_BOUNDS;
+                let mut longest = 0;
+                for cell in cells {
+                    let rest = &key(cell)[common..];
+                    longest = longest.max(rest.len());
+                    for ((lo, hi), &byte) in bounds.iter_mut().zip(rest) {
+                        *lo = byte.min(*lo);
+                        *hi = byte.max(*hi);
+                    }
+                }
+                Ok((bounds, longest))
+            })
+            .try_reduce(
+                || (NO_BOUNDS, 0),
+                |(mut bounds, longest), (others, other_longest)| {
+                    for ((lo, hi), (other_lo, other_hi)) in bounds.iter_mut().zip(others) {
+                        *lo = other_lo.min(*lo);
+                        *hi = other_hi.max(*hi);
+                    }
+                    Ok::<_, Error>((bounds, longest.max(other_longest)))
+                },
+            )?;
         let mut code = ByteCode { common, positions: Vec::new(), bits: 0, is_whole: false };
         for &(lo, hi) in bounds.iter().take(longest) {
             let bits = u32::BITS - (u32::from(hi.saturating_sub(lo)) + 1).leading_zeros();
@@ -133,7 +220,7 @@ impl ByteCode {
             code.bits += bits;
         }
         code.is_whole = code.positions.len() >= longest;
-        code
+        Ok(code)
     }
 
     #[inline]
@@ -145,41 +232,52 @@ impl ByteCode {
     }
 }
 
-/// Sorts the cells of equal leading bits by whole keys, then by cell.
-fn resolve_ties(
-    words: &[u64],
-    indices: &mut [u32],
+/// Cells sorted by leading bits; those of equal leading bits are still in the order that they were in.
+struct Ties<'a> {
+    words: &'a [u64],
     idx_bits: u32,
-    compare: &(impl Fn(usize, usize) -> Ordering + Sync),
-) {
-    let prefix = |at: usize| words[at] >> idx_bits;
-    if words.len() > TIE_TASK {
-        let middle = words.len() / 2;
-        let ahead = words[middle..].partition_point(|word| word >> idx_bits == prefix(middle));
-        let behind = words[..middle].partition_point(|word| word >> idx_bits < prefix(middle));
-        // The border of the middle's ties that is nearer to the middle.
-        let border = if behind > 0 && middle - behind < ahead { behind } else { middle + ahead };
-        if border > 0 && border < words.len() {
+    check: Check<'a>,
+}
+
+impl Ties<'_> {
+    /// Sorts the cells of equal leading bits by whole keys.
+    fn resolve(
+        &self,
+        indices: &mut [u32],
+        compare: &(impl Fn(usize, usize) -> Ordering + Sync),
+    ) -> Result<()> {
+        let Ties { words, idx_bits, check } = *self;
+        let prefix = |at: usize| words[at] >> idx_bits;
+        let by_key = |&a: &u32, &b: &u32| compare(a as usize, b as usize);
+        if words.len() > TIE_TASK {
+            let middle = words.len() / 2;
+            let ahead = words[middle..].partition_point(|word| word >> idx_bits == prefix(middle));
+            let behind = words[..middle].partition_point(|word| word >> idx_bits < prefix(middle));
+            // The border of the middle's ties that is nearer to the middle.
+            let border = if behind > 0 && middle - behind < ahead { behind } else { middle + ahead };
+            if border == 0 || border == words.len() {
+                return sort_items(indices, by_key, check);
+            }
             let (left, right) = words.split_at(border);
             let (left_indices, right_indices) = indices.split_at_mut(border);
-            rayon::join(
-                || resolve_ties(left, left_indices, idx_bits, compare),
-                || resolve_ties(right, right_indices, idx_bits, compare),
+            let (left, right) = rayon::join(
+                || Ties { words: left, ..*self }.resolve(left_indices, compare),
+                || Ties { words: right, ..*self }.resolve(right_indices, compare),
             );
-        } else {
-            indices.par_sort_unstable_by(|&a, &b| compare(a as usize, b as usize).then(a.cmp(&b)));
+            return left.and(right);
         }
-        return;
-    }
-    let mut start = 0;
-    while start < words.len() {
-        let mut end = start + 1;
-        while end < words.len() && prefix(end) == prefix(start) {
-            end += 1;
+        check()?;
+        let mut start = 0;
+        while start < words.len() {
+            let mut end = start + 1;
+            while end < words.len() && prefix(end) == prefix(start) {
+                end += 1;
+            }
+            if end - start > 1 {
+                indices[start..end].sort_by(by_key);
+            }
+            start = end;
         }
-        if end - start > 1 {
-            indices[start..end].sort_unstable_by(|&a, &b| compare(a as usize, b as usize).then(a.cmp(&b)));
-        }
-        start = end;
+        Ok(())
     }
 }

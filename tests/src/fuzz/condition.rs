@@ -3,6 +3,7 @@
 use smalti_array::FieldId;
 use smalti_format::{ArraySchema, ConditionTree};
 use smalti_query::condition::{Absent, BoundCondition, BoundField, Condition, FieldBounds, Verdict};
+use smalti_space::UNSTOPPED;
 use smalti_tile::ColumnRef;
 use smalti_types::Error;
 use std::borrow::Cow;
@@ -40,7 +41,7 @@ pub fn fuzz_stored_condition(input: &[u8]) {
     let cells: Vec<Cells> = bound.fields().iter().map(|field| Cells::new(field, input)).collect();
     let columns: Vec<_> =
         bound.fields().iter().zip(&cells).map(|(field, cells)| cells.column(field)).collect();
-    let holding = bound.evaluate(&columns, CELL_COUNT).expect("the columns are whole");
+    let holding = bound.evaluate(&columns, CELL_COUNT, UNSTOPPED).expect("the columns are whole");
     // Nulls are all that is known.
     let verdict = bound.verdict(&|idx| {
         let null_count = cells[idx].validity.iter().filter(|valid| **valid == 0).count();
@@ -55,11 +56,11 @@ pub fn fuzz_stored_condition(input: &[u8]) {
     assert!(verdict != Verdict::All || holding.all());
     for absent in [Absent::Filled, Absent::Fails] {
         let bound = bound.clone().with_absent(absent);
-        let _ = bound.evaluate(&vec![None; columns.len()], CELL_COUNT);
+        let _ = bound.evaluate(&vec![None; columns.len()], CELL_COUNT, UNSTOPPED);
     }
     if let Ok(negated) = bound.to_stored_negated() {
         let negated = BoundCondition::of_stored(&negated, &[&schema]).expect("what was bound is bound again");
-        let others = negated.evaluate(&columns, CELL_COUNT).expect("the columns are whole");
+        let others = negated.evaluate(&columns, CELL_COUNT, UNSTOPPED).expect("the columns are whole");
         assert!(holding.iter_cells().all(|cell| !others.is_set(cell)));
     }
     assert!(BoundCondition::of_stored(&tree, &[]).is_err_and(|error: Error| !error.message().is_empty()));

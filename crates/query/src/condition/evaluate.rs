@@ -6,13 +6,16 @@
 
 use super::bound::{Absent, BoundCondition, BoundField, BoundNode, Leaf};
 use super::cells::run_test;
-use smalti_space::BitMask;
+use rayon::prelude::*;
+use smalti_space::{BitMask, Check};
 use smalti_tile::ColumnRef;
 use smalti_types::{Error, Result};
 use std::ops::Range;
 
 /// Cells of a block: a multiple of 64.
 const BLOCK: usize = 1 << 13;
+/// Cells of one parallel task.
+const TASK: usize = 8 * BLOCK;
 
 /// A combination whose children are being evaluated.
 struct Frame {
@@ -28,8 +31,13 @@ impl BoundCondition {
     ///
     /// # Errors
     /// `InvalidArgument` when the number of columns is wrong; `Corrupt` when a column is too short, its offsets leave its
-    /// data, or it lacks a part that its field has.
-    pub fn evaluate(&self, columns: &[Option<ColumnRef<'_>>], cell_count: usize) -> Result<BitMask> {
+    /// data, or it lacks a part that its field has; what `check` returns.
+    pub fn evaluate(
+        &self,
+        columns: &[Option<ColumnRef<'_>>],
+        cell_count: usize,
+        check: Check<'_>,
+    ) -> Result<BitMask> {
         if columns.len() != self.fields.len() {
             return Err(Error::invalid(format!(
                 "a condition on {} fields was given {} columns",
@@ -42,12 +50,23 @@ impl BoundCondition {
         words
             .try_reserve_exact(cell_count.div_ceil(64))
             .map_err(|_| Error::new(smalti_types::ErrorKind::OutOfMemory, format!("{cell_count} cells")))?;
-        let mut machine = Machine { condition: self, columns, absent, frames: Vec::new(), spare: Vec::new() };
-        for start in (0..cell_count).step_by(BLOCK) {
-            let cells = start..cell_count.min(start + BLOCK);
-            let block = machine.block(cells)?;
-            words.extend_from_slice(&block);
-            machine.spare.push(block);
+        words.resize(cell_count.div_ceil(64), 0);
+        let task = |(task_idx, words): (usize, &mut [u64])| {
+            check()?;
+            let (absent, spare) = (absent.as_slice(), Vec::new());
+            let mut machine = Machine { condition: self, columns, absent, frames: Vec::new(), spare };
+            let starts = (task_idx * TASK..cell_count).step_by(BLOCK);
+            for (start, words) in starts.zip(words.chunks_mut(BLOCK / 64)) {
+                let block = machine.block(start..cell_count.min(start + BLOCK))?;
+                words.copy_from_slice(&block);
+                machine.spare.push(block);
+            }
+            Ok::<(), Error>(())
+        };
+        if cell_count <= TASK {
+            words.chunks_mut(TASK / 64).enumerate().try_for_each(task)?;
+        } else {
+            words.par_chunks_mut(TASK / 64).enumerate().try_for_each(task)?;
         }
         Ok(BitMask::from_words(words, cell_count))
     }
@@ -86,7 +105,7 @@ struct Machine<'a> {
     condition: &'a BoundCondition,
     columns: &'a [Option<ColumnRef<'a>>],
     /// By node, whether a test of an absent field holds; empty when none is absent or no such test ever holds.
-    absent: Vec<bool>,
+    absent: &'a [bool],
     frames: Vec<Frame>,
     /// Buffers to use again.
     spare: Vec<Vec<u64>>,

@@ -6,10 +6,10 @@
 use super::prune::FragmentStatistics;
 use super::reader::{DenseField, DensePlan, Purpose, Task};
 use crate::condition::{BoundCondition, Verdict};
-use crate::gather::{CellRun, constant, gather};
+use crate::gather::{CELLS_BETWEEN_CHECKS, CellRun, constant, gather};
 use crate::request::Batch;
 use rayon::prelude::*;
-use smalti_space::BitMask;
+use smalti_space::{BitMask, Check};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{CellValNum, Error, Result};
 
@@ -55,7 +55,7 @@ impl DensePlan<'_> {
                 .collect::<Result<Vec<_>>>()?;
             let refs: Vec<Option<ColumnRef<'_>>> =
                 looked_at.iter().map(|column| Some(column.as_ref())).collect();
-            mask = filter.condition.evaluate(&refs, cell_count)?;
+            mask = filter.condition.evaluate(&refs, cell_count, &|| self.fetch.check())?;
             drop(refs);
             for (column, result) in looked_at.into_iter().zip(&filter.results) {
                 if let Some(result) = result {
@@ -76,7 +76,7 @@ impl DensePlan<'_> {
                     None if is_wanted => self.read_field(field, &tasks, cell_count, Purpose::Result)?,
                     None => return constant_of(field, kept),
                 };
-                keep(field, column, &mask, filter.leaves_out)
+                keep(field, column, &mask, filter.leaves_out, &|| self.fetch.check())
             })
             .collect::<Result<_>>()?;
         Ok(Batch { cell_count: kept, columns })
@@ -84,7 +84,13 @@ impl DensePlan<'_> {
 }
 
 /// The cells of a mask, and nothing or fill values for the others.
-fn keep(field: &DenseField<'_>, mut column: Column, mask: &BitMask, leaves_out: bool) -> Result<Column> {
+fn keep(
+    field: &DenseField<'_>,
+    mut column: Column,
+    mask: &BitMask,
+    leaves_out: bool,
+    check: Check<'_>,
+) -> Result<Column> {
     if mask.all() {
         return Ok(column);
     }
@@ -92,17 +98,13 @@ fn keep(field: &DenseField<'_>, mut column: Column, mask: &BitMask, leaves_out: 
         |run: std::ops::Range<usize>| CellRun { slot: 0, start: run.start as u32, len: run.len() as u32 };
     if leaves_out {
         let runs: Vec<CellRun> = mask.iter_runs().map(run).collect();
-        return gather(&runs, &[column.as_ref()], shape_of(field));
+        return gather(&runs, &[column.as_ref()], shape_of(field), check);
     }
     let DenseField::Attribute { shape, fill, fill_valid, .. } = field else { return Ok(column) };
     if !shape.is_var() {
-        let cells = column.data.as_mut_slice().chunks_exact_mut(shape.cell_byte_len()).enumerate();
-        cells.filter(|(cell, _)| !mask.is_set(*cell)).for_each(|(_, bytes)| bytes.copy_from_slice(fill));
+        fill_unset(column.data.as_mut_slice(), fill, mask, check)?;
         if let Some(validity) = &mut column.validity {
-            let cells = validity.as_mut_slice().iter_mut().enumerate();
-            cells
-                .filter(|(cell, _)| !mask.is_set(*cell))
-                .for_each(|(_, valid)| *valid = u8::from(*fill_valid));
+            fill_unset(validity.as_mut_slice(), &[u8::from(*fill_valid)], mask, check)?;
         }
         return Ok(column);
     }
@@ -119,7 +121,21 @@ fn keep(field: &DenseField<'_>, mut column: Column, mask: &BitMask, leaves_out: 
         runs.push(run(kept));
     }
     unkept(&mut runs, mask.len() - at);
-    gather(&runs, &[column.as_ref(), filler], *shape)
+    gather(&runs, &[column.as_ref(), filler], *shape, check)
+}
+
+/// Puts the fill value into the cells that a mask has not.
+fn fill_unset(cells: &mut [u8], fill: &[u8], mask: &BitMask, check: Check<'_>) -> Result<()> {
+    let steps = cells.par_chunks_mut(CELLS_BETWEEN_CHECKS * fill.len().max(1)).enumerate();
+    steps.try_for_each(|(step, cells)| {
+        check()?;
+        for (cell, bytes) in (step * CELLS_BETWEEN_CHECKS..).zip(cells.chunks_exact_mut(fill.len().max(1))) {
+            if !mask.is_set(cell) {
+                bytes.copy_from_slice(fill);
+            }
+        }
+        Ok(())
+    })
 }
 
 fn shape_of(field: &DenseField<'_>) -> CellShape {

@@ -7,12 +7,12 @@ use super::target::{Piece, Target, part_len, pieces, target_of_tile, targets_of_
 use crate::budget::Budget;
 use crate::condition::Verdict;
 use crate::fetch::{Fetch, FieldSource};
-use crate::gather::{CellRun, gather};
+use crate::gather::{CELLS_BETWEEN_CHECKS, CellRun, gather};
 use crate::request::Batch;
 use crate::workspace::{Workspace, Workspaces, room};
 use rayon::prelude::*;
 use smalti_array::{Fragment, Plane, Snapshot};
-use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, copy_box, fill_box};
+use smalti_space::{Check, Geometry, Interval, TileBlock, TileGrid, box_runs, copy_box, fill_box};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{AlignedBuf, Datatype, Error, Layout, Result};
 use std::ops::Range;
@@ -331,6 +331,7 @@ impl DensePlan<'_> {
             let mut verdicts = task.verdicts.iter();
             for target in &task.targets {
                 for piece in pieces(&self.grid, target)? {
+                    self.fetch.check()?;
                     if !verdicts.next().is_none_or(|verdict| purpose.wants(*verdict)) {
                         continue;
                     }
@@ -378,7 +379,8 @@ impl DensePlan<'_> {
         let fill_validity = [u8::from(fill_valid)];
         let mut tiles: Vec<ColumnRef<'_>> = columns.iter().map(Column::as_ref).collect();
         tiles.push(ColumnRef::var(fill, &fill_offsets).with_validity(&fill_validity));
-        gather(&runs_of(&origin, FILL, columns.len() as u32), &tiles, shape)
+        let check = || self.fetch.check();
+        gather(&runs_of(&origin, FILL, columns.len() as u32, &check)?, &tiles, shape, &check)
     }
 
     /// Which fragments give the cells of a piece, oldest first, none that newer ones hide; and whether they give all.
@@ -501,9 +503,12 @@ fn same_order(tile: &[usize], out: &[usize], rect: &[Interval]) -> bool {
 }
 
 /// Runs of cells from their origins, `slot << 32 | cell`; origins of `fill` name the only cell of slot `fill_slot`.
-fn runs_of(origin: &[u64], fill: u64, fill_slot: u32) -> Vec<CellRun> {
+fn runs_of(origin: &[u64], fill: u64, fill_slot: u32, check: Check<'_>) -> Result<Vec<CellRun>> {
     let mut runs: Vec<CellRun> = Vec::new();
-    for &from in origin {
+    for (at, &from) in origin.iter().enumerate() {
+        if at.is_multiple_of(CELLS_BETWEEN_CHECKS) {
+            check()?;
+        }
         let (slot, start) = if from == fill { (fill_slot, 0) } else { ((from >> 32) as u32, from as u32) };
         match runs.last_mut() {
             Some(run) if slot != fill_slot && run.slot == slot && run.start + run.len == start => {
@@ -512,7 +517,7 @@ fn runs_of(origin: &[u64], fill: u64, fill_slot: u32) -> Vec<CellRun> {
             _ => runs.push(CellRun { slot, start, len: 1 }),
         }
     }
-    runs
+    Ok(runs)
 }
 
 /// The source of an attribute in each fragment, by the fragment's own schema.

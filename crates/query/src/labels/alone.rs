@@ -49,7 +49,8 @@ impl LabelsAlone {
             is_dimension: false,
         });
         let fields = fields.collect();
-        let labels = labels.iter().map(|label| Lookup::open(snapshot, label)).collect::<Result<_>>()?;
+        let labels =
+            labels.iter().map(|label| Lookup::open(snapshot, label, request)).collect::<Result<_>>()?;
         let max_cell_count = request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT);
         let max_cell_count = max_cell_count.clamp(1, DEFAULT_BATCH_CELL_COUNT) as u64;
         Ok(Some((fields, LabelsAlone { labels, left, max_cell_count })))

@@ -1,7 +1,7 @@
 //! Labels as fields of a read: looked up by the positions of the cells.
 
 use super::lookup::Lookup;
-use crate::request::{Batch, ReadRequest, ResultField};
+use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField};
 use smalti_array::Snapshot;
 use smalti_tile::Column;
 use smalti_types::{Datatype, Error, Physical, Result, dispatch_physical};
@@ -57,9 +57,11 @@ impl LabelFields {
                 datatype: dimension.datatype,
             });
             let named = |error: Error| error.context(format_args!("dimension label {name:?}"));
-            labels.push(Lookup::open(snapshot, label).map_err(named)?);
+            labels.push(Lookup::open(snapshot, label, request).map_err(named)?);
         }
-        Ok(Some((ReadRequest { fields, ..request.clone() }, LabelFields { columns, labels })))
+        let batch_cell_count = request.batch_cell_count.map(|asked| asked.min(DEFAULT_BATCH_CELL_COUNT));
+        let cells = ReadRequest { fields, batch_cell_count, ..request.clone() };
+        Ok(Some((cells, LabelFields { columns, labels })))
     }
 
     /// The fields of the result, from those of the read of cells and the names that were asked for.

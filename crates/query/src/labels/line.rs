@@ -1,6 +1,7 @@
 //! The labels along a dimension, searched without reading all of them.
 
 use super::lookup::Lookup;
+use crate::request::ReadRequest;
 use smalti_array::{Snapshot, intervals};
 use smalti_format::{DataOrder, DimensionLabel};
 use smalti_space::Interval;
@@ -29,8 +30,12 @@ impl<'a> LabelLine<'a> {
     ///
     /// # Errors
     /// `InvalidArgument` when the labels have gaps, or are out of order from one write to the next.
-    pub(super) fn open(snapshot: &Snapshot, label: &'a DimensionLabel) -> Result<Option<Self>> {
-        let labels = Lookup::open(snapshot, label)?;
+    pub(super) fn open(
+        snapshot: &Snapshot,
+        label: &'a DimensionLabel,
+        request: &ReadRequest,
+    ) -> Result<Option<Self>> {
+        let labels = Lookup::open(snapshot, label, request)?;
         let mut written = Vec::new();
         for fragment in labels.array().fragments() {
             written.extend(intervals(fragment.non_empty_domain())?);

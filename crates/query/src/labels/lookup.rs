@@ -1,6 +1,7 @@
 //! The labels at some positions of a dimension.
 
-use crate::gather::{CellRun, gather};
+use crate::gather::{CELLS_BETWEEN_CHECKS, CellRun, gather};
+use crate::progress::ReadProgress;
 use crate::read::read_cells;
 use crate::request::ReadRequest;
 use smalti_array::{Snapshot, label_shape};
@@ -8,6 +9,7 @@ use smalti_format::DimensionLabel;
 use smalti_space::Interval;
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{Error, Result};
+use std::sync::Arc;
 
 /// The array of a label, open for looking labels up.
 #[derive(Debug)]
@@ -15,14 +17,18 @@ pub(super) struct Lookup {
     array: Snapshot,
     attribute: String,
     pub(super) shape: CellShape,
+    /// Of the read that asks for the labels, which may stop.
+    progress: Arc<ReadProgress>,
 }
 
 impl Lookup {
-    pub(super) fn open(snapshot: &Snapshot, label: &DimensionLabel) -> Result<Lookup> {
+    /// Opens the array of a label for a read.
+    pub(super) fn open(snapshot: &Snapshot, label: &DimensionLabel, request: &ReadRequest) -> Result<Lookup> {
         Ok(Lookup {
             array: snapshot.open_label(label)?,
             attribute: label.attribute.clone(),
             shape: label_shape(label),
+            progress: request.progress.clone().unwrap_or_default(),
         })
     }
 
@@ -35,7 +41,7 @@ impl Lookup {
     pub(super) fn in_ranges(&self, ranges: &[Interval]) -> Result<Column> {
         let (parts, runs) = self.parts(ranges)?;
         let parts: Vec<ColumnRef<'_>> = parts.iter().map(Column::as_ref).collect();
-        gather(&runs, &parts, self.shape)
+        gather(&runs, &parts, self.shape, &|| self.progress.check())
     }
 
     /// The label of each of some positions, in their order.
@@ -57,7 +63,10 @@ impl Lookup {
         }
         let missing = || Error::corrupt("a label is not where its position is");
         let mut cells = Vec::with_capacity(positions.len());
-        for position in positions {
+        for (at, position) in positions.iter().enumerate() {
+            if at.is_multiple_of(CELLS_BETWEEN_CHECKS) {
+                self.progress.check()?;
+            }
             let idx = distinct.binary_search(position).map_err(|_| missing())?;
             let part = starts.partition_point(|&start| start <= idx).checked_sub(1).ok_or_else(missing)?;
             if idx >= start {
@@ -66,7 +75,7 @@ impl Lookup {
             cells.push(CellRun { slot: part as u32, start: (idx - starts[part]) as u32, len: 1 });
         }
         let parts: Vec<ColumnRef<'_>> = parts.iter().map(Column::as_ref).collect();
-        gather(&cells, &parts, self.shape)
+        gather(&cells, &parts, self.shape, &|| self.progress.check())
     }
 
     /// The labels in some ranges in parts, and a run that takes in all of each part.
@@ -81,6 +90,7 @@ impl Lookup {
             ..ReadRequest::default()
         };
         for batch in read_cells(&self.array, &request)? {
+            self.progress.check()?;
             let batch = batch?;
             let slot = parts.len() as u32;
             runs.push(CellRun { slot, start: 0, len: batch.cell_count as u32 });

@@ -44,7 +44,7 @@ pub(crate) fn resolved(snapshot: &Snapshot, request: &ReadRequest) -> Result<Opt
         }
         labelled.push((dim, name));
         let named = |error: Error| error.context(format_args!("dimension label {name:?}"));
-        let Some(line) = LabelLine::open(snapshot, label).map_err(named)? else { return Ok(None) };
+        let Some(line) = LabelLine::open(snapshot, label, request).map_err(named)? else { return Ok(None) };
         for range in ranges {
             resolved.ranges[dim].extend(line.positions(range.as_ref()).map_err(named)?);
         }

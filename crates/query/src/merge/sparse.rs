@@ -8,6 +8,7 @@ use crate::sparse::DeleteHistory;
 use crate::write::{Pieces, SparseWriter, fields_of_fragment};
 use smalti_array::{CellHistory, FieldId, NewFragment, Snapshot, field_name, field_shape};
 use smalti_format::{ArraySchema, Rule};
+use smalti_space::UNSTOPPED;
 use smalti_tile::{CellShape, Column};
 use smalti_types::{Layout, Result, TimeRange};
 
@@ -186,10 +187,9 @@ impl Purge {
             }
         }
         if kept_count < batch.cell_count {
-            let kept = fields
-                .iter()
-                .zip(&batch.columns)
-                .map(|(field, column)| gather(&runs, &[column.as_ref()], field_shape(schema, *field)?));
+            let kept = fields.iter().zip(&batch.columns).map(|(field, column)| {
+                gather(&runs, &[column.as_ref()], field_shape(schema, *field)?, UNSTOPPED)
+            });
             batch.columns = kept.collect::<Result<_>>()?;
             batch.cell_count = kept_count;
         }

@@ -294,7 +294,7 @@ impl SparsePlan<'_> {
             }
         }
         columns.push(ColumnRef::var(fill, &fill_offsets).with_validity(&fill_validity));
-        gather(&runs, &columns, *shape)
+        gather(&runs, &columns, *shape, &|| self.fetch.check())
     }
 }
 

@@ -5,14 +5,16 @@
 
 use super::plan::{SparseField, SparsePlan, TileRef, cell_order};
 use super::select::{Selection, coord_column};
-use crate::gather::{CellRun, constant, gather};
+use crate::gather::{CELLS_BETWEEN_CHECKS, CellRun, constant, gather};
 use crate::request::Batch;
 use rayon::prelude::*;
 use smalti_array::FieldId;
-use smalti_space::{BitMask, Interval, KeyLayout, column_bounds, sort_cells};
+use smalti_space::{
+    BitMask, Check, Column as CoordColumn, Interval, KeyLayout, Permutation, column_bounds, sort_cells,
+    sort_items,
+};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{Error, Result};
-use std::cmp::Reverse;
 
 /// The wanted cells in their order, and everything decoded that they are copied from.
 pub(crate) struct OrderedCells {
@@ -31,11 +33,13 @@ impl SparsePlan<'_> {
     /// What store and codecs report.
     pub(crate) fn ordered_cells(&self, tiles: &[TileRef]) -> Result<OrderedCells> {
         let schema = self.snapshot.schema();
+        let check: Check<'_> = &|| self.fetch.check();
         let wants_times = self.wants_times();
         let mut selected: Vec<Selection> =
             tiles.par_iter().map(|tile| self.select(tile, true, wants_times)).collect::<Result<_>>()?;
         let mut runs = Vec::new();
         for (slot, (tile, selection)) in tiles.iter().zip(&selected).enumerate() {
+            check()?;
             selection.push_runs(slot as u32, tile.cell_count, &mut runs);
         }
         let coords: Vec<Column> = (0..schema.dimensions.len())
@@ -51,51 +55,25 @@ impl SparsePlan<'_> {
                     .filter_map(|selection| selection.coords[dim].as_ref())
                     .map(Column::as_ref)
                     .collect();
-                gather(&runs, &decoded, shape)
+                gather(&runs, &decoded, shape, check)
             })
             .collect::<Result<_>>()?;
-        let check = || self.fetch.progress().check();
-        check()?;
         let columns = coords
             .iter()
             .zip(&schema.dimensions)
             .map(|(column, dimension)| coord_column(column, dimension.datatype))
             .collect::<Result<Vec<_>>>()?;
-        let bounds: Vec<Interval> =
-            columns.iter().map(|column| column_bounds(column).unwrap_or(Interval::ALL)).collect();
+        let bounds = columns.iter().map(|column| bounds_of(column, check)).collect::<Result<Vec<_>>>()?;
         let layout = KeyLayout::new(&cell_order(schema, self.layout)?, &bounds)?;
-        let keys = layout.keys(&columns)?;
-        check()?;
-        let order = sort_cells(&keys)?;
-        check()?;
-        let origins: Vec<u64> = runs
-            .iter()
-            .flat_map(|run| (0..run.len).map(|cell| u64::from(run.slot) << 32 | u64::from(run.start + cell)))
-            .collect();
-        let mut cells = Vec::with_capacity(origins.len());
-        if !self.drops_repeats() {
-            cells.extend(order.iter().map(|cell| origins[cell]));
-            if self.history.is_some() && wants_times {
-                let repeats = keys.repeats(&order);
-                self.newest_first(tiles, &mut cells, |position| repeats.is_set(position), &selected);
-            }
-        } else {
-            // Fragments come newest first and the sort is stable, so the first of equal cells is the newest, unless
-            // cells have times of their own.
-            let repeats = keys.repeats(&order);
-            for (position, cell) in order.iter().enumerate() {
-                let origin = origins[cell];
-                match cells.last_mut() {
-                    Some(kept) if repeats.is_set(position) => {
-                        if wants_times
-                            && self.time_of(tiles, origin, &selected) > self.time_of(tiles, *kept, &selected)
-                        {
-                            *kept = origin;
-                        }
-                    }
-                    _ => cells.push(origin),
-                }
-            }
+        let keys = layout.keys(&columns, check)?;
+        let order = sort_cells(&keys, check)?;
+        let mut cells = origins(&runs, &order, check)?;
+        if self.drops_repeats() {
+            let repeats = keys.repeats(&order, check)?;
+            self.keep_newest(tiles, &mut cells, &repeats, &selected)?;
+        } else if self.history.is_some() && wants_times {
+            let repeats = keys.repeats(&order, check)?;
+            self.newest_first(tiles, &mut cells, &repeats, &selected)?;
         }
         if self.has_predicates() && tiles.iter().any(|tile| tile.hides) {
             self.keep_survivors(tiles, &mut cells, &mut selected)?;
@@ -104,22 +82,64 @@ impl SparsePlan<'_> {
         Ok(OrderedCells { cells, next: 0, columns })
     }
 
+    /// Keeps one of cells of equal coordinates, which are neighbours: fragments come newest first and the sort is stable, so
+    /// that it is the first, unless cells have times of their own.
+    fn keep_newest(
+        &self,
+        tiles: &[TileRef],
+        cells: &mut Vec<u64>,
+        repeats: &BitMask,
+        selected: &[Selection],
+    ) -> Result<()> {
+        let wants_times = self.wants_times();
+        let mut kept_count = 0;
+        for position in 0..cells.len() {
+            if position.is_multiple_of(CELLS_BETWEEN_CHECKS) {
+                self.fetch.check()?;
+            }
+            let origin = cells[position];
+            match cells[..kept_count].last_mut() {
+                Some(kept) if repeats.is_set(position) => {
+                    if wants_times
+                        && self.time_of(tiles, origin, selected) > self.time_of(tiles, *kept, selected)
+                    {
+                        *kept = origin;
+                    }
+                }
+                _ => {
+                    cells[kept_count] = origin;
+                    kept_count += 1;
+                }
+            }
+        }
+        cells.truncate(kept_count);
+        Ok(())
+    }
+
     /// Puts cells of equal coordinates, which are neighbours, in the order of their times.
     fn newest_first(
         &self,
         tiles: &[TileRef],
         cells: &mut [u64],
-        repeats: impl Fn(usize) -> bool,
+        repeats: &BitMask,
         selected: &[Selection],
-    ) {
+    ) -> Result<()> {
+        let newest_first =
+            |a: &u64, b: &u64| self.time_of(tiles, *b, selected).cmp(&self.time_of(tiles, *a, selected));
         let mut start = 0;
         for position in 1..=cells.len() {
-            if position == cells.len() || !repeats(position) {
-                // A stable sort: of equal times those of the newest fragment stay first.
-                cells[start..position].sort_by_key(|&cell| Reverse(self.time_of(tiles, cell, selected)));
+            if position.is_multiple_of(CELLS_BETWEEN_CHECKS) {
+                self.fetch.check()?;
+            }
+            if position == cells.len() || !repeats.is_set(position) {
+                // Of equal times those of the newest fragment stay first.
+                if position - start > 1 {
+                    sort_items(&mut cells[start..position], newest_first, &|| self.fetch.check())?;
+                }
                 start = position;
             }
         }
+        Ok(())
     }
 
     /// Takes out the cells that were deleted, or do not fulfil the condition, after those that others hide.
@@ -130,7 +150,10 @@ impl SparsePlan<'_> {
         selected: &mut [Selection],
     ) -> Result<()> {
         let mut masks: Vec<Option<BitMask>> = vec![None; tiles.len()];
-        for &origin in &*cells {
+        for (at, &origin) in cells.iter().enumerate() {
+            if at.is_multiple_of(CELLS_BETWEEN_CHECKS) {
+                self.fetch.check()?;
+            }
             let slot = (origin >> 32) as usize;
             let mask = masks[slot].get_or_insert_with(|| BitMask::zeros(tiles[slot].cell_count));
             mask.set(origin as u32 as usize);
@@ -148,10 +171,10 @@ impl SparsePlan<'_> {
             selection.count = mask.count();
             Ok(())
         })?;
-        cells.retain(|origin| {
-            masks[(origin >> 32) as usize].as_ref().is_some_and(|mask| mask.is_set(*origin as u32 as usize))
-        });
-        Ok(())
+        let survives = |origin: u64| {
+            masks[(origin >> 32) as usize].as_ref().is_some_and(|mask| mask.is_set(origin as u32 as usize))
+        };
+        retain_cells(cells, survives, &|| self.fetch.check())
     }
 
     fn time_of(&self, tiles: &[TileRef], origin: u64, selected: &[Selection]) -> u64 {
@@ -234,7 +257,10 @@ impl SparsePlan<'_> {
         }
         let cells = &cells[..cells.len().min(max_cell_count)];
         let mut runs: Vec<CellRun> = Vec::new();
-        for &origin in cells {
+        for (at, &origin) in cells.iter().enumerate() {
+            if at.is_multiple_of(CELLS_BETWEEN_CHECKS) {
+                self.fetch.check()?;
+            }
             let (slot, start) = ((origin >> 32) as u32, origin as u32);
             match runs.last_mut() {
                 Some(run) if run.slot == slot && run.start + run.len == start => run.len += 1,
@@ -247,10 +273,77 @@ impl SparsePlan<'_> {
             .zip(&ordered.columns)
             .map(|(field, columns)| {
                 let tiles: Vec<ColumnRef<'_>> = columns.iter().map(Column::as_ref).collect();
-                gather(&runs, &tiles, field.shape)
+                gather(&runs, &tiles, field.shape, &|| self.fetch.check())
             })
             .collect::<Result<_>>()?;
         ordered.next += cells.len();
         Ok(Some(Batch { cell_count: cells.len(), columns }))
     }
+}
+
+/// The least interval around a column of numbers; all numbers for strings, or without cells.
+fn bounds_of(column: &CoordColumn<'_>, check: Check<'_>) -> Result<Interval> {
+    let cell_count = column.cell_count();
+    let bounds = (0..cell_count.div_ceil(CELLS_BETWEEN_CHECKS))
+        .into_par_iter()
+        .map(|step| {
+            check()?;
+            let start = step * CELLS_BETWEEN_CHECKS;
+            Ok::<_, Error>(column_bounds(&column.slice(start..start + CELLS_BETWEEN_CHECKS)))
+        })
+        .try_reduce(
+            || None,
+            |a, b| {
+                Ok(match (a, b) {
+                    (Some(a), Some(b)) => Some(Interval { lo: a.lo.min(b.lo), hi: a.hi.max(b.hi) }),
+                    _ => a.or(b),
+                })
+            },
+        )?;
+    Ok(bounds.unwrap_or(Interval::ALL))
+}
+
+/// `slot << 32 | cell` of the cells of some runs, in an order of them.
+fn origins(runs: &[CellRun], order: &Permutation, check: Check<'_>) -> Result<Vec<u64>> {
+    let mut origins: Vec<u64> = Vec::with_capacity(order.len());
+    let mut unchecked = 0;
+    for run in runs {
+        unchecked += run.len as usize;
+        if unchecked >= CELLS_BETWEEN_CHECKS {
+            check()?;
+            unchecked = 0;
+        }
+        let first = u64::from(run.slot) << 32 | u64::from(run.start);
+        origins.extend(first..first + u64::from(run.len));
+    }
+    let Permutation::Indices(indices) = order else { return Ok(origins) };
+    let mut ordered = vec![0u64; indices.len()];
+    let steps = ordered.par_chunks_mut(CELLS_BETWEEN_CHECKS).zip(indices.par_chunks(CELLS_BETWEEN_CHECKS));
+    steps.try_for_each(|(ordered, indices)| {
+        check()?;
+        ordered.iter_mut().zip(indices).for_each(|(origin, &cell)| *origin = origins[cell as usize]);
+        Ok::<(), Error>(())
+    })?;
+    Ok(ordered)
+}
+
+/// Keeps the cells that survive.
+pub(super) fn retain_cells(
+    cells: &mut Vec<u64>,
+    survives: impl Fn(u64) -> bool,
+    check: Check<'_>,
+) -> Result<()> {
+    let mut kept_count = 0;
+    for at in 0..cells.len() {
+        if at.is_multiple_of(CELLS_BETWEEN_CHECKS) {
+            check()?;
+        }
+        let origin = cells[at];
+        if survives(origin) {
+            cells[kept_count] = origin;
+            kept_count += 1;
+        }
+    }
+    cells.truncate(kept_count);
+    Ok(())
 }

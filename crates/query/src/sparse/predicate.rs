@@ -231,6 +231,6 @@ impl SparsePlan<'_> {
             .zip(&read)
             .map(|(field, read)| read.as_ref().or_else(|| known(field.id)).map(Column::as_ref))
             .collect();
-        predicate.condition.evaluate(&columns, tile.cell_count)
+        predicate.condition.evaluate(&columns, tile.cell_count, &|| self.fetch.check())
     }
 }

@@ -9,7 +9,8 @@ use super::plan::{SparsePlan, TileRef, cell_order};
 use crate::request::{DEFAULT_BATCH_CELL_COUNT, ReadRequest};
 use smalti_format::{Dimension, Rule};
 use smalti_space::{
-    Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, sort_cells, stored_mbr_interval,
+    Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, UNSTOPPED, sort_cells,
+    stored_mbr_interval,
 };
 use smalti_types::{Datatype, Error, ExtentRef, Layout, Result, Scalar};
 use std::cmp::Ordering;
@@ -245,7 +246,7 @@ impl SparsePlan<'_> {
                 false => CoordColumn::numbers(dimension.datatype, &bytes[dim]),
             })
             .collect::<Result<Vec<_>>>()?;
-        layout.keys(&columns)
+        layout.keys(&columns, UNSTOPPED)
     }
 
     /// The tiles of a stretch by the least key that they can hold, and these keys.
@@ -254,7 +255,7 @@ impl SparsePlan<'_> {
     /// As [`corner_keys`](SparsePlan::corner_keys).
     pub(super) fn by_least_key(&self, layout: &KeyLayout, slots: &[u32]) -> Result<(Vec<u32>, OrderKeys)> {
         let lows = self.corner_keys(layout, slots, Corner::Least)?;
-        let sorted: Permutation = sort_cells(&lows)?;
+        let sorted: Permutation = sort_cells(&lows, UNSTOPPED)?;
         Ok((sorted.iter().map(|at| slots[at]).collect(), lows.permuted(&sorted)))
     }
 }

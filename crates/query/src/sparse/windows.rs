@@ -6,21 +6,22 @@
 //! grows with the result. The fields of the window's cells are then decoded batch by batch.
 
 use super::cost::decoded_byte_len;
+use super::ordered::retain_cells;
 use super::plan::{SparsePlan, TileRef, cell_order};
 use super::select::coord_columns;
-use crate::gather::{CellRun, gather};
+use crate::gather::{CELLS_BETWEEN_CHECKS, CellRun, gather};
 use crate::request::Batch;
 use rayon::prelude::*;
 use smalti_format::Rule;
-use smalti_space::{BitMask, Interval, KeyLayout, OrderKeys, Permutation, sort_cells};
+use smalti_space::{BitMask, Check, Interval, KeyLayout, OrderKeys, Permutation, merge_runs, sort_cells};
 use smalti_tile::{Column, ColumnRef};
 use smalti_types::{Layout, Result};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Bytes that a kept cell takes beside its key: its place, and its position while the window is sorted.
-const KEPT_CELL_BYTE_LEN: u64 = 32;
+/// Bytes that a kept cell takes beside its key: its place, and its position, twice, while the window is sorted.
+const KEPT_CELL_BYTE_LEN: u64 = 40;
 
 /// Where an ordered read with little memory is.
 pub(crate) struct Windows {
@@ -164,7 +165,7 @@ impl SparsePlan<'_> {
             kept_byte_len += found.iter().map(Kept::byte_len).sum::<u64>();
             kept.extend(found);
             if kept_byte_len > share {
-                until = Some(self.halve(&mut kept));
+                until = Some(self.cut_short(&mut kept));
                 kept_byte_len = kept.iter().map(Kept::byte_len).sum();
             }
         }
@@ -211,6 +212,7 @@ impl SparsePlan<'_> {
     fn keep_cells(&self, windows: &Windows, slot: u32, until: Option<&Cut>) -> Result<Kept> {
         let tile = &self.tiles[slot as usize];
         let fragment = &self.fragments[tile.fragment_idx];
+        let check: Check<'_> = &|| self.fetch.check();
         let wants_times = self.wants_times();
         let selection = self.select(tile, true, wants_times)?;
         let mut runs = Vec::new();
@@ -222,10 +224,10 @@ impl SparsePlan<'_> {
             .iter()
             .flatten()
             .zip(&fragment.dims)
-            .map(|(column, source)| gather(&runs, &[column.as_ref()], source.column_shape()))
+            .map(|(column, source)| gather(&runs, &[column.as_ref()], source.column_shape(), check))
             .collect::<Result<Vec<_>>>()?;
-        let keys = windows.layout.keys(&coord_columns(&coords, fragment.dims.iter())?)?;
-        let sorted = sort_cells(&keys)?;
+        let keys = windows.layout.keys(&coord_columns(&coords, fragment.dims.iter())?, check)?;
+        let sorted = sort_cells(&keys, check)?;
         let from = windows.from.as_ref().filter(|_| windows.visits[slot as usize].is_known);
         let mut has_more = false;
         let mut wanted: Vec<u32> = Vec::with_capacity(sorted.len());
@@ -253,13 +255,11 @@ impl SparsePlan<'_> {
         Ok(Kept { slot, keys, cells, times, has_more })
     }
 
-    /// Lets go the later half of the cells; the cut behind those that stay.
-    fn halve(&self, kept: &mut [Kept]) -> Cut {
-        let mut entries = entries(kept);
-        let middle = entries.len() / 2;
-        let (_, &mut (list, position), _) =
-            entries.select_nth_unstable_by(middle, |&a, &b| compare(kept, a, b));
-        let (list, position) = (&kept[list as usize], position as usize);
+    /// Lets go at least a quarter of the cells, the latest, and not more than three; the cut behind those that stay.
+    fn cut_short(&self, kept: &mut [Kept]) -> Cut {
+        let (list, position) = middle(kept);
+        let list = &kept[list as usize];
+        let position = position as usize;
         let cut = Cut {
             key: list.keys.permuted(&Permutation::Indices(vec![position as u32])),
             // Cells that may hide each other stay together.
@@ -289,12 +289,21 @@ impl SparsePlan<'_> {
 
     /// The window's cells in order, without those that others hide.
     fn order_window(&self, kept: Vec<Kept>) -> Result<Vec<u64>> {
-        let mut entries = entries(&kept);
-        entries.par_sort_unstable_by(|&a, &b| compare(&kept, a, b));
+        let mut entries: Vec<(u32, u32)> = Vec::with_capacity(kept.iter().map(|list| list.cells.len()).sum());
+        let mut ends = Vec::with_capacity(kept.len());
+        for (idx, list) in kept.iter().enumerate() {
+            self.fetch.check()?;
+            entries.extend((0..list.cells.len() as u32).map(|position| (idx as u32, position)));
+            ends.push(entries.len());
+        }
+        merge_runs(&mut entries, &ends, |&a, &b| compare(&kept, a, b), &|| self.fetch.check())?;
         let mut cells: Vec<u64> = Vec::with_capacity(entries.len());
         let allows_dups = !self.drops_repeats();
         let mut last: Option<(u32, u32)> = None;
-        for &entry in &entries {
+        for (at, &entry) in entries.iter().enumerate() {
+            if at.is_multiple_of(CELLS_BETWEEN_CHECKS) {
+                self.fetch.check()?;
+            }
             let (list, position) = (&kept[entry.0 as usize], entry.1 as usize);
             let hider = last.filter(|_| !allows_dups).filter(|&(other, at)| {
                 list.keys.compare(position, &kept[other as usize].keys, at as usize) == Ordering::Equal
@@ -320,7 +329,10 @@ impl SparsePlan<'_> {
     /// Takes out the cells that were deleted, or do not fulfil the condition, after those that others hide.
     fn keep_survivors_of_window(&self, cells: &mut Vec<u64>) -> Result<()> {
         let mut masks: HashMap<u32, BitMask> = HashMap::new();
-        for &origin in &*cells {
+        for (at, &origin) in cells.iter().enumerate() {
+            if at.is_multiple_of(CELLS_BETWEEN_CHECKS) {
+                self.fetch.check()?;
+            }
             let slot = (origin >> 32) as u32;
             if !self.tiles[slot as usize].hides {
                 continue;
@@ -332,10 +344,10 @@ impl SparsePlan<'_> {
         masks.par_iter_mut().try_for_each(|(slot, mask)| {
             self.apply_predicates(&self.tiles[*slot as usize], mask, &[], None)
         })?;
-        cells.retain(|origin| {
-            masks.get(&((origin >> 32) as u32)).is_none_or(|mask| mask.is_set(*origin as u32 as usize))
-        });
-        Ok(())
+        let survives = |origin: u64| {
+            masks.get(&((origin >> 32) as u32)).is_none_or(|mask| mask.is_set(origin as u32 as usize))
+        };
+        retain_cells(cells, survives, &|| self.fetch.check())
     }
 
     /// How many of the next cells a batch holds: as many as asked for, unless they are likely to take too much memory.
@@ -390,7 +402,7 @@ impl SparsePlan<'_> {
         for field in 0..self.fields.len() {
             let Some(pieces) = self.pieces(field, &tiles, &of_tile, left)? else { return Ok(None) };
             let pieces: Vec<ColumnRef<'_>> = pieces.iter().map(Column::as_ref).collect();
-            let column = gather(&runs, &pieces, self.fields[field].shape)?;
+            let column = gather(&runs, &pieces, self.fields[field].shape, &|| self.fetch.check())?;
             left = left.saturating_sub(column.byte_len() as u64);
             columns.push(column);
         }
@@ -422,7 +434,7 @@ impl SparsePlan<'_> {
             }
             let decoded = tiles[start..at].par_iter().zip(&of_tile[start..at]).map(|(&slot, runs)| {
                 let column = self.field_column(field, &self.tiles[slot as usize])?;
-                gather(runs, &[column.as_ref()], shape)
+                gather(runs, &[column.as_ref()], shape, &|| self.fetch.check())
             });
             pieces.extend(decoded.collect::<Result<Vec<_>>>()?);
             if pieces.iter().map(|piece| piece.byte_len() as u64).sum::<u64>() > most {
@@ -433,12 +445,20 @@ impl SparsePlan<'_> {
     }
 }
 
-/// Every kept cell by its list and position.
-fn entries(kept: &[Kept]) -> Vec<(u32, u32)> {
-    let positions = |(list, kept): (usize, &Kept)| {
-        (0..kept.cells.len() as u32).map(move |position| (list as u32, position))
-    };
-    kept.iter().enumerate().flat_map(positions).collect()
+/// A cell with at least a quarter of the kept cells on either side, by its list and position: among the middle cells of the
+/// lists, which are sorted, the one in the middle where each counts as many cells as its list has.
+fn middle(kept: &[Kept]) -> (u32, u32) {
+    let lists = kept.iter().enumerate().filter(|(_, list)| !list.cells.is_empty());
+    let mut middles: Vec<(u32, u32)> =
+        lists.map(|(idx, list)| (idx as u32, (list.cells.len() as u32 - 1) / 2)).collect();
+    middles.sort_unstable_by(|&a, &b| compare(kept, a, b));
+    let cell_count: usize = kept.iter().map(|list| list.cells.len()).sum();
+    let mut before = 0;
+    let in_the_middle = middles.iter().find(|(list, _)| {
+        before += kept[*list as usize].cells.len();
+        before * 2 >= cell_count
+    });
+    in_the_middle.copied().unwrap_or_default()
 }
 
 fn compare(kept: &[Kept], a: (u32, u32), b: (u32, u32)) -> Ordering {

@@ -9,8 +9,8 @@ use crate::sparse::cell_order;
 use smalti_array::{FieldId, NewFragment, Snapshot};
 use smalti_format::{ArraySchema, Dimension};
 use smalti_space::{
-    Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, column_bounds, hull, sort_cells,
-    tile_mbrs,
+    Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, UNSTOPPED, column_bounds, hull,
+    sort_cells, tile_mbrs,
 };
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{AlignedBuf, Datatype, Error, Extent, ExtentRef, Layout, RectList, Result};
@@ -284,7 +284,7 @@ fn coord_slice(cells: ColumnRef<'_>, datatype: Datatype, range: Range<usize>) ->
 pub(crate) fn order_keys(schema: &ArraySchema, coords: &[CoordColumn<'_>]) -> Result<OrderKeys> {
     let bounds: Vec<Interval> =
         coords.iter().map(|column| column_bounds(column).unwrap_or(Interval::ALL)).collect();
-    KeyLayout::new(&cell_order(schema, Layout::GlobalOrder)?, &bounds)?.keys(coords)
+    KeyLayout::new(&cell_order(schema, Layout::GlobalOrder)?, &bounds)?.keys(coords, UNSTOPPED)
 }
 
 /// Sorts cells into global order, and sees to those that repeat.
@@ -294,15 +294,17 @@ fn unordered(
     keys: &OrderKeys,
     duplicates: Duplicates,
 ) -> Result<Permutation> {
-    let order = sort_cells(keys)?;
+    let order = sort_cells(keys, UNSTOPPED)?;
     if schema.allows_dups {
         return Ok(order);
     }
-    let Some((first, second)) = keys.first_duplicate(&order) else { return Ok(order) };
-    if duplicates == Duplicates::Refuse {
+    let repeats = keys.repeats(&order, UNSTOPPED)?;
+    let Some(position) = repeats.iter_runs().next().map(|run| run.start) else { return Ok(order) };
+    if let (Duplicates::Refuse, Some(first), Some(second)) =
+        (duplicates, order.cell(position.saturating_sub(1)), order.cell(position))
+    {
         return Err(repeated(schema, coords, first, second));
     }
-    let repeats = keys.repeats(&order);
     let kept = order.iter().enumerate().filter(|(position, _)| !repeats.is_set(*position));
     Ok(Permutation::Indices(kept.map(|(_, cell)| cell as u32).collect()))
 }

@@ -3,6 +3,7 @@
 use super::{attribute, bind, enumerated, holding, numbers, schema, texts};
 use crate::condition::{Absent, Condition, Relation};
 use smalti_format::ArraySchema;
+use smalti_space::UNSTOPPED;
 use smalti_tile::ColumnRef;
 use smalti_types::{CellValNum, Datatype, ErrorKind};
 use std::num::NonZeroU32;
@@ -226,21 +227,21 @@ fn cells_of_fragments_that_lack_a_field_have_its_fill_value() {
 fn each_field_is_wanted_once() {
     let bound = bind(&all_types(), "x > 1 and (int = 2 or x < 9) and not int in (5)").unwrap();
     assert_eq!(bound.fields().iter().map(|field| field.name.as_str()).collect::<Vec<_>>(), ["x", "int"]);
-    assert!(bound.evaluate(&[numbers(&[1i32])], 1).is_err());
+    assert!(bound.evaluate(&[numbers(&[1i32])], 1, UNSTOPPED).is_err());
 }
 
 #[test]
 fn short_columns_and_wrong_offsets_are_corrupt() {
     let bound = bind(&all_types(), "int = 2").unwrap();
-    assert_eq!(bound.evaluate(&[numbers(&[1i64])], 2).unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_eq!(bound.evaluate(&[numbers(&[1i64])], 2, UNSTOPPED).unwrap_err().kind(), ErrorKind::Corrupt);
     let bound = bind(&all_types(), "text = 'a'").unwrap();
     for (offsets, validity) in
         [(&[0, 9][..], &[1u8][..]), (&[1, 0], &[1]), (&[0], &[1]), (&[0, u64::MAX], &[1]), (&[0, 1], &[])]
     {
         let column = ColumnRef::var(b"a", offsets).with_validity(validity);
-        assert_eq!(bound.evaluate(&[Some(column)], 1).unwrap_err().kind(), ErrorKind::Corrupt);
+        assert_eq!(bound.evaluate(&[Some(column)], 1, UNSTOPPED).unwrap_err().kind(), ErrorKind::Corrupt);
     }
-    assert!(bound.evaluate(&[Some(ColumnRef::var(b"a", &[0, 1]))], 1).is_err());
+    assert!(bound.evaluate(&[Some(ColumnRef::var(b"a", &[0, 1]))], 1, UNSTOPPED).is_err());
 }
 
 #[test]

@@ -9,6 +9,7 @@ use super::{BoundCondition, Condition, FieldBounds};
 use smalti_format::{
     ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, Enumeration, Version, default_fill_value,
 };
+use smalti_space::UNSTOPPED;
 use smalti_tile::ColumnRef;
 use smalti_types::{ArrayType, CellValNum, Datatype, Error, FilterPipeline, Layout, Result, Scalar};
 use std::sync::Arc;
@@ -99,7 +100,7 @@ fn bind(schema: &ArraySchema, text: &str) -> Result<BoundCondition> {
 
 /// The cells that fulfil a condition.
 fn holding(bound: &BoundCondition, columns: &[Option<ColumnRef<'_>>], cell_count: usize) -> Vec<usize> {
-    bound.evaluate(columns, cell_count).unwrap().iter_cells().collect()
+    bound.evaluate(columns, cell_count, UNSTOPPED).unwrap().iter_cells().collect()
 }
 
 fn numbers<T: bytemuck::Pod>(values: &[T]) -> Option<ColumnRef<'_>> {

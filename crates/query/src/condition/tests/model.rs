@@ -5,6 +5,7 @@ use crate::condition::tree::Node;
 use crate::condition::{BoundCondition, Condition, FieldBounds, Literal, Relation, Verdict};
 use proptest::prelude::*;
 use smalti_format::{ArraySchema, Attribute};
+use smalti_space::UNSTOPPED;
 use smalti_tile::{ColumnRef, StatsBuilder, StatsKind};
 use smalti_types::{CellValNum, Datatype, Physical, Scalar, dispatch_physical};
 use std::borrow::Cow;
@@ -302,7 +303,7 @@ proptest! {
             (attribute, column)
         };
         let wanted: Vec<_> = (0..bound.fields().len()).map(|idx| Some(of_field(idx).1)).collect();
-        let mask = bound.evaluate(&wanted, rows.len()).unwrap();
+        let mask = bound.evaluate(&wanted, rows.len(), UNSTOPPED).unwrap();
         if negation_free(&schema.attributes, &condition) {
             for (cell, row) in rows.iter().enumerate() {
                 let expected = holds(&condition, &schema, row) == Some(true);
@@ -321,7 +322,7 @@ proptest! {
         if let Ok(tree) = bound.to_stored_negated() {
             let stays = BoundCondition::of_stored(&tree, &[&schema]).unwrap();
             prop_assert_eq!(stays.fields(), bound.fields());
-            let stays = stays.evaluate(&wanted, rows.len()).unwrap();
+            let stays = stays.evaluate(&wanted, rows.len(), UNSTOPPED).unwrap();
             for (cell, row) in rows.iter().enumerate() {
                 prop_assert!(!(stays.is_set(cell) && mask.is_set(cell)), "cell {cell} of {condition}");
                 if negation_free(&schema.attributes, &condition) && !schema.attributes.iter().any(|a| a.datatype.is_float()) {
@@ -343,7 +344,7 @@ fn blocks_of_cells_join_without_a_seam() {
         "n < 100 or n in (500, 501, 600) or (n > 900 and not n = 950)".parse().unwrap();
     let bound = BoundCondition::bind(&condition, &schema, &enumeration).unwrap();
     let column = ColumnRef::fixed(bytemuck::cast_slice(&cells)).with_validity(&validity);
-    let mask = bound.evaluate(&[Some(column)], cells.len()).unwrap();
+    let mask = bound.evaluate(&[Some(column)], cells.len(), UNSTOPPED).unwrap();
     for (idx, n) in cells.iter().enumerate() {
         let expected = *n < 100 || [500, 501, 600].contains(n) || (*n > 900 && *n != 950);
         assert_eq!(mask.is_set(idx), expected && validity[idx] != 0, "cell {idx}");
@@ -352,5 +353,5 @@ fn blocks_of_cells_join_without_a_seam() {
     let mut bytes = vec![0];
     bytes.extend_from_slice(bytemuck::cast_slice(&cells));
     let column = ColumnRef::fixed(&bytes[1..]).with_validity(&validity);
-    assert_eq!(bound.evaluate(&[Some(column)], cells.len()).unwrap(), mask);
+    assert_eq!(bound.evaluate(&[Some(column)], cells.len(), UNSTOPPED).unwrap(), mask);
 }

@@ -8,7 +8,7 @@ use smalti_array::{FieldId, Fragment, Plane};
 use smalti_format::names::last_part;
 use smalti_format::{ArraySchema, Rule};
 use smalti_query::cell_order;
-use smalti_space::{Column as Coords, Interval, KeyLayout, column_bounds, column_extent};
+use smalti_space::{Column as Coords, Interval, KeyLayout, UNSTOPPED, column_bounds, column_extent};
 use smalti_store::join;
 use smalti_tile::Column;
 use smalti_types::{Extent, Layout, Result};
@@ -153,7 +153,7 @@ impl Coordinates {
         let bounds: Vec<Interval> =
             coords.iter().map(|column| column_bounds(column).unwrap_or(Interval::ALL)).collect();
         let order = cell_order(schema, Layout::GlobalOrder).ok()?;
-        let keys = KeyLayout::new(&order, &bounds).ok()?.keys(coords).ok()?;
+        let keys = KeyLayout::new(&order, &bounds).ok()?.keys(coords, UNSTOPPED).ok()?;
         let place = |cell: usize| match is_between {
             true => format!("the first cell of tile {tile}"),
             false => format!("cell {cell} of tile {tile}"),
