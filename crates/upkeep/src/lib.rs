@@ -18,7 +18,7 @@ mod vacuum;
 pub use consolidate::{
     Choice, Consolidation, FragmentOptions, FragmentPlan, Merge, MergedFragments, Steps, Tiers,
     consolidate_commits, consolidate_fragment_meta, consolidate_fragments, consolidate_metadata,
-    ignore_taken, plan_fragments,
+    ignore_taken, plan_fragments, verify_merge,
 };
 pub use diff::{CellDifference, Change, DiffFields, DiffOptions, DiffSummary, FieldDifference, Side, diff};
 pub use digest::{Digest, DigestBuilder, DigestOptions, digest};

@@ -15,6 +15,7 @@ mod metadata;
 pub mod operation;
 mod reference;
 pub mod state;
+mod verify;
 
 use operation::Operation;
 use smalti_array::ArrayPlace;

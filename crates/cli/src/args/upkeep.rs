@@ -49,6 +49,9 @@ pub(crate) struct FragmentArgs {
     /// Begin another fragment when one has so many bytes (sparse arrays)
     #[arg(long, value_name = "SIZE", value_parser = parse_byte_len)]
     pub(crate) max_fragment_size: Option<u64>,
+    /// Do not read what was merged back, and compare it with what it was made of, before it is published
+    #[arg(long)]
+    pub(crate) no_verify: bool,
     /// Only what was written in these times
     #[command(flatten)]
     pub(crate) times: OpenTimes,

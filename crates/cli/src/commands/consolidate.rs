@@ -83,6 +83,7 @@ fn options(global: &Global, args: &FragmentArgs) -> FragmentOptions {
         purges: args.purge,
         memory_byte_len: global.memory.map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
         max_fragment_byte_len: args.max_fragment_size,
+        verifies: !args.no_verify,
         progress: None,
     }
 }

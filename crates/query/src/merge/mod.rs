@@ -34,6 +34,15 @@ pub struct Merged {
     pub cell_count: u64,
 }
 
+impl Merged {
+    /// Removes the fragments, as far as the store lets them be removed; what stays behind no reader sees.
+    pub fn discard(&self) {
+        for fragment in &self.fragments {
+            let _ = fragment.discard();
+        }
+    }
+}
+
 /// Merges all fragments of a snapshot, which must be [made of some](Snapshot::of_fragments) for this. After an error nothing
 /// that was written is left, as far as the store lets it be removed.
 ///

@@ -342,4 +342,6 @@ fn a_stopped_consolidation_leaves_no_trace() {
     let options = FragmentOptions { progress: Some(progress), ..FragmentOptions::default() };
     assert_eq!(array.consolidate(&options).unwrap_err().kind(), ErrorKind::Cancelled);
     assert_eq!(array.fragments().unwrap().len(), 4);
+    let options = FragmentOptions { progress: None, verifies: false, ..options };
+    assert_eq!(array.consolidate(&options).unwrap().merges.len(), 1);
 }

@@ -3,7 +3,9 @@
 use super::fit::{Fit, span};
 use super::policy::Choice;
 use super::publish::{Published, publish};
+use super::verify::verify_merge;
 use smalti_array::{ArrayPlace, Fragment, Snapshot};
+use smalti_format::names::{CommitKind, commit_file_name};
 use smalti_query::{MergeRequest, ReadProgress, merge};
 use smalti_types::{Error, Result, TimeRange};
 use std::ops::Range;
@@ -23,6 +25,8 @@ pub struct FragmentOptions {
     pub memory_byte_len: Option<usize>,
     /// Begin another fragment when one has this many bytes of data. Sparse arrays only.
     pub max_fragment_byte_len: Option<u64>,
+    /// Read every merge back before it is published, and check that it shows what its inputs show.
+    pub verifies: bool,
     /// Where merges tell how far they are, and listen for the word to stop.
     pub progress: Option<Arc<ReadProgress>>,
 }
@@ -35,6 +39,7 @@ impl Default for FragmentOptions {
             purges: false,
             memory_byte_len: None,
             max_fragment_byte_len: None,
+            verifies: true,
             progress: None,
         }
     }
@@ -166,6 +171,12 @@ fn carry_out(snapshot: &Snapshot, planned: Merge, options: &FragmentOptions) -> 
         progress: options.progress.clone(),
     };
     let merged = merge(&part, &request)?;
+    if options.verifies
+        && let Err(error) = verify_merge(&part, &merged, &request)
+    {
+        merged.discard();
+        return Err(error);
+    }
     let purged_at = if options.purges { purged_at(snapshot, &part, time)? } else { None };
     publish(&part, &Published { merged: &merged.fragments, time, purged_at })?;
     Ok(MergedFragments {
@@ -218,20 +229,9 @@ fn add_lone(snapshot: &Snapshot, fit: &Fit<'_>, sets: &mut Vec<Vec<usize>>) -> R
         if sets.iter().any(|set| set.contains(&place)) {
             continue;
         }
-        let has_deleted = fit
-            .fragments(place..place + 1)
-            .iter()
-            .any(|fragment| fragment.outline().includes_delete_metadata);
-        let fragments = fit.fragments(place..place + 1);
-        let mut is_due = has_deleted;
-        for fragment in &fragments {
-            let processed = fragment.processed_paths()?;
-            for delete in snapshot.deletes()? {
-                let is_processed = processed.iter().any(|path| {
-                    smalti_format::names::last_part(path).strip_suffix(".del") == Some(delete.name.as_str())
-                });
-                is_due |= delete.at() >= fragment.time().start && !is_processed;
-            }
+        let mut is_due = false;
+        for fragment in fit.fragments(place..place + 1) {
+            is_due |= has_deleted_cells(snapshot, &fragment)?;
         }
         if is_due {
             sets.push(vec![place]);
@@ -239,4 +239,19 @@ fn add_lone(snapshot: &Snapshot, fit: &Fit<'_>, sets: &mut Vec<Vec<usize>>) -> R
     }
     sets.sort();
     Ok(())
+}
+
+/// Whether a fragment says of cells that they were deleted, or a delete that it does not know of may have met some.
+fn has_deleted_cells(snapshot: &Snapshot, fragment: &Fragment) -> Result<bool> {
+    if fragment.outline().includes_delete_metadata {
+        return Ok(true);
+    }
+    let processed = fragment.processed_deletes()?;
+    for delete in snapshot.deletes()? {
+        let file = commit_file_name(&delete.name, CommitKind::Delete, delete.name.fragment_version()?);
+        if delete.at() >= fragment.time().start && !processed.contains(&file) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -7,6 +7,7 @@ mod fragments;
 mod metadata;
 mod policy;
 mod publish;
+mod verify;
 
 pub(crate) use commits::sync_commits;
 pub use commits::{consolidate_commits, ignore_taken};
@@ -18,6 +19,7 @@ pub use fragments::{
 pub use metadata::consolidate_metadata;
 pub use policy::{Choice, Steps, Tiers};
 pub(crate) use publish::finish_pending;
+pub use verify::verify_merge;
 
 use smalti_format::names::TimestampedName;
 use smalti_types::TimeRange;
