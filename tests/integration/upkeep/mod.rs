@@ -10,6 +10,7 @@ mod cuts;
 mod expectation;
 mod faults;
 mod fragment_meta;
+mod half_done;
 mod interleavings;
 mod metadata;
 pub mod operation;

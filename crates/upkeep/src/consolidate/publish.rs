@@ -58,7 +58,7 @@ pub(super) fn publish(replaced: &Snapshot, new: &Published<'_>) -> Result<()> {
         // Nothing is left to be seen: hiding the others is all, and one file does it.
         [] => {
             store.put(&vacuum, &[&list])?;
-            return store.delete_files(&[&pending]);
+            return store.delete_files(&[&pending]).map_err(half_told);
         }
         [only] => {
             if let Err(error) = only.commit() {
@@ -71,8 +71,15 @@ pub(super) fn publish(replaced: &Snapshot, new: &Published<'_>) -> Result<()> {
             }
         }
     }
-    store.put(&vacuum, &[&list])?;
-    store.delete_files(&[&pending])
+    store.put(&vacuum, &[&list]).and_then(|()| store.delete_files(&[&pending])).map_err(half_told)
+}
+
+/// An error after the commit: the merge counts, but the last step is still to be done.
+fn half_told(error: Error) -> Error {
+    error.context(
+        "the fragments are merged, but other libraries may still see what they were made of; `smalti vacuum` or the next \
+         consolidation finishes this",
+    )
 }
 
 /// Turns pending vacuum files whose fragments are committed into vacuum files proper: what a crash left to be done. The caller holds
