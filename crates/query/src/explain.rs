@@ -41,7 +41,7 @@ pub struct ExplainedFragment {
 pub enum Strategy {
     /// Parts of the result one after the other, each filled from the tiles that it meets.
     DenseParts,
-    /// Tile after tile: no cell hides another, and the order is that of the tiles, or none.
+    /// Tile after tile: no cell hides another but its neighbours, and the order is that of the tiles, or none.
     TileByTile,
     /// All cells in memory, sorted by their coordinates.
     SortedAtOnce,

@@ -110,6 +110,18 @@ impl BitMask {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
+    /// The first set cell.
+    pub fn first(&self) -> Option<usize> {
+        let idx = self.words.iter().position(|word| *word != 0)?;
+        Some(idx * 64 + self.words[idx].trailing_zeros() as usize)
+    }
+
+    /// The last set cell.
+    pub fn last(&self) -> Option<usize> {
+        let idx = self.words.iter().rposition(|word| *word != 0)?;
+        Some(idx * 64 + self.words[idx].ilog2() as usize)
+    }
+
     /// Whether any cell is set.
     pub fn any(&self) -> bool {
         self.words.iter().any(|word| *word != 0)
@@ -207,6 +219,10 @@ mod tests {
                 assert_eq!(mask.iter_runs().flatten().collect::<Vec<_>>(), expected);
                 assert_eq!(mask.count(), expected.len());
                 assert_eq!(mask.any(), !expected.is_empty());
+                assert_eq!(
+                    (mask.first(), mask.last()),
+                    (expected.first().copied(), expected.last().copied())
+                );
                 assert_eq!(mask.all(), expected.len() == len);
                 let runs: Vec<_> = mask.iter_runs().collect();
                 assert!(runs.windows(2).all(|pair| pair[0].end < pair[1].start));

@@ -75,7 +75,7 @@ impl SparsePlan<'_> {
         Ok(self.budget.holds(all))
     }
 
-    /// The next groups of tiles of a stretch that is read tile after tile. Each has as many cells as asked for, and there are
+    /// The next groups of tiles of a stretch that is read tile after tile. None but single tiles have more cells than asked for, and there are
     /// as many groups as it takes to have `wanted_tile_count` tiles; but all of them together take no more than the read may
     /// hold at once.
     ///
@@ -94,7 +94,7 @@ impl SparsePlan<'_> {
             let TileCost { coords, fields } = self.cost(tile)?;
             byte_len = byte_len.saturating_add(coords).saturating_add(fields);
             let is_full = byte_len > self.budget.share();
-            if at > start && (cell_count >= max_cell_count || is_full) {
+            if at > start && (cell_count.saturating_add(tile.cell_count) > max_cell_count || is_full) {
                 groups.push(start..at);
                 (start, cell_count) = (at, 0);
             }

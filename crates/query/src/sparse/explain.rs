@@ -20,7 +20,7 @@ impl SparsePlan<'_> {
         for (tile, is_stored) in tiles {
             read_counts[tile.fragment_idx] += 1;
             let fragment = &self.fragments[tile.fragment_idx];
-            let wants_coords = !tile.is_covered || !is_stored;
+            let wants_coords = !tile.is_covered || !is_stored || tile.is_side_by_side;
             let fields = self.fields.iter().zip(&fragment.sources);
             let fields = fields
                 .filter(|(field, _)| !wants_coords || !matches!(field.id, FieldId::Dimension(_)))

@@ -1,8 +1,9 @@
-//! Reads tile after tile: where no cell hides another, and the order is that of the tiles, or none.
+//! Reads tile after tile: where no cell hides another but its neighbours, and the order is that of the tiles, or none.
 //!
 //! Tiles that are wholly wanted are decoded straight into the output. Several batches are made at once, as memory allows, so
 //! that small ones keep all threads busy too.
 
+use super::neighbours::Ahead;
 use super::plan::{SparseField, SparsePlan, TileRef};
 use super::select::Selection;
 use crate::gather::{CellRun, gather};
@@ -25,6 +26,8 @@ type Share<'s> = (&'s TileRef, &'s Selection, &'s mut [u8]);
 pub(crate) struct StoredCells {
     /// The tiles that are still to be read.
     tiles: Range<usize>,
+    /// What the last of the tiles that were read had to know of these.
+    ahead: Ahead,
     /// Batches that were read at once with the last one, or what went wrong.
     ready: VecDeque<Result<Batch>>,
 }
@@ -50,7 +53,7 @@ enum Task<'r> {
 impl StoredCells {
     /// The start of a stretch.
     pub(crate) fn new(tiles: Range<usize>) -> Self {
-        StoredCells { tiles, ready: VecDeque::new() }
+        StoredCells { tiles, ahead: Ahead::new(), ready: VecDeque::new() }
     }
 }
 
@@ -69,22 +72,40 @@ impl SparsePlan<'_> {
         loop {
             while let Some(batch) = stored.ready.pop_front() {
                 let batch = batch?;
-                if batch.cell_count > 0 {
+                if batch.cell_count > max_cell_count {
+                    for piece in self.cut(&batch, max_cell_count)?.into_iter().rev() {
+                        stored.ready.push_front(Ok(piece));
+                    }
+                } else if batch.cell_count > 0 {
                     return Ok(Some(batch));
                 }
             }
             let groups = self.next_groups(stored.tiles.clone(), max_cell_count, wanted_tile_count)?;
             let Some(last) = groups.last() else { return Ok(None) };
-            stored.tiles.start = last.end;
-            stored.ready.extend(self.read_groups(&groups));
+            let start = std::mem::replace(&mut stored.tiles.start, last.end);
+            let selected = self.select_stored(start..last.end, &mut stored.ahead, stored.tiles.end);
+            stored.ready.extend(self.read_groups(&groups, selected));
         }
     }
 
+    /// A batch in pieces of so many cells.
+    fn cut(&self, batch: &Batch, max_cell_count: usize) -> Result<Vec<Batch>> {
+        (0..batch.cell_count)
+            .step_by(max_cell_count)
+            .map(|start| {
+                let len = max_cell_count.min(batch.cell_count - start);
+                let runs = [CellRun { slot: 0, start: start as u32, len: len as u32 }];
+                let check = || self.fetch.check();
+                let columns = self.fields.iter().zip(&batch.columns);
+                let columns =
+                    columns.map(|(field, column)| gather(&runs, &[column.as_ref()], field.shape, &check));
+                Ok(Batch { cell_count: len, columns: columns.collect::<Result<_>>()? })
+            })
+            .collect()
+    }
+
     /// Reads the wanted cells of groups of tiles that follow each other, each into a batch, in the order of the tiles.
-    fn read_groups(&self, groups: &[Range<usize>]) -> Vec<Result<Batch>> {
-        let all = groups.first().map_or(0, |group| group.start)..groups.last().map_or(0, |group| group.end);
-        let selected: Vec<Result<Selection>> =
-            self.tiles[all].par_iter().map(|tile| self.select(tile, false, false)).collect();
+    fn read_groups(&self, groups: &[Range<usize>], selected: Vec<Result<Selection>>) -> Vec<Result<Batch>> {
         let mut selected = selected.into_iter();
         let mut readings: Vec<Result<Reading<'_>>> = groups
             .iter()

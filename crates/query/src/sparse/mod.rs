@@ -5,6 +5,7 @@ mod cost;
 mod explain;
 mod history;
 mod independent;
+mod neighbours;
 mod ordered;
 mod plan;
 mod predicate;

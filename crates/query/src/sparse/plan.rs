@@ -59,6 +59,8 @@ pub(crate) struct TileRef {
     pub(crate) group: u32,
     /// Whether cells of it may hide others, or be hidden, so that conditions and deletes are asked of those that are left.
     pub(crate) hides: bool,
+    /// Whether these others can only be the cells that are stored right before and behind it.
+    pub(crate) is_side_by_side: bool,
 }
 
 /// Everything that a sparse read needs to know.
@@ -136,6 +138,7 @@ impl<'a> SparsePlan<'a> {
                     fulfils: false,
                     group: 0,
                     hides: false,
+                    is_side_by_side: false,
                 });
             }
             fragments.push(sparse_fragment(snapshot, fragment, &fields, &predicates)?);

@@ -25,7 +25,8 @@ const LEAST_SORTED_CELL_COUNT: usize = 1 << 16;
 pub(crate) struct Stretch {
     /// Its tiles, by their places among the plan's.
     pub(crate) tiles: Range<usize>,
-    /// Whether the cells are wanted in the order in which they are stored, tile after tile, and none hides another.
+    /// Whether the cells are wanted in the order in which they are stored, tile after tile, and none hides another but its
+    /// neighbours.
     pub(crate) is_stored: bool,
     cell_count: usize,
 }
@@ -61,8 +62,16 @@ impl SparsePlan<'_> {
             }
         }
         let hides: Vec<bool> = fragments.iter().map(|fragments| self.may_hide(fragments)).collect();
+        let side_by_side: Vec<bool> = fragments
+            .iter()
+            .zip(&hides)
+            .map(|(fragments, hides)| {
+                matches!(&fragments[..], [only] if *hides && self.has_versions_side_by_side(*only))
+            })
+            .collect();
         for tile in &mut self.tiles {
             tile.hides = hides[tile.group as usize];
+            tile.is_side_by_side = side_by_side[tile.group as usize];
         }
         Ok(())
     }
@@ -151,7 +160,7 @@ impl SparsePlan<'_> {
         let mut is_stored = vec![true; group_count];
         for tile in &self.tiles {
             let first = *first_fragments[tile.group as usize].get_or_insert(tile.fragment_idx);
-            is_stored[tile.group as usize] &= !tile.hides
+            is_stored[tile.group as usize] &= (!tile.hides || tile.is_side_by_side)
                 && match self.layout {
                     Layout::Unordered => true,
                     Layout::GlobalOrder => first == tile.fragment_idx,

@@ -9,6 +9,7 @@ mod labels;
 mod progress;
 mod reads;
 mod upkeep;
+mod versions;
 
 use smalti::prelude::*;
 use smalti::{Column, ReadRequest};
