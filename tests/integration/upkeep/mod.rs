@@ -14,6 +14,7 @@ mod fragment_meta;
 mod interleavings;
 mod metadata;
 pub mod operation;
+mod pieces;
 mod reference;
 pub mod state;
 
