@@ -22,7 +22,7 @@ fn t4_offsets_of_cells_that_fall_or_leave_the_tile_are_refused() {
         {
             let mut bomb = content.clone();
             let at = OFFSETS_START + 8 * cell;
-            bomb[at..at + 8].copy_from_slice(&(offset as u64).to_le_bytes());
+            bomb[at..at + 8].copy_from_slice(&u64::to_le_bytes(offset));
             fs::write(&path, bomb).unwrap();
             refused(&format!("cell {cell} at {offset}"), || read(&ground));
         }
