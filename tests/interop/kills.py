@@ -8,7 +8,6 @@ stays in the page cache. tests/integration/upkeep/cuts.rs enumerates those.
 """
 import argparse
 import concurrent.futures
-import json
 import os
 import random
 import shutil
@@ -19,101 +18,12 @@ import time
 
 import tiledb
 
-from smalti import Smalti, SmaltiError
+import kill_subjects
+import sight
+from smalti import SmaltiError
 
 # What changes something on the disk, but for opening files, of which most are libraries and only read.
 CALLS = "write,pwrite64,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat,rmdir,flock"
-FILL = -(1 << 31)
-TIMES = [15, 25, 1000]
-
-
-class Array:
-    """An array of a kind, with a history of writes, deletes and metadata."""
-
-    def __init__(self, binary, folder, kind, prepared):
-        self.binary, self.folder, self.kind = binary, folder, kind
-        self.path = os.path.join(folder, "array")
-        self.smalti = Smalti(binary, folder)
-        self.number = 0
-        self.run("create", self.path, "--schema", self.schema(), "--format-version", "21")
-        # The schema's time is now; all that follows is told to be later or earlier by --at alone.
-        for at, cells in [(10, [1, 2, 3, 4, 5]), (20, [3, 4]), (30, [4, 5, 6])]:
-            self.run(*self.write(at, cells))
-        self.run("meta", self.path, "put", "k", "INT64", "1", "--at", "11")
-        self.run("meta", self.path, "put", "l", "INT64", "2", "--at", "21")
-        if kind != "dense":
-            self.run("delete", self.path, "--where", "n == 3005", "--at", "31")
-        for command in prepared:
-            self.run(*command(self))
-
-    def schema(self):
-        schema = {
-            "array_type": "dense" if self.kind == "dense" else "sparse",
-            "allows_dups": self.kind == "dups",
-            "dims": [{"name": "x", "type": "INT32", "domain": [0, 19], "tile": 5}],
-            "attrs": [{"name": "n", "type": "INT32"}],
-        }
-        return self.smalti.file("schema.json", json.dumps(schema))
-
-    def run(self, *args):
-        self.smalti.run(*args)
-
-    def write(self, at, cells):
-        rows = [{"x": x, "n": at * 100 + x} for x in cells]
-        place = []
-        if self.kind == "dense":
-            rows = [{"n": row["n"]} for row in rows]
-            place = ["--range", "x=%d:%d" % (cells[0], cells[-1])]
-        file = self.smalti.file("write-%d.jsonl" % at, "\n".join(map(json.dumps, rows)) + "\n")
-        return ["write", self.path, "--from", file, "--format", "jsonl", "--at", str(at), *place]
-
-
-def mode(command, which):
-    return lambda array: [command, array.path, "--mode", which]
-
-
-CONSOLIDATE = [mode("consolidate", which) for which in ("fragments", "commits", "fragment_meta", "array_meta")]
-VACUUM = [mode("vacuum", which) for which in ("fragments", "commits", "fragment_meta", "array_meta")]
-# Name: the command, and whether it changes what the array says.
-OPERATIONS = {
-    "write": (lambda array: array.write(50, [4, 5, 6]), True),
-    "delete": (lambda array: ["delete", array.path, "--where", "n == 1001", "--at", "51"], True),
-    "meta": (lambda array: ["meta", array.path, "put", "k", "INT64", "5", "--at", "52"], True),
-    "upgrade": (lambda array: ["upgrade", array.path], True),
-    "purge": (lambda array: ["consolidate", array.path, "--purge"], False),
-}
-OPERATIONS.update({"consolidate " + which: (mode("consolidate", which), False)
-                   for which in ("fragments", "commits", "fragment_meta", "array_meta")})
-OPERATIONS.update({"vacuum " + which: (mode("vacuum", which), False)
-                   for which in ("fragments", "commits", "fragment_meta", "array_meta")})
-# What was done before.
-PREPARED = {"fresh": [], "merged": CONSOLIDATE, "vacuumed": [CONSOLIDATE[1], VACUUM[1], CONSOLIDATE[0]]}
-
-
-def seen_by_smalti(smalti, path, at):
-    """The cells and the metadata at a time; None for what is gone, which smalti says."""
-    def told(*args):
-        try:
-            return smalti.run(*args, "--at", str(at))
-        except SmaltiError as error:
-            if "told" in str(error) or "purged" in str(error):
-                return None
-            raise
-    text, meta = told("read", path, "--format", "jsonl"), told("meta", path, "--json")
-    rows = None if text is None else [json.loads(line) for line in text.splitlines() if line]
-    cells = None if rows is None else sorted((row["x"], row["n"]) for row in rows if row["n"] != FILL)
-    return cells, None if meta is None else {key: item["value"][0] for key, item in json.loads(meta).items()}
-
-
-def seen_by_libtiledb(path, kind):
-    with tiledb.open(path) as array:
-        found = array[:]
-        if kind == "dense":
-            found = found["n"] if isinstance(found, dict) else found
-            cells = [(x, int(n)) for x, n in enumerate(found) if n != FILL]
-        else:
-            cells = sorted((int(x), int(n)) for x, n in zip(found["x"], found["n"]))
-        return cells, {key: int(array.meta[key]) for key in array.meta}
 
 
 class Failure(Exception):
@@ -127,32 +37,45 @@ class Case:
         self.folder = os.path.join(options.keep, self.label.replace(" ", "-"))
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder)
-        self.array = Array(options.smalti, self.folder, kind, PREPARED[prepared])
+        self.subject = kill_subjects.make(options.smalti, self.folder, kind, prepared)
         self.base = os.path.join(self.folder, "base")
-        os.rename(self.array.path, self.base)
-        command, self.is_change = OPERATIONS[name]
-        self.command = command(self.array)
-        self.states = self.opened = 0
+        if os.path.exists(self.subject.path):
+            os.rename(self.subject.path, self.base)
+        self.operation = kill_subjects.operation(kind, name)
+        self.command = self.operation.command(self.subject)
+        self.states = self.opened = self.doubled = 0
 
     def restore(self):
-        shutil.rmtree(self.array.path, ignore_errors=True)
-        shutil.copytree(self.base, self.array.path)
+        """The subject as it was, and nothing beside it."""
+        for name in os.listdir(self.folder):
+            path = os.path.join(self.folder, name)
+            if os.path.isdir(path) and path != self.base:
+                shutil.rmtree(path)
+        if os.path.exists(self.base):
+            shutil.copytree(self.base, self.subject.path)
 
-    def view(self):
-        return [seen_by_smalti(self.array.smalti, self.array.path, at) for at in TIMES]
+    def attempt(self):
+        """Whether the command succeeds."""
+        try:
+            self.subject.run(*self.command)
+        except SmaltiError:
+            return False
+        return True
 
     def run(self):
         self.restore()
-        self.before, foreign_before = self.view(), seen_by_libtiledb(self.array.path, self.kind)
+        self.before, foreign_before = self.subject.view(), self.subject.foreign_view()
         start = time.time()
-        self.array.run(*self.command)
+        self.subject.run(*self.command)
         self.duration = time.time() - start
-        self.after, foreign_after = self.view(), seen_by_libtiledb(self.array.path, self.kind)
+        self.after, foreign_after = self.subject.view(), self.subject.foreign_view()
+        # Of changes some are refused the second time, and duplicates double.
+        self.succeeds_twice = self.attempt()
+        self.twice = self.subject.view()
         self.foreign = [foreign_before, foreign_after]
-        if self.name.startswith("consolidate fragments") or self.name == "purge":
-            # libtiledb's window between the commit and the list of what it replaces: both are seen.
-            doubled = sorted(foreign_before[0] + foreign_after[0])
-            self.foreign += [(doubled, foreign_before[1])] if self.kind == "dups" else []
+        self.window = None
+        if self.operation.merges and self.kind == "dups":
+            self.window = self.subject.doubled(foreign_before, foreign_after)
         if self.options.random:
             rng = random.Random("%d/%s" % (self.options.seed, self.label))
             for _ in range(self.options.random):
@@ -187,52 +110,52 @@ class Case:
 
     def check(self, how, is_killed):
         self.states += 1
-        found = self.view()
+        found = self.subject.view()
         sides = ([self.before] if is_killed else []) + [self.after]
-        if self.is_change and found not in sides or not self.is_change and not is_between(found, sides):
+        effect = self.operation.effect
+        if effect == "change" and found not in sides or effect == "upkeep" and not is_between(found, sides):
             raise Failure("%s: seen is\n    %s, not one of\n    %s" % (how, found, "\n    ".join(map(str, sides))))
-        if self.states % self.options.foreign == 0:
+        if effect != "removal" and self.states % self.options.foreign == 0:
             self.opened += 1
-            foreign = seen_by_libtiledb(self.array.path, self.kind)
+            foreign = self.subject.foreign_view()
             if foreign not in self.foreign:
-                raise Failure("%s: libtiledb sees\n    %s, not one of\n    %s" % (how, foreign, "\n    ".join(map(str, self.foreign))))
-        # Duplicates double when they are written twice.
-        is_twice = self.is_change and found == self.after and self.before != self.after
-        self.array.run(*self.command)
-        again = self.view()
-        if not (is_twice and self.kind == "dups") and not is_between(again, [self.after]):
-            raise Failure("%s, then again: seen is\n    %s, not\n    %s" % (how, again, self.after))
+                if self.window is None or foreign != self.window:
+                    raise Failure("%s: libtiledb sees\n    %s, not one of\n    %s" % (how, foreign, "\n    ".join(map(str, self.foreign))))
+                self.doubled += 1
+        self.check_again(how, found)
+
+    def check_again(self, how, found):
+        succeeds, again = self.attempt(), self.subject.view()
+        is_once = succeeds and is_between(again, [self.after])
+        if self.operation.effect == "upkeep":
+            is_right = is_once
+        elif found == self.after:
+            is_right = succeeds == self.succeeds_twice and again == self.twice
+        else:
+            is_right = is_once
+        if not is_right:
+            raise Failure("%s, then again, which %s: seen is\n    %s, not\n    %s"
+                          % (how, "succeeds" if succeeds else "fails: " + self.subject.smalti.commands[-1], again, self.after))
 
 
 def is_between(found, sides):
-    """Whether all cells and metadata are as on some side."""
-    return all(part in [side[at][which] for side in sides]
-               for at, parts in enumerate(found) for which, part in enumerate(parts))
+    """Whether each part at each time is as on some side."""
+    return all(part in [side[at] for side in sides] for at, part in enumerate(found))
 
 
 def run_case(options, kind, prepared, name):
-    """The failure, if any, the states, and how many of them libtiledb opened. In a process of its own: libtiledb now and then corrupts
-    its memory where an array is opened often."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        case = None
+    """The failure, if any, the states, how many of them libtiledb opened, and how many of these were in its window."""
+    def work():
+        case, failure = None, None
         try:
             case = Case(options, kind, prepared, name)
             case.run()
-            failure = None
             shutil.rmtree(case.folder)
         except (Failure, SmaltiError, tiledb.TileDBError, subprocess.TimeoutExpired) as error:
             failure = "FAILED %s of %s %s\n  %s" % (name, prepared, kind, error)
-        with os.fdopen(writer, "w") as out:
-            out.write(json.dumps([failure, case.states if case else 0, case.opened if case else 0]))
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as result:
-        text = result.read()
-    os.waitpid(child, 0)
-    return json.loads(text) if text else ["FAILED %s of %s %s\n  the process died" % (name, prepared, kind), 0, 0]
+        return [failure, *([case.states, case.opened, case.doubled] if case else [0, 0, 0])]
+
+    return sight.in_a_process(work) or ["FAILED %s of %s %s\n  the process died" % (name, prepared, kind), 0, 0, 0]
 
 
 def has_strace(binary):
@@ -249,7 +172,8 @@ def main():
     parser.add_argument("--stride", type=int, default=1, help="kill at one call of so many")
     parser.add_argument("--random", type=int, default=0, help="kill so often per operation at random moments instead")
     parser.add_argument("--foreign", type=int, default=2, help="libtiledb opens one state of so many")
-    parser.add_argument("--arrays", default="all", help="`some`: one array of each kind; `all`: each with three histories")
+    parser.add_argument("--arrays", default="all", help="`some`: one array of each kind and a group; `all`: each with all histories")
+    parser.add_argument("--only", help="cases whose kind, history and operation hold this, such as `group merged`")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", help="folder for arrays of failed cases (default: a new temporary folder)")
     parser.add_argument("--jobs", type=int, default=2)
@@ -260,21 +184,20 @@ def main():
     if not options.random and not has_strace(options.smalti):
         print("kills: no strace here, so at random moments")
         options.random = 5
-    pairs = [("sparse", "fresh"), ("dups", "merged"), ("dense", "vacuumed")]
-    if options.arrays == "all":
-        pairs = [(kind, prepared) for kind in ("sparse", "dups", "dense") for prepared in PREPARED]
-    cases = [(kind, prepared, name) for kind, prepared in pairs for name in OPERATIONS
-             if not (kind == "dense" and name == "delete")]
-    start, failures, states, opened = time.time(), 0, 0, 0
+    cases = kill_subjects.subjects(options.arrays == "all")
+    if options.only:
+        cases = [case for case in cases if options.only in " ".join(case)]
+    start, failures, counts = time.time(), 0, [0, 0, 0]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for failure, count, foreign in pool.map(lambda case: run_case(options, *case), cases):
-            states, opened = states + count, opened + foreign
+        for failure, *more in pool.map(lambda case: run_case(options, *case), cases):
+            counts = [sum(pair) for pair in zip(counts, more)]
             if failure is not None:
                 failures += 1
                 print(failure + "\n", flush=True)
     if made and not failures:
         shutil.rmtree(options.keep)
-    print("kills: %.1f s, %d states, %d of them opened by libtiledb" % (time.time() - start, states, opened))
+    print("kills: %.1f s, %d states, %d of them opened by libtiledb, of which its window doubled the cells of %d"
+          % (time.time() - start, *counts))
     print("%d passed, %d failed" % (len(cases) - failures, failures))
     return 1 if failures else 0
 

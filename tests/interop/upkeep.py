@@ -21,6 +21,7 @@ import traceback
 import numpy
 import tiledb
 
+import sight
 from smalti import Smalti, SmaltiError
 
 KEY = "0123456789abcdefghijklmnopqrstuv"
@@ -205,18 +206,9 @@ def run_case(options, number):
     """The case in a process of its own. libtiledb now and then corrupts its memory where an array is opened often, whoever wrote
     it and without any upkeep; a case that ends so is run again, twice at most."""
     for _ in range(3):
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(reader)
-            with os.fdopen(writer, "w") as out:
-                out.write(json.dumps(try_case(options, number)))
-            os._exit(0)
-        os.close(writer)
-        with os.fdopen(reader) as result:
-            text = result.read()
-        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0:
-            return json.loads(text)
+        outcome = sight.in_a_process(lambda: [try_case(options, number)])
+        if outcome is not None:
+            return outcome[0]
     return "FAILED upkeep, seed %d, case %d\n  the process died three times" % (options.seed, number)
 
 

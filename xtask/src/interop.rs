@@ -52,6 +52,11 @@ const SCRIPTS: &[Script] = &[
         defaults: &[("--stride", "2"), ("--arrays", "some"), ("--seed", "1")],
         knows_cases: false,
     },
+    Script {
+        path: "tests/interop/crash_states.py",
+        defaults: &[("--count", "1000"), ("--seed", "1")],
+        knows_cases: false,
+    },
     Script { path: "tests/interop/repair.py", defaults: &[("--damage", "all")], knows_cases: false },
 ];
 

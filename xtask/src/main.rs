@@ -33,8 +33,11 @@ cargo xtask COMMAND
                              tests/oldreaders/oldreaders.py: --version N, --count K, --seed S; --docs writes the page
   fuzz [OPTION VALUE]...     damaged inputs for every parser, codec and small arrays; --seconds N (60), --seed S,
                              --target NAME, --input FILE; see fuzz/README.md
-  states                     all states that power cuts, failing calls and interleavings of operations can leave; takes hours;
-                             see docs/reliability.md
+  states [PART]... [OPTION VALUE]...
+                             states that power cuts, failing calls and interleavings of operations leave: cuts, faults,
+                             interleavings, or all, which takes hours; --seconds N ends each part, --first UNIT goes on,
+                             --share I/N does every Nth unit, --schedules N (200) of each pair, from --seed S (1000),
+                             --stride N looks at every Nth state of cuts; see docs/reliability.md
   docs                       writes docs/format anew from the tables in crates/format
   bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
 ";
@@ -59,7 +62,9 @@ fn main() -> ExitCode {
         }
         ["bench", options @ ..] => Workspace::load().and_then(|workspace| bench::run(&workspace, options)),
         ["fuzz", options @ ..] => Workspace::load().and_then(|workspace| fuzz::campaign(&workspace, options)),
-        ["states"] => Workspace::load().and_then(|workspace| states::long_run(&workspace)),
+        ["states", options @ ..] => {
+            Workspace::load().and_then(|workspace| states::long_run(&workspace, options))
+        }
         ["docs"] => Workspace::load().and_then(|workspace| docs::write_pages(&workspace)),
         [] | ["help" | "-h" | "--help"] => {
             print!("{USAGE}");

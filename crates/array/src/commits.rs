@@ -14,8 +14,11 @@ use std::collections::HashSet;
 /// The largest commit, ignore or vacuum file that is read: 1 GiB, some ten million names.
 const MAX_LIST_BYTE_LEN: u64 = 1 << 30;
 
-/// How often a listing is taken anew because files went between it and their reading.
-pub(crate) const LISTING_ATTEMPTS: usize = 4;
+/// How often a listing is taken because another process changes what it lists. A purge alone makes nine changes.
+pub(crate) const LISTING_ATTEMPTS: usize = 32;
+
+/// How often a listing is taken that stays the same and names a file that cannot be found.
+pub(crate) const SAME_LISTING_ATTEMPTS: usize = 4;
 
 /// A file among the commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,16 +86,23 @@ impl Commits {
     /// # Errors
     /// What the store reports; `Corrupt` when a consolidated commits file is damaged.
     pub fn read(place: &ArrayPlace) -> Result<Commits> {
+        let listed = || -> Result<[Vec<String>; 2]> {
+            let root = place.store().list_names(place.path())?;
+            Ok([root, place.store().list_names(&place.join(COMMITS_FOLDER))?])
+        };
+        let mut names = listed()?;
         let mut attempt = 1;
         loop {
-            let root = place.store().list_names(place.path())?;
-            let names = place.store().list_names(&place.join(COMMITS_FOLDER))?;
-            match Commits::of_names(place, &root, &names) {
-                Err(error) if error.kind() == ErrorKind::NotFound && attempt < LISTING_ATTEMPTS => {
-                    attempt += 1
-                }
-                outcome => return outcome,
+            let outcome = Commits::of_names(place, &names[0], &names[1]);
+            if !outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+                return outcome;
             }
+            let again = listed()?;
+            let limit = if again == names { SAME_LISTING_ATTEMPTS } else { LISTING_ATTEMPTS };
+            if attempt >= limit {
+                return outcome;
+            }
+            (names, attempt) = (again, attempt + 1);
         }
     }
 

@@ -6,7 +6,7 @@
 //! library looks at, is a vacuum file as soon as the fragment that it is named for is committed: so one file, the commit, both shows
 //! a merged fragment and hides what it replaces. Names read from files only select among entries of the listing.
 
-use crate::commits::{Commits, LISTING_ATTEMPTS, read_list};
+use crate::commits::{Commits, LISTING_ATTEMPTS, SAME_LISTING_ATTEMPTS, read_list};
 use crate::{ArrayPlace, ListedDelete};
 use bytes::Bytes;
 use smalti_format::names::{
@@ -118,24 +118,24 @@ impl Listing {
         let mut names = store.list_names(&folder)?;
         let mut attempt = 1;
         loop {
-            let is_last = attempt == LISTING_ATTEMPTS;
-            attempt += 1;
-            match Listing::with_commits(place, time, is_dense, &names) {
-                Ok((listing, orphan_count)) => {
-                    if orphan_count == 0 || is_last {
-                        return Ok(listing);
-                    }
-                    let again = store.list_names(&folder)?;
-                    if again == names {
-                        return Ok(listing);
-                    }
-                    names = again;
-                }
-                Err(error) if error.kind() == ErrorKind::NotFound && !is_last => {
-                    names = store.list_names(&folder)?;
-                }
-                Err(error) => return Err(error),
+            let outcome = Listing::with_commits(place, time, is_dense, &names);
+            let may_differ = match &outcome {
+                Ok((_, orphan_count)) => *orphan_count > 0,
+                Err(error) => error.kind() == ErrorKind::NotFound,
+            };
+            if !may_differ {
+                return outcome.map(|(listing, _)| listing);
             }
+            let again = store.list_names(&folder)?;
+            let limit = match again == names {
+                true if outcome.is_ok() => 0,
+                true => SAME_LISTING_ATTEMPTS,
+                false => LISTING_ATTEMPTS,
+            };
+            if attempt >= limit {
+                return outcome.map(|(listing, _)| listing);
+            }
+            (names, attempt) = (again, attempt + 1);
         }
     }
 

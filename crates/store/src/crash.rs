@@ -2,11 +2,13 @@
 
 use crate::{EntryKind, SeededEntropy};
 use bytes::Bytes;
+use std::borrow::Cow;
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::io;
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 /// Identifies a file of a [`SimDisk`](crate::SimDisk) whatever its name is at the time.
@@ -255,13 +257,14 @@ fn replay(base: &Image, done: &[DiskOp], lost: &[usize], torn: Option<(usize, Te
     layout.image()
 }
 
-/// A tree of folders and files, changed step by step.
+/// A tree of folders and files, changed step by step. Paths are text, joined by `/` as in an [`Image`]: tests replay millions of
+/// steps, and paths compared by their parts would take most of the time.
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
-    folders: BTreeSet<PathBuf>,
-    files: BTreeMap<PathBuf, FileId>,
+    folders: BTreeSet<String>,
+    files: BTreeMap<String, FileId>,
     /// Content outlives names: a file can be written to after its removal.
-    contents: BTreeMap<FileId, Vec<u8>>,
+    contents: BTreeMap<FileId, Bytes>,
     file_count: FileId,
 }
 
@@ -269,30 +272,30 @@ impl Layout {
     pub(crate) fn of(image: &Image) -> Self {
         let mut layout = Layout::default();
         for folder in &image.folders {
-            layout.folders.extend(lineage(Path::new(folder)));
+            layout.add_folders(folder);
         }
         for (path, bytes) in &image.files {
             // Files of the base get numbers from the top, out of the way of those that ops name.
             let file = FileId::MAX - layout.contents.len() as FileId;
-            let path = PathBuf::from(path);
-            layout.folders.extend(lineage(path.parent().unwrap_or(Path::new(""))));
-            layout.files.insert(path, file);
-            layout.contents.insert(file, bytes.to_vec());
+            layout.add_folders(parent(path));
+            layout.files.insert(path.clone(), file);
+            layout.contents.insert(file, bytes.clone());
         }
         layout
     }
 
+    /// A folder and those above it.
+    fn add_folders(&mut self, mut folder: &str) {
+        while !folder.is_empty() && self.folders.insert(folder.to_owned()) {
+            folder = parent(folder);
+        }
+    }
+
     pub(crate) fn image(&self) -> Image {
-        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let content = |file| self.contents.get(file).cloned().unwrap_or_default();
         Image {
-            folders: self.folders.iter().map(|path| text(path)).collect(),
-            files: self
-                .files
-                .iter()
-                .map(|(path, file)| {
-                    (text(path), self.contents.get(file).cloned().map(Bytes::from).unwrap_or_default())
-                })
-                .collect(),
+            folders: self.folders.clone(),
+            files: self.files.iter().map(|(path, file)| (path.clone(), content(file))).collect(),
         }
     }
 
@@ -303,65 +306,85 @@ impl Layout {
     }
 
     pub(crate) fn is_folder(&self, path: &Path) -> bool {
-        path.as_os_str().is_empty() || self.folders.contains(path)
+        self.has_folder(&text(path))
     }
 
     pub(crate) fn exists(&self, path: &Path) -> bool {
-        self.is_folder(path) || self.files.contains_key(path)
+        self.has_any(&text(path))
+    }
+
+    fn has_folder(&self, path: &str) -> bool {
+        path.is_empty() || self.folders.contains(path)
+    }
+
+    fn has_any(&self, path: &str) -> bool {
+        self.has_folder(path) || self.files.contains_key(path)
     }
 
     pub(crate) fn has_name_ending(&self, ending: &str) -> bool {
-        let ends = |path: &PathBuf| path.to_str().is_some_and(|path| path.ends_with(ending));
+        let ends = |path: &String| path.ends_with(ending);
         self.folders.iter().any(ends) || self.files.keys().any(ends)
     }
 
     pub(crate) fn content(&self, path: &Path) -> io::Result<Bytes> {
-        let file = self.files.get(path).ok_or(io::ErrorKind::NotFound)?;
-        Ok(self.contents.get(file).cloned().unwrap_or_default().into())
+        let file = self.files.get(text(path).as_ref()).ok_or(io::ErrorKind::NotFound)?;
+        Ok(self.contents.get(file).cloned().unwrap_or_default())
     }
 
-    /// The files with their sizes and the folders, without one, directly in a folder.
-    pub(crate) fn children(&self, folder: &Path) -> io::Result<Vec<(PathBuf, Option<u64>)>> {
-        if self.files.contains_key(folder) {
+    /// The names of files with their sizes, and of folders without one, directly in a folder.
+    pub(crate) fn children(&self, folder: &Path) -> io::Result<Vec<(String, Option<u64>)>> {
+        let folder = text(folder);
+        if self.files.contains_key(folder.as_ref()) {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        if !self.is_folder(folder) {
+        if !self.has_folder(&folder) {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let is_child = |path: &Path| path.parent() == Some(folder);
-        let folders = self.folders.iter().filter(|path| is_child(path)).map(|path| (path.clone(), None));
-        let files = self.files.iter().filter(|(path, _)| is_child(path)).map(|(path, file)| {
-            (path.clone(), Some(self.contents.get(file).map_or(0, |bytes| bytes.len() as u64)))
-        });
-        Ok(folders.chain(files).collect())
+        let start = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let name =
+            |path: &str| path.strip_prefix(&start).filter(|name| !name.contains('/')).map(str::to_owned);
+        let from = (Bound::Included(start.as_str()), Bound::Unbounded);
+        let folders = self.folders.range::<str, _>(from).take_while(|path| path.starts_with(&start));
+        let files = self.files.range::<str, _>(from).take_while(|(path, _)| path.starts_with(&start));
+        let byte_len = |file| self.contents.get(file).map_or(0, |bytes| bytes.len() as u64);
+        Ok(folders
+            .filter_map(|path| Some((name(path)?, None)))
+            .chain(files.filter_map(|(path, file)| Some((name(path)?, Some(byte_len(file))))))
+            .collect())
     }
 
-    fn check_parent(&self, path: &Path) -> io::Result<()> {
-        let parent = path.parent().unwrap_or(Path::new(""));
+    fn check_parent(&self, path: &str) -> io::Result<()> {
+        let parent = parent(path);
         if self.files.contains_key(parent) {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        if self.is_folder(parent) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
+        if self.has_folder(parent) { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
     }
 
-    fn check_new(&self, path: &Path) -> io::Result<()> {
+    fn check_new(&self, path: &str) -> io::Result<()> {
         self.check_parent(path)?;
-        if self.exists(path) { Err(io::ErrorKind::AlreadyExists.into()) } else { Ok(()) }
+        if self.has_any(path) { Err(io::ErrorKind::AlreadyExists.into()) } else { Ok(()) }
     }
 
     pub(crate) fn apply(&mut self, op: &DiskOp) -> io::Result<()> {
         match op {
             DiskOp::CreateFolder { path } => {
-                self.check_new(path)?;
-                self.folders.insert(path.clone());
+                let path = text(path);
+                self.check_new(&path)?;
+                self.folders.insert(path.into_owned());
             }
             DiskOp::CreateFile { path, file } => {
-                self.check_new(path)?;
-                self.files.insert(path.clone(), *file);
-                self.contents.insert(*file, Vec::new());
+                let path = text(path);
+                self.check_new(&path)?;
+                self.files.insert(path.into_owned(), *file);
+                self.contents.insert(*file, Bytes::new());
             }
             DiskOp::Append { file, bytes } => {
-                self.contents.get_mut(file).ok_or(io::ErrorKind::NotFound)?.extend_from_slice(bytes);
+                let content = self.contents.get_mut(file).ok_or(io::ErrorKind::NotFound)?;
+                *content = match content.is_empty() {
+                    true => bytes.clone(),
+                    false => [content.as_ref(), bytes.as_ref()].concat().into(),
+                };
             }
             DiskOp::SyncFile { .. } => {}
             DiskOp::SyncFolder { path } => {
@@ -369,27 +392,27 @@ impl Layout {
                     return Err(io::ErrorKind::NotFound.into());
                 }
             }
-            DiskOp::Rename { from, to } => self.rename(from, to)?,
+            DiskOp::Rename { from, to } => self.rename(&text(from), &text(to))?,
             DiskOp::RemoveFile { path } => {
                 if self.is_folder(path) {
                     return Err(io::ErrorKind::IsADirectory.into());
                 }
-                self.files.remove(path).ok_or(io::ErrorKind::NotFound)?;
+                self.files.remove(text(path).as_ref()).ok_or(io::ErrorKind::NotFound)?;
             }
             DiskOp::RemoveFolder { path } => {
                 if !self.children(path)?.is_empty() {
                     return Err(io::ErrorKind::DirectoryNotEmpty.into());
                 }
-                self.folders.remove(path);
+                self.folders.remove(text(path).as_ref());
             }
         }
         Ok(())
     }
 
-    fn rename(&mut self, from: &Path, to: &Path) -> io::Result<()> {
+    fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
         self.check_parent(to)?;
         if let Some(&file) = self.files.get(from) {
-            if self.is_folder(to) {
+            if self.has_folder(to) {
                 return Err(io::ErrorKind::IsADirectory.into());
             }
             self.files.remove(from);
@@ -399,28 +422,34 @@ impl Layout {
         if !self.folders.contains(from) {
             return Err(io::ErrorKind::NotFound.into());
         }
-        if self.files.contains_key(to) || (self.is_folder(to) && !self.children(to)?.is_empty()) {
+        if self.files.contains_key(to) || (self.has_folder(to) && !self.children(Path::new(to))?.is_empty()) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let target = |path: &Path| path.strip_prefix(from).ok().map(|below| moved(to, below));
-        self.folders = self.folders.iter().map(|path| target(path).unwrap_or_else(|| path.clone())).collect();
-        self.files = self
-            .files
-            .iter()
-            .map(|(path, file)| (target(path).unwrap_or_else(|| path.clone()), *file))
-            .collect();
+        let target = |path: String| match path.strip_prefix(from) {
+            Some(below) if below.is_empty() || below.starts_with('/') => format!("{to}{below}"),
+            _ => path,
+        };
+        self.folders = std::mem::take(&mut self.folders).into_iter().map(target).collect();
+        self.files =
+            std::mem::take(&mut self.files).into_iter().map(|(path, file)| (target(path), file)).collect();
         Ok(())
     }
+}
+
+/// A path as an [`Image`] has it.
+fn text(path: &Path) -> Cow<'_, str> {
+    let text = path.to_string_lossy();
+    if cfg!(windows) { Cow::Owned(text.replace('\\', "/")) } else { text }
+}
+
+/// The folder that something is in; empty for the root.
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// The new path of what lies `below` a folder that moved `to`.
 fn moved(to: &Path, below: &Path) -> PathBuf {
     if below.as_os_str().is_empty() { to.to_owned() } else { to.join(below) }
-}
-
-/// A folder and those above it, without the root.
-fn lineage(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    folder.ancestors().filter(|path| !path.as_os_str().is_empty()).map(Path::to_owned)
 }
 
 impl Image {

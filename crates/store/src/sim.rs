@@ -137,14 +137,12 @@ impl Disk for SimDisk {
     }
 
     fn entries(&self, folder: &Path) -> io::Result<Vec<Entry>> {
-        let state = self.state();
-        let mut entries = Vec::new();
-        for (path, byte_len) in state.layout.children(folder)? {
-            let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        let children = self.state().layout.children(folder)?;
+        let entry = |(name, byte_len): (String, Option<u64>)| {
             let kind = if byte_len.is_some() { EntryKind::File } else { EntryKind::Folder };
-            entries.push(Entry { name: name.to_owned(), kind, byte_len: byte_len.unwrap_or_default() });
-        }
-        Ok(entries)
+            Entry { name, kind, byte_len: byte_len.unwrap_or_default() }
+        };
+        Ok(children.into_iter().map(entry).collect())
     }
 
     fn names(&self, folder: &Path) -> io::Result<Vec<String>> {

@@ -10,7 +10,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 pub struct Baton {
     state: Mutex<Turn>,
-    turned: Condvar,
+    /// Wakes each user.
+    turned: Vec<Condvar>,
     /// Somebody else's turn comes after one of so many steps.
     stay_count: u64,
 }
@@ -30,7 +31,8 @@ impl Baton {
         let stay_count = [2, 2, 8, 32][(entropy.next_u64() % 4) as usize];
         let holder = (entropy.next_u64() % user_count as u64) as usize;
         let turn = Turn { holder, is_running: vec![true; user_count], entropy };
-        Arc::new(Baton { state: Mutex::new(turn), turned: Condvar::new(), stay_count })
+        let turned = (0..user_count).map(|_| Condvar::new()).collect();
+        Arc::new(Baton { state: Mutex::new(turn), turned, stay_count })
     }
 
     fn turn(&self) -> MutexGuard<'_, Turn> {
@@ -46,13 +48,13 @@ impl Baton {
             (0..turn.is_running.len()).filter(|&user| user != holder && turn.is_running[user]).collect();
         if !others.is_empty() {
             turn.holder = others[(turn.entropy.next_u64() % others.len() as u64) as usize];
-            self.turned.notify_all();
+            self.turned[turn.holder].notify_one();
         }
     }
 
     fn wait(&self, mut turn: MutexGuard<'_, Turn>, user: usize) {
         while turn.holder != user {
-            turn = self.turned.wait(turn).unwrap_or_else(PoisonError::into_inner);
+            turn = self.turned[user].wait(turn).unwrap_or_else(PoisonError::into_inner);
         }
     }
 

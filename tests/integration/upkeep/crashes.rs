@@ -4,6 +4,7 @@
 use super::operation::{ALL_UPKEEP, Operation};
 use super::state::{State, assert_unchanged};
 use super::{CHANGES, DENSE_CHANGES, on_one_thread, place_on};
+use smalti_format::Version;
 use smalti_store::{CrashLimits, Image, SimDisk, crash_states};
 
 /// Arrays of every kind with their changes.
@@ -15,11 +16,17 @@ pub fn arrays() -> [Vec<Operation>; 3] {
 
 /// The array after its changes and what was done before, where that can be done to it.
 pub fn changed(changes: &[Operation], before: &[Operation]) -> SimDisk {
+    changed_in(Version::DEFAULT, changes, before)
+}
+
+/// As [`changed`], of an array of a version.
+pub fn changed_in(version: Version, changes: &[Operation], before: &[Operation]) -> SimDisk {
     let disk = SimDisk::new();
     let place = place_on(&disk);
-    let is_dense = changes.contains(&Operation::CreateDense);
+    let (create, changes) = changes.split_first().unwrap();
+    create.create(&place, version).unwrap();
     for operation in changes.iter().chain(before) {
-        if !(is_dense && operation.is_sparse_only()) {
+        if !(*create == Operation::CreateDense && operation.is_sparse_only()) {
             operation.run(&place).unwrap();
         }
     }

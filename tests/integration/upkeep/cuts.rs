@@ -3,8 +3,9 @@
 
 use super::crashes::{BEFORE, arrays, changed};
 use super::expectation::{Answer, Expectation};
-use super::on_one_thread;
 use super::operation::{Operation, every_operation};
+use super::pieces::Pieces;
+use super::{on_one_thread, parameter};
 use smalti_store::{CrashLimits, Image, SimDisk, crash_states};
 
 /// Which states are looked at.
@@ -96,14 +97,17 @@ fn cut_operations() -> Counts {
     counts
 }
 
-/// Cuts the second of all sequences of two operations.
-fn cut_sequences(sample: Sample, befores: impl Fn(usize) -> Vec<usize>) -> Counts {
+/// Cuts the second of sequences of two operations. A unit is an array with a history and the first operation.
+fn cut_sequences(mut pieces: Pieces, sample: Sample, befores: impl Fn(usize) -> Vec<usize>) -> Counts {
     let mut counts = Counts::default();
     for (at, array) in arrays().iter().enumerate() {
         let others = operations(array, every_operation(70, 700, "latest", 7));
         for before in befores(at) {
             let base = changed(array, BEFORE[before]).image();
             for first in operations(array, every_operation(50, 500, "late", 5)) {
+                if !pieces.take(&counts) {
+                    continue;
+                }
                 let base = Expectation::new(&base, first).image_after().clone();
                 for second in operations(array, every_operation(60, 600, "later", 6)) {
                     let context = format!("{first:?}, {second:?} of {:?} {before}", array[0]);
@@ -113,20 +117,20 @@ fn cut_sequences(sample: Sample, befores: impl Fn(usize) -> Vec<usize>) -> Count
             }
         }
     }
+    pieces.finish(&counts);
     counts
 }
 
 #[test]
 fn every_sequence_of_two_operations_survives_a_power_cut_in_the_second() {
-    let counts = on_one_thread(|| cut_sequences(Sample { stride: 31, random_count: 1 }, |_| vec![0]));
-    println!("states of two operations: {counts:?}");
+    let sample = Sample { stride: 31, random_count: 1 };
+    let counts = on_one_thread(|| cut_sequences(Pieces::all("cuts"), sample, |_| vec![0]));
     assert!(counts.operations > 500 && counts.checked > 1_000, "{counts:?}");
 }
 
 #[test]
-#[ignore = "takes an hour; `cargo xtask states` runs it"]
-fn every_sequence_of_two_operations_survives_a_power_cut_in_the_second_at_length() {
-    let sample = Sample { stride: 1, random_count: 4 };
-    let counts = on_one_thread(|| cut_sequences(sample, |_| (0..BEFORE.len()).collect()));
-    println!("states of two operations: {counts:?}");
+#[ignore = "takes an hour; `cargo xtask states cuts` runs it"]
+fn long_run_of_cuts() {
+    let sample = Sample { stride: parameter("SMALTI_STRIDE", 1) as usize, random_count: 4 };
+    on_one_thread(|| cut_sequences(Pieces::asked_for("cuts"), sample, |_| (0..BEFORE.len()).collect()));
 }

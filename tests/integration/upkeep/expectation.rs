@@ -67,6 +67,11 @@ impl Expectation {
         &self.images[1]
     }
 
+    /// What is seen now, before (0) or after (1); nothing where there is no array.
+    pub fn latest(&self, side: usize) -> Option<&State> {
+        self.seen[side].as_ref().ok().and_then(|states| states.last())
+    }
+
     /// Checks what the operation has left: that it shows the state before or after, as was answered; and that the operation
     /// can be repeated, and another one performed, with the outcome that they would have had otherwise.
     pub fn check(&self, left: &Image, answer: Answer, other: Operation, context: &dyn Display) {

@@ -4,13 +4,16 @@
 use super::baton::{Baton, TurnDisk};
 use super::crashes::{BEFORE, arrays, changed};
 use super::operation::{Operation, WAITS_FOR_READERS, every_operation};
+use super::pieces::Pieces;
 use super::state::State;
-use super::{on_one_thread, place_in, place_on};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use super::{on_one_thread, parameter, place_in, place_on};
+use rayon::ThreadPoolBuilder;
 use smalti_array::ArrayPlace;
 use smalti_store::{Image, LocalStore, SimDisk, SyncLevel};
 use smalti_types::{ErrorKind, Result};
+use std::ops::Range;
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 
 /// Somebody who uses the array.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,36 +58,43 @@ impl User {
     }
 }
 
-/// Threads of a pool each for all that a user does: who waits for his turn keeps nobody else's work waiting.
-struct Stage(Vec<ThreadPool>);
+type Work = Box<dyn FnOnce() + Send>;
+
+/// A thread for each user, which is also all of its pool: who waits for his turn keeps nobody else's work waiting.
+struct Stage(Vec<Sender<Work>>);
 
 impl Stage {
     fn new() -> Self {
-        let pool = || ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        Stage((0..3).map(|_| pool()).collect())
+        let thread = || {
+            let (sender, works) = channel::<Work>();
+            std::thread::spawn(move || {
+                let pool = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
+                works.into_iter().for_each(|work| work());
+                drop(pool);
+            });
+            sender
+        };
+        Stage((0..3).map(|_| thread()).collect())
     }
 
     fn play(&self, disk: &SimDisk, users: &[User], seed: u64) -> Vec<Result<Done>> {
         let baton = Baton::new(users.len(), seed);
-        std::thread::scope(|scope| {
-            let parts: Vec<_> = users
-                .iter()
-                .zip(&self.0)
-                .enumerate()
-                .map(|(user, (does, pool))| {
-                    let disk = TurnDisk::new(disk.clone(), Arc::clone(&baton), user);
-                    let place = place_in(Arc::new(LocalStore::on(disk, SyncLevel::Full)));
-                    let baton = &baton;
-                    scope.spawn(move || {
-                        pool.install(|| {
-                            let _part = baton.part(user);
-                            does.act(&place)
-                        })
-                    })
-                })
-                .collect();
-            parts.into_iter().map(|part| part.join().unwrap()).collect()
-        })
+        let start = |(user, thread): (usize, &Sender<Work>)| {
+            let (does, baton) = (users[user], Arc::clone(&baton));
+            let disk = TurnDisk::new(disk.clone(), Arc::clone(&baton), user);
+            let place = place_in(Arc::new(LocalStore::on(disk, SyncLevel::Full)));
+            let (sender, outcome) = channel();
+            let work = move || {
+                let _part = baton.part(user);
+                // Nobody listens only where another user has panicked.
+                let _ = sender.send(does.act(&place));
+            };
+            thread.send(Box::new(work)).unwrap();
+            outcome
+        };
+        let parts: Vec<_> = self.0.iter().enumerate().take(users.len()).map(start).collect();
+        let context = || format!("a user has panicked, seed {seed} of {users:?}");
+        parts.into_iter().map(|part| part.recv().unwrap_or_else(|_| panic!("{}", context()))).collect()
     }
 }
 
@@ -181,11 +191,18 @@ fn is_busy(error: &smalti_types::Error) -> bool {
     error.to_string().contains("another consolidation or vacuum of this array is running")
 }
 
+/// Schedules of each two users of an array on every change.
+const PAIR_SCHEDULES: u64 = 50;
+
+/// Schedules of each three users of an array on every change.
+const TRIPLE_SCHEDULES: u64 = 200;
+
 /// What was done before in the scenes: nothing, or so much that there is something to vacuum.
 const SCENES: &[usize] = &[0, 5, 7];
 
-/// All pairs of operations and readers, in `seed_count` schedules each. Returns how many there were.
-fn play_pairs(seeds: std::ops::Range<u64>) -> usize {
+/// All pairs of operations and readers, on arrays of every kind and history, each a unit of some schedules. Returns how many
+/// schedules there were.
+fn play_pairs(mut pieces: Pieces, seeds: Range<u64>) -> usize {
     let stage = Stage::new();
     let mut count = 0;
     for (kind, array) in arrays().iter().enumerate() {
@@ -199,19 +216,22 @@ fn play_pairs(seeds: std::ops::Range<u64>) -> usize {
             };
             let first = users(every_operation(50, 500, "late", 5));
             let second = users(every_operation(60, 600, "later", 6));
-            for (at, &one) in first.iter().enumerate() {
-                for &other in &second[at..] {
-                    let place = Scene::new(&base, &[one, other]);
-                    // Each scene has schedules of its own.
-                    let number = (kind * SCENES.len() + scene) as u64;
-                    for seed in seeds.clone() {
-                        place.check(&stage, seed * 16 + number);
-                        count += 1;
-                    }
+            let pairs = (0..first.len()).flat_map(|one| (one..second.len()).map(move |other| (one, other)));
+            for (one, other) in pairs {
+                if !pieces.take(&count) {
+                    continue;
+                }
+                let place = Scene::new(&base, &[first[one], second[other]]);
+                // Each scene has schedules of its own.
+                let number = (kind * SCENES.len() + scene) as u64;
+                for seed in seeds.clone() {
+                    place.check(&stage, seed * 16 + number);
+                    count += 1;
                 }
             }
         }
     }
+    pieces.finish(&count);
     count
 }
 
@@ -237,13 +257,17 @@ const TRIPLES: &[[User; 3]] = &[
     [User::Does(Operation::PurgeFragments), DELETER, User::Reads],
 ];
 
-fn play_triples(seeds: std::ops::Range<u64>) -> usize {
+/// As [`play_pairs`], of [`TRIPLES`].
+fn play_triples(mut pieces: Pieces, seeds: Range<u64>) -> usize {
     let stage = Stage::new();
     let mut count = 0;
     for array in &arrays()[..2] {
         for &before in SCENES {
             let base = changed(array, BEFORE[before]).image();
             for users in TRIPLES {
+                if !pieces.take(&count) {
+                    continue;
+                }
                 let scene = Scene::new(&base, users);
                 for seed in seeds.clone() {
                     scene.check(&stage, seed);
@@ -252,22 +276,24 @@ fn play_triples(seeds: std::ops::Range<u64>) -> usize {
             }
         }
     }
+    pieces.finish(&count);
     count
 }
 
 #[test]
 fn any_two_at_once_do_what_one_after_the_other_does() {
-    println!("schedules of two: {}", on_one_thread(|| play_pairs(0..10)));
+    on_one_thread(|| play_pairs(Pieces::all("schedules of two"), 0..PAIR_SCHEDULES));
 }
 
 #[test]
 fn any_three_at_once_do_what_one_after_the_other_does() {
-    println!("schedules of three: {}", on_one_thread(|| play_triples(0..40)));
+    on_one_thread(|| play_triples(Pieces::all("schedules of three"), 0..TRIPLE_SCHEDULES));
 }
 
 #[test]
-#[ignore = "takes an hour; `cargo xtask states` runs it"]
-fn any_two_or_three_at_once_at_length() {
-    println!("schedules of two: {}", on_one_thread(|| play_pairs(1_000..1_200)));
-    println!("schedules of three: {}", on_one_thread(|| play_triples(1_000..2_000)));
+#[ignore = "takes an hour; `cargo xtask states interleavings` runs it"]
+fn long_run_of_interleavings() {
+    let (start, count) = (parameter("SMALTI_SEED", 1_000), parameter("SMALTI_SCHEDULES", 200));
+    on_one_thread(|| play_pairs(Pieces::asked_for("schedules of two"), start..start + count));
+    on_one_thread(|| play_triples(Pieces::asked_for("schedules of three"), start..start + 5 * count));
 }

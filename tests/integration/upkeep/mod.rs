@@ -8,12 +8,14 @@ mod commits;
 mod crashes;
 mod cuts;
 mod expectation;
+mod exports;
 mod faults;
 mod fragment_meta;
 mod half_done;
 mod interleavings;
 mod metadata;
 pub mod operation;
+mod pieces;
 mod reference;
 pub mod state;
 mod verify;
@@ -35,6 +37,13 @@ pub fn place_in(store: Arc<dyn Store>) -> ArrayPlace {
 /// A place on a disk that the real write protocol writes to.
 pub fn place_on(disk: &SimDisk) -> ArrayPlace {
     place_in(Arc::new(LocalStore::on(disk.clone(), SyncLevel::Full)))
+}
+
+/// A number from the environment, for longer and other runs.
+fn parameter(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| {
+        text.parse().unwrap_or_else(|_| panic!("{name} is {text:?}, and must be a number"))
+    })
 }
 
 /// Runs work on one thread: thousands of tiny arrays are read sooner without waking others.

@@ -40,7 +40,7 @@ pub enum Operation {
         at: u64,
         name: &'static str,
     },
-    /// Raises the format version to the newest.
+    /// Raises the format version: to the default from an older one, otherwise to the newest.
     Upgrade {
         at: u64,
     },
@@ -105,6 +105,17 @@ impl Operation {
         matches!(self, Operation::Delete { .. })
     }
 
+    /// Makes the array in a version, which is that of all that is written to it later.
+    pub fn create(self, place: &ArrayPlace, version: Version) -> Result<()> {
+        let x = dimension("x", Some((Scalar::I32(0), Scalar::I32(99))), Some(Scalar::I32(10)));
+        let is_dense = self == Operation::CreateDense;
+        let array_type = if is_dense { ArrayType::Dense } else { ArrayType::Sparse };
+        let mut schema = schema(array_type, vec![x], (Layout::RowMajor, Layout::RowMajor));
+        schema.allows_dups = self == Operation::CreateDups;
+        schema.version = version;
+        place.create(&schema)
+    }
+
     /// Performs the operation; upkeep says what it did.
     pub fn run(self, place: &ArrayPlace) -> Result<Option<Report>> {
         self.run_with(place, &Options::default())
@@ -115,12 +126,7 @@ impl Operation {
         let open = || Snapshot::open(place.clone(), TimeRange::ALL);
         match self {
             Operation::Create | Operation::CreateDups | Operation::CreateDense => {
-                let x = dimension("x", Some((Scalar::I32(0), Scalar::I32(99))), Some(Scalar::I32(10)));
-                let array_type =
-                    if self == Operation::CreateDense { ArrayType::Dense } else { ArrayType::Sparse };
-                let mut schema = schema(array_type, vec![x], (Layout::RowMajor, Layout::RowMajor));
-                schema.allows_dups = self == Operation::CreateDups;
-                place.create(&schema)?;
+                self.create(place, Version::DEFAULT)?;
             }
             Operation::Write { at, cells, number } => write_cells(place, Some(at), cells, number)?,
             Operation::Delete { at, number } => {
@@ -152,7 +158,9 @@ impl Operation {
                 place.evolve(&change)?;
             }
             Operation::Upgrade { at } => {
-                let upgrade = Upgrade { to: Version::new(23)?, at: Some(at), force: false };
+                let is_old = place.newest_schema()?.version < Version::DEFAULT;
+                let to = if is_old { Version::DEFAULT } else { Version::new(23)? };
+                let upgrade = Upgrade { to, at: Some(at), force: false };
                 place.upgrade(&upgrade)?;
             }
             Operation::ConsolidateFragmentMeta => {

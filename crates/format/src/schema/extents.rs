@@ -5,8 +5,8 @@ use smalti_types::{Layout, PhysicalKind, Scalar};
 
 impl ArraySchema {
     /// Gives every dimension without a tile extent one tile over its whole domain, as the reference does when a schema
-    /// is made. Not in Hilbert order, which has no space tiles; strings, which have none either, and domains of 2^64
-    /// cells, which no extent can span, stay as they are.
+    /// is made. Not in Hilbert order, which has no space tiles; strings, which have none either, and domains that no extent can
+    /// span, of 2^64 cells, of more than the largest float or of a single one, stay as they are.
     pub fn fill_absent_extents(&mut self) {
         if self.cell_order == Layout::Hilbert {
             return;
@@ -25,10 +25,10 @@ impl Dimension {
     fn whole_domain(&self) -> Option<Scalar> {
         let (lo, hi) = self.domain?;
         if let (Scalar::F32(lo), Scalar::F32(hi)) = (lo, hi) {
-            return Some(Scalar::F32(hi - lo));
+            return Some(hi - lo).filter(|len| len.is_finite() && *len > 0.0).map(Scalar::F32);
         }
         if let (Scalar::F64(lo), Scalar::F64(hi)) = (lo, hi) {
-            return Some(Scalar::F64(hi - lo));
+            return Some(hi - lo).filter(|len| len.is_finite() && *len > 0.0).map(Scalar::F64);
         }
         let len = u64::try_from(hi.as_i128()? - lo.as_i128()? + 1).ok()?;
         Some(match self.datatype.physical() {
@@ -71,6 +71,13 @@ mod tests {
     #[test]
     fn a_span_that_the_signed_type_cannot_hold_is_stored_as_unsigned() {
         assert_eq!(extent(Datatype::Int8, Scalar::I8(-100), Scalar::I8(100)), Some(Scalar::I8(201_u8 as i8)));
+    }
+
+    #[test]
+    fn a_domain_of_floats_that_no_extent_spans_has_none() {
+        for (lo, hi) in [(f64::MIN, f64::MAX), (1.5, 1.5)] {
+            assert_eq!(extent(Datatype::Float64, Scalar::F64(lo), Scalar::F64(hi)), None);
+        }
     }
 
     #[test]

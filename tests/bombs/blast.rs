@@ -1,0 +1,67 @@
+//! Time and memory of what a bomb is used for.
+
+use smalti::{Error, ErrorKind, Result};
+use smalti_tests::counting::{forget_peak, live_byte_len, peak_byte_len};
+use std::fmt::Debug;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The longest until an error.
+pub const SOON: Duration = Duration::from_millis(50);
+
+/// The most bytes that may be live at once: the budget of the reads here, 16 MiB, and 64 MiB.
+pub const MOST_BYTES: usize = 80 << 20;
+
+/// The budget of reads.
+pub const BUDGET: usize = 16 << 20;
+
+/// How often something is tried that took too long: other processes may have had the processor.
+const TRIALS: usize = 4;
+
+/// Keeps others from allocating meanwhile.
+pub fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    // Threads are started once, and are no part of any bomb.
+    rayon::broadcast(|_| ());
+    turn
+}
+
+/// Runs work with its memory measured. An error must come [`SOON`].
+pub fn light<T>(what: &str, mut work: impl FnMut() -> Result<T>) -> Result<T> {
+    let mut fastest = Duration::MAX;
+    for _ in 0..TRIALS {
+        let before = live_byte_len();
+        forget_peak();
+        let start = Instant::now();
+        let outcome = work();
+        fastest = fastest.min(start.elapsed());
+        let held = peak_byte_len().saturating_sub(before);
+        assert!(held <= MOST_BYTES, "{what}: {} MiB were held", held >> 20);
+        if outcome.is_ok() || fastest <= SOON {
+            return outcome;
+        }
+    }
+    panic!("{what}: it took {fastest:?} until the error");
+}
+
+/// The error of a bomb, which says that what is there is damaged, cannot be had, or would take more than the budget.
+pub fn refused<T: Debug>(what: &str, work: impl FnMut() -> Result<T>) -> Error {
+    let error = match light(what, work) {
+        Ok(value) => panic!("{what} is taken for {value:?}"),
+        Err(error) => error,
+    };
+    let kind = error.kind();
+    use ErrorKind::{Corrupt, InvalidArgument, OutOfMemory, Unsupported};
+    assert!(
+        matches!(kind, Corrupt | Unsupported | InvalidArgument | OutOfMemory),
+        "{what}: {kind:?}: {error}"
+    );
+    assert!(!error.message().is_empty());
+    error
+}
+
+/// The answer to something unusual, but legal.
+pub fn answered<T>(what: &str, work: impl FnMut() -> Result<T>) -> T {
+    light(what, work).unwrap_or_else(|error| panic!("{what}: {error}"))
+}
