@@ -54,7 +54,7 @@ impl Default for FsckOptions {
     }
 }
 
-/// How far a check is. Other threads may look at it, and stop the check.
+/// How far a check, a repair or a salvage is. Other threads may look at it, and stop the work.
 #[derive(Debug, Default)]
 pub struct FsckProgress {
     is_cancelled: AtomicBool,
@@ -64,7 +64,7 @@ pub struct FsckProgress {
 }
 
 impl FsckProgress {
-    /// Stops the check.
+    /// Stops the work: a check or a salvage before the next tiles, a repair before the next step.
     pub fn cancel(&self) {
         self.is_cancelled.store(true, Relaxed);
     }
@@ -93,10 +93,12 @@ impl FsckProgress {
         self.check()
     }
 
-    fn check(&self) -> Result<()> {
+    /// # Errors
+    /// `Cancelled`.
+    pub(crate) fn check(&self) -> Result<()> {
         match self.is_cancelled.load(Relaxed) {
             false => Ok(()),
-            true => Err(Error::new(ErrorKind::Cancelled, "the check was stopped")),
+            true => Err(Error::new(ErrorKind::Cancelled, "the work was stopped")),
         }
     }
 }
