@@ -1,4 +1,6 @@
 //! Statistics of tiles and fragments, beside those of the cells themselves.
+//!
+//! Writers agree on whole numbers to the bit. Of floats they agree as far as [`Floats`] says.
 
 use super::super::Check;
 use super::super::finding::{Class, Finding, FindingKind};
@@ -10,9 +12,10 @@ use smalti_array::{FieldId, Fragment, dense_grid, intervals};
 use smalti_format::fragment::{FieldStatistics, FragmentStatistics, Section, TileBounds, TileNumbers};
 use smalti_format::{Attribute, Rule};
 use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, intersect_rects};
-use smalti_tile::{Column, Stats, StatsBuilder, StatsKind};
-use smalti_types::{CellValNum, Datatype, Scalar};
+use smalti_tile::{Column, ColumnRef, Stats, StatsBuilder, StatsKind};
+use smalti_types::{CellValNum, Datatype, Filter, Scalar};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// What statistics the fields of a fragment have, and which cells count in them.
 pub(super) struct Kinds {
@@ -26,6 +29,70 @@ struct Dense {
     block: TileBlock,
     rect: Vec<Interval>,
     strides: Vec<usize>,
+}
+
+/// The statistics of a tile's cells, and what they may be compared by.
+pub(super) struct Measured {
+    stats: Stats,
+    floats: Floats,
+}
+
+/// What the bits of statistics of floats hang on beside the values.
+///
+/// A NaN spoils what libtiledb keeps of a tile in a way that depends on where it stands. Of zeros either may be the least or the
+/// greatest. Where all values are infinite, libtiledb stays at the greatest finite number. Sums depend on the order of the
+/// additions: of `n` values of the magnitude `m` together, each order is at most `(n - 1) / 2 * EPSILON * m` off (Higham,
+/// Accuracy and Stability of Numerical Algorithms, section 4.2), and those that leave the type on the way may end anywhere.
+#[derive(Debug, Clone, Copy, Default)]
+struct Floats {
+    cell_count: u64,
+    /// The sum of all absolute values; NaN if one of the values is.
+    magnitude: f64,
+}
+
+impl Floats {
+    /// Takes in cells of a type of floats.
+    ///
+    /// # Panics
+    /// When the range is not within the column.
+    fn add(&mut self, datatype: Datatype, column: ColumnRef<'_>, cells: Range<usize>) {
+        let byte_len = datatype.byte_len();
+        let bytes = &column.data[cells.start * byte_len..cells.end * byte_len];
+        let is_valid = |(cell, _): &(usize, f64)| column.is_valid(*cell);
+        let mut add = |value: f64| {
+            self.magnitude += value.abs();
+            self.cell_count += 1;
+        };
+        if datatype == Datatype::Float32 {
+            let values = bytes.as_chunks::<4>().0.iter().map(|bytes| f64::from(f32::from_le_bytes(*bytes)));
+            cells.zip(values).filter(is_valid).for_each(|(_, value)| add(value));
+        } else {
+            let values = bytes.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes));
+            cells.zip(values).filter(is_valid).for_each(|(_, value)| add(value));
+        }
+    }
+
+    fn merge<'a>(all: impl Iterator<Item = &'a Floats>) -> Floats {
+        all.fold(Floats::default(), |sum, floats| Floats {
+            cell_count: sum.cell_count + floats.cell_count,
+            magnitude: sum.magnitude + floats.magnitude,
+        })
+    }
+
+    /// Whether a stored bound may be that of the values.
+    fn allows_bound(&self, stored: f64, actual: f64) -> bool {
+        let is_limit = actual.is_infinite()
+            && stored.is_finite()
+            && (stored.abs() == f64::MAX || stored.abs() == f64::from(f32::MAX));
+        self.magnitude.is_nan() || stored == actual || is_limit && (stored < 0.0) == (actual < 0.0)
+    }
+
+    /// Whether a stored sum may be that of the values.
+    fn allows_sum(&self, stored: f64, actual: f64) -> bool {
+        let is_bounded = self.magnitude < f64::MAX / 2.0;
+        // The magnitude is a sum itself: twice its bound covers that.
+        !is_bounded || (stored - actual).abs() <= 2.0 * self.cell_count as f64 * f64::EPSILON * self.magnitude
+    }
 }
 
 /// The statistics that a fragment's metadata has of attributes.
@@ -53,19 +120,26 @@ pub(super) fn kinds(fragment: &Fragment, sources: &[TileSource<'_>]) -> Kinds {
 }
 
 impl Kinds {
-    /// The statistics of a tile's cells.
+    /// Measures a tile's cells.
     pub(super) fn of_tile(
         &self,
         fragment: &Fragment,
         field: FieldId,
         column: &Column,
         tile: usize,
-    ) -> Option<Stats> {
-        let kind = self.kinds.get(&field)?;
-        let mut builder = StatsBuilder::new(*kind);
+    ) -> Option<Measured> {
+        let (kind, FieldId::Attribute(idx)) = (self.kinds.get(&field)?, field) else { return None };
+        let datatype = fragment.schema().attributes.get(idx)?.datatype;
+        let (mut builder, mut floats) = (StatsBuilder::new(*kind), Floats::default());
         let cell_count = fragment.cell_count_of_tile(tile as u64).ok()?;
+        let mut add = |cells: Range<usize>| {
+            builder.add(column.as_ref(), cells.clone());
+            if datatype.is_float() && kind.has_sum {
+                floats.add(datatype, column.as_ref(), cells);
+            }
+        };
         match &self.dense {
-            None => builder.add(column.as_ref(), 0..cell_count),
+            None => add(0..cell_count),
             Some(dense) => {
                 let dim_count = dense.rect.len();
                 let mut coords = vec![0; dim_count];
@@ -85,20 +159,23 @@ impl Kinds {
                     if cell.checked_add(len)? > cell_count {
                         return None;
                     }
-                    builder.add(column.as_ref(), cell..cell + len);
+                    add(cell..cell + len);
                 }
             }
         }
-        Some(builder.finish())
+        Some(Measured { stats: builder.finish(), floats })
     }
 }
 
-/// Whether readers can be held to the stored statistics of a field: whole numbers of sparse fragments. Of other types, and
-/// of cells that fill up dense tiles, releases of the reference differ among each other.
+/// Whether writers can be held to the stored statistics of a field: numbers of sparse fragments. Of other types, and of cells
+/// that fill up dense tiles, releases of the reference differ among each other; where a filter loses digits, statistics are
+/// of the values before it.
 fn is_comparable(fragment: &Fragment, attribute: &Attribute) -> bool {
     let datatype = attribute.datatype;
-    let is_whole = datatype.is_integer() || datatype.is_datetime() || datatype.is_time();
-    is_whole && !fragment.is_dense() && attribute.cell_val_num == CellValNum::ONE
+    let is_number =
+        datatype.is_integer() || datatype.is_datetime() || datatype.is_time() || datatype.is_float();
+    let is_lossy = attribute.filters.filters.iter().any(|filter| matches!(filter, Filter::ScaleFloat { .. }));
+    is_number && !is_lossy && !fragment.is_dense() && attribute.cell_val_num == CellValNum::ONE
 }
 
 /// Compares statistics of tiles with those of their cells, and puts right what is wrong or cannot be read.
@@ -106,17 +183,16 @@ pub(super) fn compare(
     check: &mut Check<'_>,
     examined: &Examined<'_>,
     kinds: &Kinds,
-    actual: &BTreeMap<FieldId, Vec<Stats>>,
+    actual: &BTreeMap<FieldId, Vec<Measured>>,
     mending: &mut Mending,
 ) {
     let fragment = examined.fragment;
     let (schema, shape) = (fragment.schema(), fragment.schema().shape());
     for (field, kind) in &kinds.kinds {
         let Some(slot) = fragment.footer().slot(&shape, *field) else { continue };
-        let Some(stats) = actual.get(field).filter(|stats| stats.len() as u64 == fragment.tile_count())
-        else {
-            continue;
-        };
+        let measured = actual.get(field).filter(|tiles| tiles.len() as u64 == fragment.tile_count());
+        let Some(tiles) = measured else { continue };
+        let stats: Vec<&Stats> = tiles.iter().map(|tile| &tile.stats).collect();
         let FieldId::Attribute(idx) = *field else { continue };
         let attribute = &schema.attributes[idx];
         let cells = |tile: usize| fragment.cell_count_of_tile(tile as u64).unwrap_or_default() as u64;
@@ -136,13 +212,16 @@ pub(super) fn compare(
                             false => bounds.fixed_value(tile, attribute.cell_byte_len().unwrap_or(1)),
                         };
                         let value = if is_greatest { &stats[tile].max } else { &stats[tile].min };
-                        !stored.is_some_and(|stored| is_same(attribute.datatype, stored, value))
+                        !stored.is_some_and(|stored| {
+                            is_same(attribute.datatype, stored, value, tiles[tile].floats)
+                        })
                     })
                 }
                 Section::TileSums(_) if kind.has_sum => {
                     let sums = fragment.tile_totals(*field, false).ok().filter(is_list)?;
                     (0..stats.len()).find(|&tile| {
-                        !is_same_sum(attribute.datatype, sums[tile], u64::from_le_bytes(stats[tile].sum))
+                        let sum = u64::from_le_bytes(stats[tile].sum);
+                        !is_same_sum(attribute.datatype, sums[tile], sum, tiles[tile].floats)
                     })
                 }
                 Section::TileNullCounts(_) if attribute.nullable => {
@@ -173,7 +252,7 @@ pub(super) fn compare(
                 (None, None) => continue,
             };
             if fragment.version().has(Rule::TileStatistics) {
-                mending.replace(section, payload(section, kind, stats, attribute.nullable), idx);
+                mending.replace(section, payload(section, kind, &stats, attribute.nullable), idx);
             }
         }
     }
@@ -181,19 +260,20 @@ pub(super) fn compare(
 }
 
 /// A section with the statistics of all tiles.
-fn payload(section: Section, kind: &StatsKind, stats: &[Stats], is_nullable: bool) -> Vec<u8> {
+fn payload(section: Section, kind: &StatsKind, stats: &[&Stats], is_nullable: bool) -> Vec<u8> {
     let bounds = |value: fn(&Stats) -> &Vec<u8>| {
         let bounds = match (kind.has_min_max, kind.is_var()) {
             (false, _) => TileBounds { fixed: Vec::new(), var: Vec::new() },
             (true, true) => TileBounds::of_strings(stats.iter().map(|stats| &value(stats)[..])),
-            (true, false) => {
-                TileBounds { fixed: stats.iter().flat_map(value).copied().collect(), var: Vec::new() }
-            }
+            (true, false) => TileBounds {
+                fixed: stats.iter().flat_map(|stats| value(stats)).copied().collect(),
+                var: Vec::new(),
+            },
         };
         bounds.encode()
     };
     let numbers = |has: bool, value: fn(&Stats) -> u64| {
-        let values = if has { stats.iter().map(value).collect() } else { Vec::new() };
+        let values = if has { stats.iter().map(|stats| value(stats)).collect() } else { Vec::new() };
         TileNumbers { values }.encode()
     };
     match section {
@@ -209,7 +289,7 @@ fn of_fragment(
     check: &mut Check<'_>,
     examined: &Examined<'_>,
     kinds: &Kinds,
-    actual: &BTreeMap<FieldId, Vec<Stats>>,
+    actual: &BTreeMap<FieldId, Vec<Measured>>,
     mending: &mut Mending,
 ) {
     let fragment = examined.fragment;
@@ -229,19 +309,20 @@ fn of_fragment(
             continue;
         };
         let attribute = &schema.attributes[idx];
-        let stats = actual.get(field).filter(|stats| stats.len() as u64 == fragment.tile_count());
-        let (Some(stats), Some(entry)) = (stats, fields.get_mut(slot)) else {
+        let tiles = actual.get(field).filter(|tiles| tiles.len() as u64 == fragment.tile_count());
+        let (Some(tiles), Some(entry)) = (tiles, fields.get_mut(slot)) else {
             is_all = false;
             continue;
         };
-        let all = kind.merge(stats.iter());
+        let all = kind.merge(tiles.iter().map(|tile| &tile.stats));
+        let floats = Floats::merge(tiles.iter().map(|tile| &tile.floats));
         let sum = u64::from_le_bytes(all.sum);
         let has_values = !attribute.nullable || Some(all.null_count) != fragment.cell_count();
         let is_right = (!kind.has_min_max
             || !has_values
-            || is_same(attribute.datatype, &entry.min, &all.min)
-                && is_same(attribute.datatype, &entry.max, &all.max))
-            && (!kind.has_sum || is_same_sum(attribute.datatype, entry.sum, sum))
+            || is_same(attribute.datatype, &entry.min, &all.min, floats)
+                && is_same(attribute.datatype, &entry.max, &all.max, floats))
+            && (!kind.has_sum || is_same_sum(attribute.datatype, entry.sum, sum, floats))
             && (!attribute.nullable || entry.null_count == all.null_count);
         if stored.is_err() || !is_right && is_comparable(fragment, attribute) {
             wrong.get_or_insert_with(|| attribute.name.clone());
@@ -263,29 +344,67 @@ fn of_fragment(
     mending.replace(section, FragmentStatistics { fields }.encode(), idx);
 }
 
-/// Whether a stored bound is that of the cells. Of floats NaN proves nothing, and the zeros are equal.
-fn is_same(datatype: Datatype, stored: &[u8], actual: &[u8]) -> bool {
-    if stored == actual {
-        return true;
-    }
-    if !datatype.is_float() {
-        return false;
+/// Whether a stored bound is that of the cells.
+fn is_same(datatype: Datatype, stored: &[u8], actual: &[u8], floats: Floats) -> bool {
+    if stored == actual || !datatype.is_float() {
+        return stored == actual;
     }
     match (Scalar::read(datatype, stored), Scalar::read(datatype, actual)) {
-        (Ok(stored), Ok(actual)) => {
-            let (stored, actual) = (stored.as_f64(), actual.as_f64());
-            stored.is_nan() || actual.is_nan() || stored == actual
-        }
+        (Ok(stored), Ok(actual)) => floats.allows_bound(stored.as_f64(), actual.as_f64()),
         _ => false,
     }
 }
 
-/// Whether a stored sum is that of the cells. Sums of floats depend on the order of the additions.
-fn is_same_sum(datatype: Datatype, stored: u64, actual: u64) -> bool {
+/// Whether a stored sum is that of the cells.
+fn is_same_sum(datatype: Datatype, stored: u64, actual: u64, floats: Floats) -> bool {
     if stored == actual || !datatype.is_float() {
         return stored == actual;
     }
-    let (stored, actual) = (f64::from_bits(stored), f64::from_bits(actual));
-    let scale = stored.abs().max(actual.abs()).max(1.0);
-    !stored.is_finite() || !actual.is_finite() || (stored - actual).abs() <= 1e-6 * scale
+    floats.allows_sum(f64::from_bits(stored), f64::from_bits(actual))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn floats(values: &[f64]) -> Floats {
+        let mut floats = Floats::default();
+        let column = ColumnRef::fixed(bytemuck::cast_slice(values));
+        floats.add(Datatype::Float64, column, 0..values.len());
+        floats
+    }
+
+    #[test]
+    fn sums_in_any_order_are_the_same() {
+        let values: Vec<f64> = (0..5000).map(|at| f64::from(at * 7919 % 5000 - 2500) * 1.1e9 + 0.3).collect();
+        let forward: f64 = values.iter().sum();
+        let backward: f64 = values.iter().rev().sum();
+        let mut sorted = values.clone();
+        sorted.sort_by(f64::total_cmp);
+        let sorted: f64 = sorted.iter().sum();
+        assert_ne!(forward, sorted);
+        let floats = floats(&values);
+        assert!(floats.allows_sum(backward, forward) && floats.allows_sum(sorted, forward));
+        assert!(!floats.allows_sum(forward + 1e6, forward) && !floats.allows_sum(f64::NAN, forward));
+    }
+
+    #[test]
+    fn single_values_have_their_own_bits() {
+        assert!(!floats(&[0.1]).allows_sum(0.1 + 1e-15, 0.1));
+        assert!(!floats(&[]).allows_sum(1e-300, 0.0));
+        assert!(floats(&[f64::MAX, f64::MAX]).allows_sum(f64::MAX, f64::INFINITY));
+    }
+
+    #[test]
+    fn bounds_are_the_same_but_for_zeros_infinities_and_beside_nan() {
+        let finite = floats(&[0.0, 1.0]);
+        assert!(finite.allows_bound(-0.0, 0.0) && !finite.allows_bound(0.5, 0.0));
+        assert!(!finite.allows_bound(f64::NAN, 0.0));
+        assert!(floats(&[1.0, f64::NAN]).allows_bound(f64::NAN, 1.0));
+        let infinite = floats(&[f64::INFINITY]);
+        assert!(infinite.allows_bound(f64::MAX, f64::INFINITY));
+        assert!(
+            !infinite.allows_bound(f64::MIN, f64::INFINITY) && !infinite.allows_bound(7.0, f64::INFINITY)
+        );
+    }
 }
