@@ -8,7 +8,7 @@ use smalti_array::{ArrayPlace, FieldId, Fragment, Plane, field_name};
 use smalti_format::Rule;
 use smalti_format::fragment::{RTree as StoredTree, Section, TileBounds, TileNumbers};
 use smalti_space::RTree;
-use smalti_store::{StoreExt, split};
+use smalti_store::{StoreExt, join, split};
 use smalti_tile::{ColumnRef, FilteredTile, MAX_GENERIC_TILE_BYTE_LEN, Scratch};
 use smalti_types::{AlignedBuf, Error, ErrorKind, RectList, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,10 +25,12 @@ const TILES_PER_THREAD: usize = 4;
 type Damages = BTreeMap<(usize, FieldId), Error>;
 
 impl View<'_> {
-    /// Decodes all tiles of a fragment, and shows it without those that fail; whether there are any.
+    /// Decodes all tiles of a fragment, and shows it without those that fail; whether there are any. `below` is the path of its
+    /// array in the view.
     pub(super) fn patch(
         &mut self,
         shown: &ArrayPlace,
+        below: &str,
         fragment: &Fragment,
         options: &FsckOptions,
     ) -> Result<bool> {
@@ -37,12 +39,15 @@ impl View<'_> {
             let slot = fragment.footer().slot(&fragment.schema().shape(), field);
             let byte_len = slot.and_then(|slot| fragment.footer().file_sizes.get(slot).copied());
             if byte_len.unwrap_or_default() > 0 {
-                sources.push(TileSource::new(shown, fragment, field)?);
+                match TileSource::new(shown, fragment, field) {
+                    Ok(source) => sources.push(source),
+                    Err(error) => return self.leave_out(below, fragment, &error).map(|()| true),
+                }
             }
         }
         let damages = match damages_of(fragment, &sources, options) {
             Err(error) if error.kind() == ErrorKind::Corrupt => {
-                return self.leave_out(fragment, &error).map(|()| true);
+                return self.leave_out(below, fragment, &error).map(|()| true);
             }
             damages => damages?,
         };
@@ -58,7 +63,7 @@ impl View<'_> {
             }
             let is_whole = is_history(field);
             self.lost.push(LostCells {
-                name: fragment.name().to_string(),
+                name: join(below, fragment.name().as_str()),
                 tile: Some(*tile as u64),
                 field: (!is_whole).then(|| field_name(fragment.schema(), *field).to_owned()),
                 cell_count: fragment.cell_count_of_tile(*tile as u64).ok().map(|count| count as u64),
@@ -71,17 +76,17 @@ impl View<'_> {
             false => Err(Error::corrupt("no tile is left")),
         };
         if let Err(error) = patched {
-            self.leave_out(fragment, &error)?;
+            self.leave_out(below, fragment, &error)?;
         }
         Ok(true)
     }
 
     /// Shows the array without a fragment.
-    fn leave_out(&mut self, fragment: &Fragment, error: &Error) -> Result<()> {
+    fn leave_out(&mut self, below: &str, fragment: &Fragment, error: &Error) -> Result<()> {
         let file = fragment.data_file(FieldId::Timestamps, Plane::Fixed)?;
         self.overlay.hide(split(&file).0.to_owned());
         self.lost.push(LostCells {
-            name: fragment.name().to_string(),
+            name: join(below, fragment.name().as_str()),
             tile: None,
             field: None,
             cell_count: fragment.cell_count(),
@@ -168,7 +173,7 @@ impl View<'_> {
             drop_tiles(fragment, dropped, &mut mending)?;
         }
         let folder = files.first().map(|(path, _)| split(path).0.to_owned()).unwrap_or_default();
-        let path = smalti_store::join(&folder, smalti_format::names::FRAGMENT_METADATA_FILE);
+        let path = join(&folder, smalti_format::names::FRAGMENT_METADATA_FILE);
         let bytes = shown.store().read_all(&path, MAX_GENERIC_TILE_BYTE_LEN)?;
         let examined = Examined { fragment, folder: &folder, entries: &[], bytes: &bytes };
         let metadata = assemble(&examined, &mending, shown)
