@@ -1,6 +1,7 @@
 //! Data read back: every tile decoded, and its cells compared with what the metadata says of them.
 
 mod cells;
+mod floats;
 mod statistics;
 
 use super::Check;

@@ -17,6 +17,7 @@ mod schemas;
 mod sections;
 mod survey;
 mod tile_file;
+mod unlisted;
 mod vacuum;
 
 pub use finding::{Class, Finding, FindingKind, Remedy, Step};
@@ -157,6 +158,9 @@ fn check_at(
         let mut commits = check.commits();
         check.vacuums(&mut commits);
         let fragments = check.fragments(&schemas, &commits)?;
+        if options.reads_data {
+            check.unlisted(&fragments, &commits)?;
+        }
         check.footers(&fragments);
         report.fragment_count += fragments.len() as u64;
         report.tile_count += check.tile_count;

@@ -8,11 +8,12 @@ use super::super::fragment::Examined;
 use super::super::rebuild::Mending;
 use super::super::sections::described;
 use super::TileSource;
+use super::floats::Floats;
 use smalti_array::{FieldId, Fragment, dense_grid, intervals};
 use smalti_format::fragment::{FieldStatistics, FragmentStatistics, Section, TileBounds, TileNumbers};
 use smalti_format::{Attribute, Rule};
 use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, intersect_rects};
-use smalti_tile::{Column, ColumnRef, Stats, StatsBuilder, StatsKind};
+use smalti_tile::{Column, Stats, StatsBuilder, StatsKind};
 use smalti_types::{CellValNum, Datatype, Filter, Scalar};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -35,64 +36,8 @@ struct Dense {
 pub(super) struct Measured {
     stats: Stats,
     floats: Floats,
-}
-
-/// What the bits of statistics of floats hang on beside the values.
-///
-/// A NaN spoils what libtiledb keeps of a tile in a way that depends on where it stands. Of zeros either may be the least or the
-/// greatest. Where all values are infinite, libtiledb stays at the greatest finite number. Sums depend on the order of the
-/// additions: of `n` values of the magnitude `m` together, each order is at most `(n - 1) / 2 * EPSILON * m` off (Higham,
-/// Accuracy and Stability of Numerical Algorithms, section 4.2), and those that leave the type on the way may end anywhere.
-#[derive(Debug, Clone, Copy, Default)]
-struct Floats {
-    cell_count: u64,
-    /// The sum of all absolute values; NaN if one of the values is.
-    magnitude: f64,
-}
-
-impl Floats {
-    /// Takes in cells of a type of floats.
-    ///
-    /// # Panics
-    /// When the range is not within the column.
-    fn add(&mut self, datatype: Datatype, column: ColumnRef<'_>, cells: Range<usize>) {
-        let byte_len = datatype.byte_len();
-        let bytes = &column.data[cells.start * byte_len..cells.end * byte_len];
-        let is_valid = |(cell, _): &(usize, f64)| column.is_valid(*cell);
-        let mut add = |value: f64| {
-            self.magnitude += value.abs();
-            self.cell_count += 1;
-        };
-        if datatype == Datatype::Float32 {
-            let values = bytes.as_chunks::<4>().0.iter().map(|bytes| f64::from(f32::from_le_bytes(*bytes)));
-            cells.zip(values).filter(is_valid).for_each(|(_, value)| add(value));
-        } else {
-            let values = bytes.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes));
-            cells.zip(values).filter(is_valid).for_each(|(_, value)| add(value));
-        }
-    }
-
-    fn merge<'a>(all: impl Iterator<Item = &'a Floats>) -> Floats {
-        all.fold(Floats::default(), |sum, floats| Floats {
-            cell_count: sum.cell_count + floats.cell_count,
-            magnitude: sum.magnitude + floats.magnitude,
-        })
-    }
-
-    /// Whether a stored bound may be that of the values.
-    fn allows_bound(&self, stored: f64, actual: f64) -> bool {
-        let is_limit = actual.is_infinite()
-            && stored.is_finite()
-            && (stored.abs() == f64::MAX || stored.abs() == f64::from(f32::MAX));
-        self.magnitude.is_nan() || stored == actual || is_limit && (stored < 0.0) == (actual < 0.0)
-    }
-
-    /// Whether a stored sum may be that of the values.
-    fn allows_sum(&self, stored: f64, actual: f64) -> bool {
-        let is_bounded = self.magnitude < f64::MAX / 2.0;
-        // The magnitude is a sum itself: twice its bound covers that.
-        !is_bounded || (stored - actual).abs() <= 2.0 * self.cell_count as f64 * f64::EPSILON * self.magnitude
-    }
+    /// Whether cells that only fill up the tile count for some writers and not for others.
+    is_filled_up: bool,
 }
 
 /// The statistics that a fragment's metadata has of attributes.
@@ -132,6 +77,7 @@ impl Kinds {
         let datatype = fragment.schema().attributes.get(idx)?.datatype;
         let (mut builder, mut floats) = (StatsBuilder::new(*kind), Floats::default());
         let cell_count = fragment.cell_count_of_tile(tile as u64).ok()?;
+        let mut is_filled_up = false;
         let mut add = |cells: Range<usize>| {
             builder.add(column.as_ref(), cells.clone());
             if datatype.is_float() && kind.has_sum {
@@ -153,6 +99,7 @@ impl Kinds {
                 if !intersect_rects(&tile_rect, &dense.rect, &mut part) {
                     return None;
                 }
+                is_filled_up = part != tile_rect;
                 let extents: Vec<u64> = part.iter().map(|side| side.hi - side.lo + 1).collect();
                 let geometry = Geometry::of_part(&dense.strides, &tile_rect, &part).ok()?;
                 for (_, cell, len) in box_runs(geometry, geometry, &extents).ok()? {
@@ -163,19 +110,23 @@ impl Kinds {
                 }
             }
         }
-        Some(Measured { stats: builder.finish(), floats })
+        Some(Measured { stats: builder.finish(), floats, is_filled_up })
     }
 }
 
-/// Whether writers can be held to the stored statistics of a field: numbers of sparse fragments. Of other types, and of cells
-/// that fill up dense tiles, releases of the reference differ among each other; where a filter loses digits, statistics are
-/// of the values before it.
-fn is_comparable(fragment: &Fragment, attribute: &Attribute) -> bool {
+/// Whether writers can be held to the stored statistics of a field: numbers. Of other types, and of cells that fill up dense
+/// tiles, releases of the reference differ among each other; where a filter loses digits, statistics are of the values
+/// before it.
+fn is_comparable(attribute: &Attribute) -> bool {
     let datatype = attribute.datatype;
     let is_number =
         datatype.is_integer() || datatype.is_datetime() || datatype.is_time() || datatype.is_float();
-    let is_lossy = attribute.filters.filters.iter().any(|filter| matches!(filter, Filter::ScaleFloat { .. }));
-    is_number && !is_lossy && !fragment.is_dense() && attribute.cell_val_num == CellValNum::ONE
+    let is_lossy = attribute
+        .filters
+        .filters
+        .iter()
+        .any(|filter| matches!(filter, Filter::ScaleFloat(_) | Filter::Webp { lossless: false, .. }));
+    is_number && !is_lossy && attribute.cell_val_num == CellValNum::ONE
 }
 
 /// Compares statistics of tiles with those of their cells, and puts right what is wrong or cannot be read.
@@ -196,17 +147,18 @@ pub(super) fn compare(
         let FieldId::Attribute(idx) = *field else { continue };
         let attribute = &schema.attributes[idx];
         let cells = |tile: usize| fragment.cell_count_of_tile(tile as u64).unwrap_or_default() as u64;
-        let has_values = |tile: usize| !attribute.nullable || stats[tile].null_count < cells(tile);
+        let has_values = |tile: &usize| !attribute.nullable || stats[*tile].null_count < cells(*tile);
         let is_list = |list: &Vec<u64>| list.len() == stats.len();
+        let compared = (0..stats.len()).filter(|tile| !tiles[*tile].is_filled_up);
         let wrong = |section: Section| -> Option<usize> {
-            if !is_comparable(fragment, attribute) {
+            if !is_comparable(attribute) {
                 return None;
             }
             match section {
                 Section::TileMins(_) | Section::TileMaxes(_) if kind.has_min_max => {
                     let is_greatest = matches!(section, Section::TileMaxes(_));
                     let bounds = fragment.tile_bounds(*field, is_greatest).ok()?;
-                    (0..stats.len()).filter(|tile| has_values(*tile)).find(|&tile| {
+                    compared.clone().filter(has_values).find(|&tile| {
                         let stored = match kind.is_var() {
                             true => bounds.var_value(tile),
                             false => bounds.fixed_value(tile, attribute.cell_byte_len().unwrap_or(1)),
@@ -219,14 +171,14 @@ pub(super) fn compare(
                 }
                 Section::TileSums(_) if kind.has_sum => {
                     let sums = fragment.tile_totals(*field, false).ok().filter(is_list)?;
-                    (0..stats.len()).find(|&tile| {
+                    compared.clone().find(|&tile| {
                         let sum = u64::from_le_bytes(stats[tile].sum);
                         !is_same_sum(attribute.datatype, sums[tile], sum, tiles[tile].floats)
                     })
                 }
                 Section::TileNullCounts(_) if attribute.nullable => {
                     let counts = fragment.tile_totals(*field, true).ok().filter(is_list)?;
-                    (0..stats.len()).find(|&tile| counts[tile] != stats[tile].null_count)
+                    compared.clone().find(|&tile| counts[tile] != stats[tile].null_count)
                 }
                 _ => None,
             }
@@ -324,7 +276,8 @@ fn of_fragment(
                 && is_same(attribute.datatype, &entry.max, &all.max, floats))
             && (!kind.has_sum || is_same_sum(attribute.datatype, entry.sum, sum, floats))
             && (!attribute.nullable || entry.null_count == all.null_count);
-        if stored.is_err() || !is_right && is_comparable(fragment, attribute) {
+        let is_filled_up = tiles.iter().any(|tile| tile.is_filled_up);
+        if stored.is_err() || !is_right && !is_filled_up && is_comparable(attribute) {
             wrong.get_or_insert_with(|| attribute.name.clone());
             *entry = FieldStatistics { min: all.min, max: all.max, sum, null_count: all.null_count };
         }
@@ -361,50 +314,4 @@ fn is_same_sum(datatype: Datatype, stored: u64, actual: u64, floats: Floats) -> 
         return stored == actual;
     }
     floats.allows_sum(f64::from_bits(stored), f64::from_bits(actual))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn floats(values: &[f64]) -> Floats {
-        let mut floats = Floats::default();
-        let column = ColumnRef::fixed(bytemuck::cast_slice(values));
-        floats.add(Datatype::Float64, column, 0..values.len());
-        floats
-    }
-
-    #[test]
-    fn sums_in_any_order_are_the_same() {
-        let values: Vec<f64> = (0..5000).map(|at| f64::from(at * 7919 % 5000 - 2500) * 1.1e9 + 0.3).collect();
-        let forward: f64 = values.iter().sum();
-        let backward: f64 = values.iter().rev().sum();
-        let mut sorted = values.clone();
-        sorted.sort_by(f64::total_cmp);
-        let sorted: f64 = sorted.iter().sum();
-        assert_ne!(forward, sorted);
-        let floats = floats(&values);
-        assert!(floats.allows_sum(backward, forward) && floats.allows_sum(sorted, forward));
-        assert!(!floats.allows_sum(forward + 1e6, forward) && !floats.allows_sum(f64::NAN, forward));
-    }
-
-    #[test]
-    fn single_values_have_their_own_bits() {
-        assert!(!floats(&[0.1]).allows_sum(0.1 + 1e-15, 0.1));
-        assert!(!floats(&[]).allows_sum(1e-300, 0.0));
-        assert!(floats(&[f64::MAX, f64::MAX]).allows_sum(f64::MAX, f64::INFINITY));
-    }
-
-    #[test]
-    fn bounds_are_the_same_but_for_zeros_infinities_and_beside_nan() {
-        let finite = floats(&[0.0, 1.0]);
-        assert!(finite.allows_bound(-0.0, 0.0) && !finite.allows_bound(0.5, 0.0));
-        assert!(!finite.allows_bound(f64::NAN, 0.0));
-        assert!(floats(&[1.0, f64::NAN]).allows_bound(f64::NAN, 1.0));
-        let infinite = floats(&[f64::INFINITY]);
-        assert!(infinite.allows_bound(f64::MAX, f64::INFINITY));
-        assert!(
-            !infinite.allows_bound(f64::MIN, f64::INFINITY) && !infinite.allows_bound(7.0, f64::INFINITY)
-        );
-    }
 }
