@@ -9,12 +9,14 @@ mod fragment;
 mod overlay;
 mod target;
 
-use crate::fsck::{Class, Finding, FsckOptions, FsckProgress, FsckReport, Remedy, Step, fsck};
+use crate::fsck::{Class, Finding, FindingKind, FsckOptions, FsckProgress, FsckReport, Remedy, Step, fsck};
 use crate::repair::steps_of;
 use overlay::{Overlay, Segment};
-use smalti_array::{ArrayPlace, Snapshot};
-use smalti_format::DimensionLabel;
-use smalti_format::names::last_part;
+use smalti_array::{ArrayPlace, DeleteCommit, Fragment, Snapshot};
+use smalti_format::names::{
+    CommitKind, FRAGMENT_META_FOLDER, FRAGMENT_METADATA_FILE, META_ENDING, commit_file_name, last_part,
+};
+use smalti_format::{ConditionNode, DimensionLabel};
 use smalti_store::split;
 use smalti_types::{ErrorKind, Result, TimeRange};
 use std::collections::BTreeSet;
@@ -60,7 +62,10 @@ pub struct Salvage {
 pub fn salvage(place: &ArrayPlace, progress: Option<Arc<FsckProgress>>) -> Result<Salvage> {
     let options = FsckOptions { progress: progress.clone(), ..FsckOptions::default() };
     let mut view = View { place, overlay: Overlay::new(Arc::clone(place.store())), lost: Vec::new() };
-    let found = fsck(place, &options)?;
+    let mut found = fsck(place, &options)?;
+    if found.findings.iter().any(asks_for_data) {
+        found = fsck(place, &FsckOptions { reads_data: true, ..options.clone() })?;
+    }
     let mut left = found.clone();
     for _ in 0..MAX_ROUNDS {
         if !view.give_up(&left) {
@@ -93,6 +98,12 @@ pub fn salvage(place: &ArrayPlace, progress: Option<Arc<FsckProgress>>) -> Resul
     Ok(Salvage { place: view.place(), lost: view.lost, found, lost_labels, progress })
 }
 
+/// Whether more may be known of a fragment's metadata when its data is read.
+fn asks_for_data(finding: &Finding) -> bool {
+    let is_metadata = finding.file.ends_with(FRAGMENT_METADATA_FILE) && finding.class > Class::Harmless;
+    is_metadata && matches!(finding.remedy, Remedy::None(_))
+}
+
 fn lost_label(label: &DimensionLabel, failure: &str) -> LostCells {
     LostCells {
         name: format!("dimension label {:?}", label.name),
@@ -101,6 +112,38 @@ fn lost_label(label: &DimensionLabel, failure: &str) -> LostCells {
         cell_count: None,
         reason: format!("the label is left out: {failure}"),
     }
+}
+
+/// The fields that deletes of a fragment's cells ask for: without their values nobody knows which cells are deleted.
+///
+/// # Errors
+/// `Corrupt` when the fragment does not say which deletes it has seen.
+fn asked_by_deletes(snapshot: &Snapshot, fragment: &Fragment) -> Result<BTreeSet<String>> {
+    let (start, processed) = (fragment.name().range().start, fragment.processed_deletes()?);
+    let is_to_come = |delete: &&DeleteCommit| {
+        let path = delete
+            .name
+            .fragment_version()
+            .map(|version| commit_file_name(&delete.name, CommitKind::Delete, version));
+        delete.at() >= start && !path.is_ok_and(|path| processed.contains(&path))
+    };
+    let deletes = snapshot.deletes()?.iter().filter(is_to_come);
+    let fields = deletes.flat_map(|delete| delete.stays.nodes()).filter_map(|node| match node {
+        ConditionNode::Comparison { field, .. } => Some(field.clone()),
+        ConditionNode::Combination { .. } => None,
+    });
+    Ok(fields.collect())
+}
+
+/// What keeps the array from being read although nothing proves that it is damaged, such as a file that the disk does not
+/// give: a repair leaves it alone, a salvage goes on without it.
+fn shut_out(finding: &Finding) -> Option<Step> {
+    let is_shut =
+        matches!(finding.kind, FindingKind::Unreadable | FindingKind::Unknown | FindingKind::Locked);
+    let is_shut = is_shut && finding.class > Class::Harmless && matches!(finding.remedy, Remedy::None(_));
+    let folder =
+        finding.file.strip_suffix(FRAGMENT_METADATA_FILE).and_then(|folder| folder.strip_suffix('/'));
+    is_shut.then(|| Step::SetFileAside(folder.unwrap_or(&finding.file).to_owned()))
 }
 
 fn given_up(finding: &Finding) -> LostCells {
@@ -135,13 +178,17 @@ impl View<'_> {
 
     /// Shows an array of the view without the tiles that cannot be decoded; `below` is its path in the view.
     fn patch_array(&mut self, below: &str, options: &FsckOptions) -> Result<Snapshot> {
+        self.hide_footers(below)?;
         // A fragment that is shown in another form is looked at again.
         for _ in 0..2 {
             let shown = self.place_of(below);
             let snapshot = Snapshot::open(shown.clone(), TimeRange::ALL)?;
             let mut is_changed = false;
             for fragment in snapshot.fragments() {
-                is_changed |= self.patch(&shown, below, fragment, options)?;
+                is_changed |= match asked_by_deletes(&snapshot, fragment) {
+                    Ok(asked) => self.patch(&shown, below, fragment, &asked, options)?,
+                    Err(error) => self.leave_out(below, fragment, &error).map(|()| true)?,
+                };
             }
             if !is_changed {
                 return Ok(snapshot);
@@ -150,11 +197,26 @@ impl View<'_> {
         Snapshot::open(self.place_of(below), TimeRange::ALL)
     }
 
+    /// Hides the copies of footers, which contradict fragments that are shown in another form. Nothing else needs them.
+    fn hide_footers(&mut self, below: &str) -> Result<()> {
+        let shown = self.place_of(below);
+        let in_root = shown.store().list(shown.path())?;
+        let in_root = in_root.iter().filter(|entry| entry.is_file() && entry.name.ends_with(META_ENDING));
+        let files = in_root.map(|entry| shown.join(&entry.name));
+        files.chain([shown.join(FRAGMENT_META_FOLDER)]).for_each(|path| self.overlay.hide(path));
+        Ok(())
+    }
+
     /// Does what a repair would do; whether there was anything.
     fn give_up(&mut self, report: &FsckReport) -> bool {
         let mut is_changed = false;
         for finding in &report.findings {
-            let Some((_, steps)) = steps_of(finding, true) else { continue };
+            let shut = shut_out(finding);
+            let steps = match (steps_of(finding, true), &shut) {
+                (Some((_, steps)), _) => steps,
+                (None, Some(step)) => std::slice::from_ref(step),
+                (None, None) => continue,
+            };
             for step in steps {
                 is_changed = true;
                 match step {
@@ -168,7 +230,8 @@ impl View<'_> {
                 }
             }
             // A delete that is given up is a loss too: what it deleted comes back.
-            if finding.class == Class::Lost || matches!(finding.remedy, Remedy::GiveUp { .. }) {
+            let is_given_up = shut.is_some() || matches!(finding.remedy, Remedy::GiveUp { .. });
+            if finding.class == Class::Lost || is_given_up {
                 self.lost.push(given_up(finding));
             }
         }
