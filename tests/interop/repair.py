@@ -114,6 +114,15 @@ def missing_in_consolidated_commits(uri, _):
     (uri / "__commits" / ("__1_10_%s_22.con" % ID)).write_text(text)
 
 
+def bad_line(uri, _):
+    first, second = one(uri, "__fragments/__10_*").name, one(uri, "__fragments/__20_*").name
+    lines = ["__commits/%s.wrt\n" % name for name in (first, second)]
+    (uri / "__commits" / ("__10_20_%s_22.con" % ID)).write_text("".join(lines))
+    gone = "__commits/__1_1_%s_22.wrt\n" % ID
+    (uri / "__commits" / ("__1_20_%s_22.con" % ID)).write_text(gone)
+    (uri / "__commits" / ("__1_1_%s_22.ign" % ID)).write_text(gone + "\n?\n")
+
+
 def vacuum_without_fragment(uri, _):
     first = one(uri, "__fragments/__10_*").name
     (uri / "__commits" / ("__5_25_%s_22.vac" % ID)).write_text("/__fragments/%s\n" % first)
@@ -138,21 +147,26 @@ def torn_schema(uri, _):
 # Damages with a name; each gets the array's folder and the program. All are mended to what was there before.
 DAMAGES = {
     "torn metadata": lambda uri, _: (uri / "__meta" / ("__9_9_%s" % ID)).write_bytes(b"\x16\0"),
+    "metadata of zeros": lambda uri, _: (uri / "__meta" / ("__9_9_%s" % ID)).write_bytes(bytes(100)),
     "stray metadata": lambda uri, _: (uri / "__meta/notes").write_bytes(b"x"),
     "stray schema": lambda uri, _: (uri / "__schema/notes").write_bytes(b"x"),
     "torn schema": torn_schema,
     "stray footers": lambda uri, _: (uri / "__fragment_meta/notes").write_bytes(b"x"),
     "torn footers": lambda uri, _: (uri / "__fragment_meta" / ("__10_20_%s_22.meta" % ID)).write_bytes(b"x"),
+    "stray commit": lambda uri, _: (uri / "__commits/notes.wrt").write_bytes(b""),
     "torn delete": lambda uri, _: (uri / "__commits" / ("__30_30_%s_22.del" % ID)).write_bytes(b"\x16\0"),
     "commit without fragment": lambda uri, _: (uri / "__commits" / ("__30_30_%s_22.wrt" % ID)).write_bytes(b""),
     "consolidated commit without fragment": missing_in_consolidated_commits,
     "torn consolidated commits": torn_consolidated_commits,
     "vacuum file without fragment": vacuum_without_fragment,
+    "bad line in an ignore file": bad_line,
     "offsets flipped": section_flipped("tile offsets of attribute"),
     "sizes flipped": section_flipped("tile sizes of the values of"),
     "footer cut, with a copy": footer_cut,
     "R-tree flipped": section_flipped("R-tree"),
     "statistics flipped": section_flipped("sum of each tile"),
+    "bounds flipped": section_flipped("least value in each tile of attribute"),
+    "validity offsets flipped": section_flipped("tile offsets of the validity of attribute"),
 }
 
 

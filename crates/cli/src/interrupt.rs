@@ -1,9 +1,9 @@
-//! SIGINT, as Ctrl-C sends it, and SIGTERM: the first stops a read, which cleans up; the second ends the program at once.
+//! SIGINT, as Ctrl-C sends it, and SIGTERM: the first stops long work, which cleans up; the second ends the program at once.
 
 use crate::failure::{Failure, Outcome};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
-use smalti::{ErrorKind, ReadProgress};
+use smalti::{ErrorKind, FsckProgress, ReadProgress};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -18,7 +18,25 @@ const TICK: Duration = Duration::from_millis(10);
 /// How long a read may take to stop. It can be held up by a pipe that nobody reads from.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// Watches for signals while a read goes on.
+/// Work that can be told to stop; it ends with an error of kind `Cancelled` then.
+pub(crate) trait Stoppable: Send + Sync + 'static {
+    /// Tells it.
+    fn stop(&self);
+}
+
+impl Stoppable for ReadProgress {
+    fn stop(&self) {
+        self.cancel();
+    }
+}
+
+impl Stoppable for FsckProgress {
+    fn stop(&self) {
+        self.cancel();
+    }
+}
+
+/// Watches for signals while work goes on.
 #[derive(Debug)]
 pub(crate) struct Watch {
     /// The number of the signal that came; 0 for none.
@@ -27,24 +45,25 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Watches until it is dropped. `partial` is the file under its temporary name that a read which is stopped leaves nothing of.
+    /// Watches work that reads until it is dropped. `partial` is the file under its temporary name that a read which is stopped
+    /// leaves nothing of.
     ///
     /// # Errors
     /// Those of the system.
-    pub(crate) fn start(progress: &Arc<ReadProgress>, partial: Option<PathBuf>) -> Outcome<Self> {
-        Watch::with_grace(progress, partial, Some(GRACE))
+    pub(crate) fn start(work: &Arc<impl Stoppable>, partial: Option<PathBuf>) -> Outcome<Self> {
+        Watch::with_grace(work, partial, Some(GRACE))
     }
 
     /// Watches work that writes: it is given all the time that it takes to remove what it wrote.
     ///
     /// # Errors
     /// Those of the system.
-    pub(crate) fn over_writes(progress: &Arc<ReadProgress>) -> Outcome<Self> {
-        Watch::with_grace(progress, None, None)
+    pub(crate) fn over_writes(work: &Arc<impl Stoppable>) -> Outcome<Self> {
+        Watch::with_grace(work, None, None)
     }
 
     fn with_grace(
-        progress: &Arc<ReadProgress>,
+        work: &Arc<impl Stoppable>,
         partial: Option<PathBuf>,
         grace: Option<Duration>,
     ) -> Outcome<Self> {
@@ -62,7 +81,7 @@ impl Watch {
             flag::register(number, Arc::clone(&is_stopping))?;
         }
         let watch = Watch { signal: Arc::clone(&signal), is_over: Arc::default() };
-        let (progress, is_over) = (Arc::clone(progress), Arc::clone(&watch.is_over));
+        let (work, is_over) = (Arc::clone(work), Arc::clone(&watch.is_over));
         thread::Builder::new().name("signals".into()).spawn(move || {
             while signal.load(SeqCst) == 0 {
                 if is_over.load(SeqCst) {
@@ -70,7 +89,7 @@ impl Watch {
                 }
                 thread::sleep(TICK);
             }
-            progress.cancel();
+            work.stop();
             if let Some(path) = partial {
                 let _ = std::fs::remove_file(path);
             }
@@ -88,7 +107,7 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Ends the watch. A read that was stopped names the signal.
+    /// Ends the watch. Work that was stopped names the signal.
     pub(crate) fn end<T>(self, outcome: Outcome<T>) -> Outcome<T> {
         match (outcome, self.signal.load(SeqCst)) {
             (Err(Failure::Error(error)), number) if number > 0 && error.kind() == ErrorKind::Cancelled => {

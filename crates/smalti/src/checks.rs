@@ -32,11 +32,11 @@ impl Salvaged {
         &self.salvage.found
     }
 
-    /// Creates an array with the cells as of now and the metadata; times of writes, and arrays of dimension labels, are not taken
-    /// along. Returns the number of cells.
+    /// Creates an array with the cells as of now, the metadata and the dimension labels; times of writes are not taken along.
+    /// Returns the number of cells. The array gets its name when it is complete.
     ///
     /// # Errors
-    /// `AlreadyExists` when something is at the target; what reads and writes report.
+    /// `AlreadyExists` when something is at the target; `Cancelled`; what reads and writes report.
     pub fn write_to(&mut self, target: &str, options: &Options) -> Result<u64> {
         let (place, salvage) = (options.place(target)?, &mut self.salvage);
         self.array.pool().run(|| salvage.write_to(&place))

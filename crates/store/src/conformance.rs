@@ -12,6 +12,7 @@ pub fn run(make: impl Fn() -> Arc<dyn Store>) {
     for test in [
         what_was_put_is_read,
         nothing_is_ever_replaced,
+        a_repair_puts_a_file_in_the_place_of_another,
         paths_are_checked_before_anything_happens,
         a_listing_shows_one_level_sorted,
         a_recursive_listing_shows_every_file,
@@ -71,6 +72,17 @@ fn what_was_put_is_read(store: &dyn Store) {
     assert_eq!(kind(store.read_all("large", 100)), ErrorKind::OutOfMemory);
 }
 
+fn a_repair_puts_a_file_in_the_place_of_another(store: &dyn Store) {
+    ok(store.put("folder/f", &[b"old"]));
+    ok(store.replace("folder/f", &[b"new", b"er"]));
+    assert_eq!(content(store, "folder/f"), b"newer");
+    ok(store.replace("other/g", &[b"first"]));
+    assert_eq!(content(store, "other/g"), b"first");
+    assert_eq!(kind(store.replace("folder", &[b"new"])), ErrorKind::AlreadyExists);
+    assert_eq!(names(&ok(store.list("folder"))), ["f"]);
+    assert_eq!(names(&ok(store.list(""))), ["folder", "other"]);
+}
+
 fn nothing_is_ever_replaced(store: &dyn Store) {
     ok(store.put("f", &[b"old"]));
     ok(store.put("folder/g", &[b"old"]));
@@ -88,6 +100,7 @@ fn paths_are_checked_before_anything_happens(store: &dyn Store) {
     for bad in ["", "/a", "a/", "a//b", "..", "a/../../b", "a/.", "a\0"] {
         let invalid = ErrorKind::InvalidArgument;
         assert_eq!(kind(store.put(bad, &[])), invalid, "put {bad:?}");
+        assert_eq!(kind(store.replace(bad, &[])), invalid, "replace {bad:?}");
         let batch = [NewFile { path: "fine", parts: &[] }, NewFile { path: bad, parts: &[] }];
         assert_eq!(kind(store.put_batch(&batch)), invalid, "put_batch {bad:?}");
         assert_eq!(kind(store.create(bad)), invalid, "create {bad:?}");

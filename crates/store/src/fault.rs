@@ -192,6 +192,10 @@ impl<S: Store> Store for FaultStore<S> {
         self.mutating(|| (), || self.store.put(path, parts))
     }
 
+    fn replace(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
+        self.mutating(|| (), || self.store.replace(path, parts))
+    }
+
     fn put_batch(&self, files: &[NewFile<'_>]) -> Result<()> {
         let torn = || {
             let (whole, rest) = files.split_at(files.len() / 2);

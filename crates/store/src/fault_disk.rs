@@ -76,6 +76,10 @@ impl<D: Disk> Disk for FaultDisk<D> {
         self.mutating(|| self.disk.rename_file(from, to))
     }
 
+    fn replace_file(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.mutating(|| self.disk.replace_file(from, to))
+    }
+
     fn rename_folder(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.mutating(|| self.disk.rename_folder(from, to))
     }

@@ -25,6 +25,10 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         (**self).put(path, parts)
     }
 
+    fn replace(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
+        (**self).replace(path, parts)
+    }
+
     fn put_batch(&self, files: &[NewFile<'_>]) -> Result<()> {
         (**self).put_batch(files)
     }

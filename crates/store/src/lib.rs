@@ -33,7 +33,7 @@ pub use ext::StoreExt;
 pub use fault::{FaultEffect, FaultPlan, FaultScope, FaultStore};
 pub use fault_disk::FaultDisk;
 pub use lease::{Claim, Lease};
-pub use local::{Disk, DiskEntry, LocalStore, OsDisk};
+pub use local::{Disk, DiskEntry, LEFTOVER_PREFIX, LocalStore, OsDisk};
 pub use memory::MemoryStore;
 pub use metered::{MeteredStore, Traffic};
 pub use path::{check_path, join, split};

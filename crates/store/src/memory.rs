@@ -195,6 +195,19 @@ impl Store for MemoryStore {
         self.insert(path, parts.concat().into())
     }
 
+    fn replace(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
+        check_path(path)?;
+        self.change(|content| {
+            if !content.files.contains_key(path) {
+                content.check_free(path)?;
+                content.add_folder(split(path).0);
+            }
+            content.files.insert(path.to_owned(), parts.concat().into());
+            Ok(())
+        })
+        .map_err(|error: Error| error.at_uri(self.address(path)))
+    }
+
     fn put_batch(&self, files: &[NewFile<'_>]) -> Result<()> {
         files.iter().try_for_each(|file| check_path(file.path))?;
         for (idx, file) in files.iter().enumerate() {

@@ -124,6 +124,10 @@ impl<S: Store> Store for MeteredStore<S> {
         self.store.put(path, parts).inspect(|()| self.count_files(&[NewFile { path, parts }]))
     }
 
+    fn replace(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
+        self.store.replace(path, parts).inspect(|()| self.count_files(&[NewFile { path, parts }]))
+    }
+
     fn put_batch(&self, files: &[NewFile<'_>]) -> Result<()> {
         self.store.put_batch(files).inspect(|()| self.count_files(files))
     }

@@ -108,6 +108,13 @@ impl Disk for SimDisk {
         self.perform(DiskOp::Rename { from: from.to_owned(), to: to.to_owned() })
     }
 
+    fn replace_file(&self, from: &Path, to: &Path) -> io::Result<()> {
+        if self.state().layout.is_folder(to) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        self.perform(DiskOp::Rename { from: from.to_owned(), to: to.to_owned() })
+    }
+
     fn rename_folder(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.perform(DiskOp::Rename { from: from.to_owned(), to: to.to_owned() })
     }

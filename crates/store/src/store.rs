@@ -117,7 +117,7 @@ impl std::str::FromStr for SyncLevel {
 ///
 /// Paths are relative to the store's root and pass [`check_path`](crate::check_path); every method refuses others with
 /// `InvalidArgument` before it does anything. The trait is shaped for object stores: there is no append, no
-/// rename and no overwrite; calls are batches where a remote store would need a round trip each. Implementations
+/// rename, and no overwrite but for repairs; calls are batches where a remote store would need a round trip each. Implementations
 /// may be asynchronous inside; calls block, and come from any thread.
 ///
 /// An error of a mutating call says that nothing happened, or that its effect is unknown, in these words. What may be
@@ -163,6 +163,13 @@ pub trait Store: Send + Sync + Debug {
     /// # Errors
     /// `AlreadyExists` when anything has that name; it is left as it was.
     fn put(&self, path: &str, parts: &[&[u8]]) -> Result<()>;
+
+    /// Puts one file in the place of the one that has its name, or of none: atomic (readers see all of the old or all of the new
+    /// one), durable on return. For repairs alone: whoever opened the old file may go on with it.
+    ///
+    /// # Errors
+    /// `AlreadyExists` when a folder has that name.
+    fn replace(&self, path: &str, parts: &[&[u8]]) -> Result<()>;
 
     /// Puts many files in parallel, never replacing, all durable on return with the folders that name them. It is not
     /// atomic: before it returns, readers may see some files, or parts of files.

@@ -1,7 +1,9 @@
 //! Repairs: what a check says can be mended, done.
 //!
 //! Nothing is deleted. What is in the way goes to a folder `__aside/<time>` in the array's root, where no reader looks, with the
-//! path that it had: it is copied there, durable, before it vanishes from its place. A repair that is interrupted is done again.
+//! path that it had: it is copied there, durable, before it vanishes from its place, or before another takes that place by one
+//! rename. At every moment readers see what they saw before a step or what they see after it, and every order of steps adds what
+//! counts before it takes away what stood in its place. A repair that is interrupted is done again.
 //! It wants the array to itself: writers that are at work are left alone as long as they are young, but a consolidation or a
 //! vacuum beside a repair may find its files gone.
 
@@ -54,7 +56,7 @@ pub struct RepairReport {
 /// Mends an array or group as far as that is provable.
 ///
 /// # Errors
-/// As [`fsck`]. A step that fails is told in the report; the others are done.
+/// As [`fsck`]; `Cancelled` between two steps, too. A step that fails is told in the report; the others are done.
 pub fn repair(place: &ArrayPlace, options: &RepairOptions) -> Result<RepairReport> {
     let found = fsck(place, &options.check)?;
     let mut report = RepairReport { left: found.clone(), found, mended: Vec::new(), aside: None };
@@ -70,7 +72,10 @@ pub fn repair(place: &ArrayPlace, options: &RepairOptions) -> Result<RepairRepor
             }
             let failure = match options.is_dry_run {
                 true => None,
-                false => bench.apply(steps).err().map(|error| error.to_string()),
+                false => {
+                    options.check.progress.as_ref().map_or(Ok(()), |progress| progress.check())?;
+                    bench.apply(steps).err().map(|error| error.to_string())
+                }
             };
             did_any |= failure.is_none();
             report.mended.push(Mended { words: words.to_owned(), finding, failure });
@@ -110,18 +115,27 @@ impl Bench<'_> {
             match step {
                 Step::SetFileAside(path) => self.set_file_aside(path)?,
                 Step::SetFolderAside(path) => self.set_folder_aside(path)?,
-                Step::Put { path, bytes } => {
-                    self.set_file_aside(path)?;
-                    self.place.store().put(&self.place.join(path), &[bytes])?;
-                }
+                Step::Put { path, bytes } => self.put(path, bytes)?,
             }
             self.done.push(step.clone());
         }
         Ok(())
     }
 
+    /// Puts a file in the place of one of which there is a copy.
+    fn put(&mut self, path: &str, bytes: &[u8]) -> Result<()> {
+        self.copy_aside(path)?;
+        self.place.store().replace(&self.place.join(path), &[bytes])
+    }
+
     /// Copies a file and deletes it where it was; one that is not there is fine.
     fn set_file_aside(&mut self, path: &str) -> Result<()> {
+        self.copy_aside(path)?;
+        self.place.store().delete_files(&[&self.place.join(path)])
+    }
+
+    /// Copies a file to what is set aside, durably; one that is not there is fine.
+    fn copy_aside(&mut self, path: &str) -> Result<()> {
         let store = self.place.store();
         let from = self.place.join(path);
         let byte_len = match store.byte_len(&from) {
@@ -143,7 +157,7 @@ impl Bench<'_> {
             writer.finish()?;
             store.sync_folder(smalti_store::split(&to).0)?;
         }
-        store.delete_files(&[&from])
+        Ok(())
     }
 
     fn set_folder_aside(&mut self, path: &str) -> Result<()> {

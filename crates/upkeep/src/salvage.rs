@@ -3,18 +3,23 @@
 //! The array itself is not touched. What a repair would do, giving up what is lost, is done to a view of the array; then every
 //! tile is decoded, and where one cannot be, its fragment is shown without it: a tile whose coordinates are lost is left out, one
 //! of an attribute is shown with nulls or fill values in its place. Reads of the view are reads like any other, with the order
-//! of fragments, duplicates, deletes and times that the array has.
+//! of fragments, duplicates, deletes and times that the array has. Arrays of dimension labels are treated alike.
 
 mod fragment;
 mod overlay;
 mod target;
 
-use crate::fsck::{Class, FsckOptions, FsckProgress, FsckReport, Step, fsck};
+use crate::fsck::{Class, Finding, FindingKind, FsckOptions, FsckProgress, FsckReport, Remedy, Step, fsck};
 use crate::repair::steps_of;
 use overlay::{Overlay, Segment};
-use smalti_array::{ArrayPlace, Snapshot};
-use smalti_format::names::last_part;
-use smalti_types::{Result, TimeRange};
+use smalti_array::{ArrayPlace, DeleteCommit, Fragment, Snapshot};
+use smalti_format::names::{
+    CommitKind, FRAGMENT_META_FOLDER, FRAGMENT_METADATA_FILE, META_ENDING, commit_file_name, last_part,
+};
+use smalti_format::{ConditionNode, DimensionLabel};
+use smalti_store::split;
+use smalti_types::{ErrorKind, Result, TimeRange};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Giving up one thing may show another: so many times a salvage looks again.
@@ -44,6 +49,9 @@ pub struct Salvage {
     pub lost: Vec<LostCells>,
     /// What was found in the array.
     pub found: FsckReport,
+    /// Names of dimension labels that nothing is left of, or not enough.
+    lost_labels: BTreeSet<String>,
+    progress: Option<Arc<FsckProgress>>,
 }
 
 /// Makes a view of an array with all that can be read. All data is read once for that.
@@ -52,9 +60,12 @@ pub struct Salvage {
 /// `NotFound` when no array is there; `Permission` without the key; `Corrupt` when no schema can be read, or something is
 /// damaged that cannot be left out; `Cancelled`.
 pub fn salvage(place: &ArrayPlace, progress: Option<Arc<FsckProgress>>) -> Result<Salvage> {
-    let options = FsckOptions { progress, ..FsckOptions::default() };
+    let options = FsckOptions { progress: progress.clone(), ..FsckOptions::default() };
     let mut view = View { place, overlay: Overlay::new(Arc::clone(place.store())), lost: Vec::new() };
-    let found = fsck(place, &options)?;
+    let mut found = fsck(place, &options)?;
+    if found.findings.iter().any(asks_for_data) {
+        found = fsck(place, &FsckOptions { reads_data: true, ..options.clone() })?;
+    }
     let mut left = found.clone();
     for _ in 0..MAX_ROUNDS {
         if !view.give_up(&left) {
@@ -62,18 +73,88 @@ pub fn salvage(place: &ArrayPlace, progress: Option<Arc<FsckProgress>>) -> Resul
         }
         left = fsck(&view.place(), &options)?;
     }
-    for _ in 0..2 {
-        let shown = view.place();
-        let snapshot = Snapshot::open(shown.clone(), TimeRange::ALL)?;
-        let mut is_changed = false;
-        for fragment in snapshot.fragments() {
-            is_changed |= view.patch(&shown, fragment, &options)?;
-        }
-        if !is_changed {
-            break;
+    let snapshot = view.patch_array("", &options)?;
+    let mut lost_labels = BTreeSet::new();
+    for label in &snapshot.schema().dimension_labels {
+        let before = view.lost.len();
+        let labels = label.path().and_then(|path| view.patch_array(path, &options));
+        let labels = labels.and_then(|labels| {
+            snapshot.schema().check_label_array(label, labels.schema()).map(|()| labels.schema().is_dense())
+        });
+        let failure = match labels {
+            Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
+            Err(error) => Some(error.message().to_owned()),
+            // Fill values are in the gaps, with which labels are not in order: searches among the others would fail.
+            Ok(true) if view.lost.len() > before => {
+                Some("values of it are lost, and the others cannot be searched without them".to_owned())
+            }
+            Ok(_) => None,
+        };
+        if let Some(failure) = failure {
+            view.lost.push(lost_label(label, &failure));
+            lost_labels.insert(label.name.clone());
         }
     }
-    Ok(Salvage { place: view.place(), lost: view.lost, found })
+    Ok(Salvage { place: view.place(), lost: view.lost, found, lost_labels, progress })
+}
+
+/// Whether more may be known of a fragment's metadata when its data is read.
+fn asks_for_data(finding: &Finding) -> bool {
+    let is_metadata = finding.file.ends_with(FRAGMENT_METADATA_FILE) && finding.class > Class::Harmless;
+    is_metadata && matches!(finding.remedy, Remedy::None(_))
+}
+
+fn lost_label(label: &DimensionLabel, failure: &str) -> LostCells {
+    LostCells {
+        name: format!("dimension label {:?}", label.name),
+        tile: None,
+        field: None,
+        cell_count: None,
+        reason: format!("the label is left out: {failure}"),
+    }
+}
+
+/// The fields that deletes of a fragment's cells ask for: without their values nobody knows which cells are deleted.
+///
+/// # Errors
+/// `Corrupt` when the fragment does not say which deletes it has seen.
+fn asked_by_deletes(snapshot: &Snapshot, fragment: &Fragment) -> Result<BTreeSet<String>> {
+    let (start, processed) = (fragment.name().range().start, fragment.processed_deletes()?);
+    let is_to_come = |delete: &&DeleteCommit| {
+        let path = delete
+            .name
+            .fragment_version()
+            .map(|version| commit_file_name(&delete.name, CommitKind::Delete, version));
+        delete.at() >= start && !path.is_ok_and(|path| processed.contains(&path))
+    };
+    let deletes = snapshot.deletes()?.iter().filter(is_to_come);
+    let fields = deletes.flat_map(|delete| delete.stays.nodes()).filter_map(|node| match node {
+        ConditionNode::Comparison { field, .. } => Some(field.clone()),
+        ConditionNode::Combination { .. } => None,
+    });
+    Ok(fields.collect())
+}
+
+/// What keeps the array from being read although nothing proves that it is damaged, such as a file that the disk does not
+/// give: a repair leaves it alone, a salvage goes on without it.
+fn shut_out(finding: &Finding) -> Option<Step> {
+    let is_shut =
+        matches!(finding.kind, FindingKind::Unreadable | FindingKind::Unknown | FindingKind::Locked);
+    let is_shut = is_shut && finding.class > Class::Harmless && matches!(finding.remedy, Remedy::None(_));
+    let folder =
+        finding.file.strip_suffix(FRAGMENT_METADATA_FILE).and_then(|folder| folder.strip_suffix('/'));
+    is_shut.then(|| Step::SetFileAside(folder.unwrap_or(&finding.file).to_owned()))
+}
+
+fn given_up(finding: &Finding) -> LostCells {
+    let (folder, file) = split(&finding.file);
+    let name = if folder.contains("__fragments/") { last_part(folder) } else { file };
+    let words = match &finding.remedy {
+        Remedy::GiveUp { words, .. } => format!(" (salvage {words})"),
+        _ => String::new(),
+    };
+    let reason = finding.message.clone() + &words;
+    LostCells { name: name.to_owned(), tile: None, field: None, cell_count: None, reason }
 }
 
 /// A view that grows.
@@ -85,16 +166,57 @@ struct View<'a> {
 
 impl View<'_> {
     fn place(&self) -> ArrayPlace {
+        self.place_of("")
+    }
+
+    /// The place of an array in the view: of that itself, or of a dimension label.
+    fn place_of(&self, below: &str) -> ArrayPlace {
         let key = self.place.cipher().map(|cipher| cipher.key.clone());
-        let store = Arc::new(self.overlay.clone());
-        ArrayPlace::in_store(store, self.place.path().to_owned(), key, self.place.env().clone())
+        let path = if below.is_empty() { self.place.path().to_owned() } else { self.place.join(below) };
+        ArrayPlace::in_store(Arc::new(self.overlay.clone()), path, key, self.place.env().clone())
+    }
+
+    /// Shows an array of the view without the tiles that cannot be decoded; `below` is its path in the view.
+    fn patch_array(&mut self, below: &str, options: &FsckOptions) -> Result<Snapshot> {
+        self.hide_footers(below)?;
+        // A fragment that is shown in another form is looked at again.
+        for _ in 0..2 {
+            let shown = self.place_of(below);
+            let snapshot = Snapshot::open(shown.clone(), TimeRange::ALL)?;
+            let mut is_changed = false;
+            for fragment in snapshot.fragments() {
+                is_changed |= match asked_by_deletes(&snapshot, fragment) {
+                    Ok(asked) => self.patch(&shown, below, fragment, &asked, options)?,
+                    Err(error) => self.leave_out(below, fragment, &error).map(|()| true)?,
+                };
+            }
+            if !is_changed {
+                return Ok(snapshot);
+            }
+        }
+        Snapshot::open(self.place_of(below), TimeRange::ALL)
+    }
+
+    /// Hides the copies of footers, which contradict fragments that are shown in another form. Nothing else needs them.
+    fn hide_footers(&mut self, below: &str) -> Result<()> {
+        let shown = self.place_of(below);
+        let in_root = shown.store().list(shown.path())?;
+        let in_root = in_root.iter().filter(|entry| entry.is_file() && entry.name.ends_with(META_ENDING));
+        let files = in_root.map(|entry| shown.join(&entry.name));
+        files.chain([shown.join(FRAGMENT_META_FOLDER)]).for_each(|path| self.overlay.hide(path));
+        Ok(())
     }
 
     /// Does what a repair would do; whether there was anything.
     fn give_up(&mut self, report: &FsckReport) -> bool {
         let mut is_changed = false;
         for finding in &report.findings {
-            let Some((_, steps)) = steps_of(finding, true) else { continue };
+            let shut = shut_out(finding);
+            let steps = match (steps_of(finding, true), &shut) {
+                (Some((_, steps)), _) => steps,
+                (None, Some(step)) => std::slice::from_ref(step),
+                (None, None) => continue,
+            };
             for step in steps {
                 is_changed = true;
                 match step {
@@ -107,17 +229,10 @@ impl View<'_> {
                     }
                 }
             }
-            if finding.class == Class::Lost {
-                let folder = finding.file.rsplit_once('/').map_or("", |(folder, _)| folder);
-                let is_fragment = last_part(folder) != "__commits" && folder.contains("__fragments/");
-                let name = if is_fragment { last_part(folder) } else { last_part(&finding.file) };
-                self.lost.push(LostCells {
-                    name: name.to_owned(),
-                    tile: None,
-                    field: None,
-                    cell_count: None,
-                    reason: finding.message.clone(),
-                });
+            // A delete that is given up is a loss too: what it deleted comes back.
+            let is_given_up = shut.is_some() || matches!(finding.remedy, Remedy::GiveUp { .. });
+            if finding.class == Class::Lost || is_given_up {
+                self.lost.push(given_up(finding));
             }
         }
         is_changed

@@ -1,8 +1,8 @@
 //! Damages made by hand, one after the other: each is named and classified, and mended where that is provable.
 
 use super::place_of;
-use super::rows::After::{Damage as Stays, Opens, Same};
-use super::rows::{ROWS, Row, data_file, flip};
+use super::rows::After::{Opens, Same, Stays};
+use super::rows::{Row, rows_of};
 use crate::digest::{CELLS, Form, array, digest_of, put};
 use crate::mutation::Files;
 use smalti_array::{ArrayPlace, Snapshot};
@@ -13,7 +13,7 @@ use smalti_types::{ArrayType, Datatype, Filter, Layout, TimeRange};
 use smalti_upkeep::{Class, Finding, FindingKind, FsckOptions, Remedy, RepairOptions, fsck, repair, salvage};
 
 /// An array of two fragments and metadata, a sparse one with a delete too.
-fn whole(array_type: ArrayType) -> Files {
+pub(super) fn whole(array_type: ArrayType) -> Files {
     let form = Form {
         extent: 4,
         capacity: 2,
@@ -131,7 +131,7 @@ fn sorted(files: &Files) -> Files {
 fn every_damage_is_named_and_mended_where_that_is_provable() {
     let mut wrong = Vec::new();
     for array_type in [ArrayType::Sparse, ArrayType::Dense] {
-        for row in ROWS.iter().filter(|row| array_type == ArrayType::Sparse || !row.is_sparse_alone) {
+        for row in rows_of(array_type == ArrayType::Sparse) {
             if let Err(message) = check_row(row, array_type) {
                 wrong.push(format!("{array_type:?}, {}: {message}", row.name));
             }
@@ -153,31 +153,6 @@ fn whole_arrays_have_no_findings() {
         rest.write_to(&target).unwrap();
         assert_eq!(digest_of(&target), digest_of(&place), "{array_type:?}");
     }
-}
-
-#[test]
-fn salvage_keeps_all_but_the_tile_that_is_lost() {
-    let mut files = whole(ArrayType::Sparse);
-    let at = data_file(&files, "a1_var.tdb");
-    let end = files[at].1.len() - 1;
-    flip(&mut files, at, end);
-    let (_, place) = place_of(&files, None);
-    let rest = salvage(&place, None).unwrap();
-    assert_eq!(rest.lost.len(), 1, "{:?}", rest.lost);
-    assert_eq!(
-        (rest.lost[0].tile, rest.lost[0].cell_count, rest.lost[0].field.as_deref()),
-        (Some(2), Some(2), Some("s"))
-    );
-    // The delete took two of eight: that of the condition, and one with null.
-    assert_eq!(digest_of(&rest.place).cell_count, 6);
-    let mut files = whole(ArrayType::Sparse);
-    let at = data_file(&files, "d0.tdb");
-    let end = files[at].1.len() - 1;
-    files[at].1.truncate(end);
-    let (_, place) = place_of(&files, None);
-    let rest = salvage(&place, None).unwrap();
-    assert_eq!((rest.lost.last().unwrap().tile, rest.lost.last().unwrap().field.as_deref()), (Some(2), None));
-    assert_eq!(digest_of(&rest.place).cell_count, 4);
 }
 
 #[test]

@@ -1,9 +1,13 @@
 //! Checks, repairs and salvage of whole arrays.
 
 mod corpus;
+mod crashes;
 mod damages;
+mod hunt;
 mod mutated;
 mod rows;
+mod salvaged;
+mod shown;
 
 use smalti_array::ArrayPlace;
 use smalti_store::{ManualClock, MemoryStore, SeededEntropy};

@@ -139,6 +139,10 @@ impl Disk for TurnDisk {
         self.next().rename_file(from, to)
     }
 
+    fn replace_file(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.next().replace_file(from, to)
+    }
+
     fn rename_folder(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.next().rename_folder(from, to)
     }

@@ -5,7 +5,7 @@
 
 mod baton;
 mod commits;
-mod crashes;
+pub mod crashes;
 mod cuts;
 mod expectation;
 mod exports;

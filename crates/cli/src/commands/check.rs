@@ -3,6 +3,7 @@
 use super::read;
 use crate::args::{CheckArgs, FsckArgs, Global, OpenTimes, OutputFormat, ReadArgs, RepairArgs, SalvageArgs};
 use crate::failure::{Failure, Outcome};
+use crate::interrupt::Watch;
 use crate::progress::Progress;
 use crate::{engine, human};
 use smalti::{
@@ -20,7 +21,8 @@ pub(super) fn fsck(global: &Global, args: &FsckArgs) -> Outcome {
     let options = engine::options(global, OpenTimes::default())?;
     let progress = Arc::new(FsckProgress::default());
     let check = options_of(&args.check, &progress);
-    let report = watched("checking", &progress, || Array::fsck(&args.array, &options, &check))?;
+    let watch = Watch::start(&progress, None)?;
+    let report = watch.end(shown("checking", &progress, || Array::fsck(&args.array, &options, &check)))?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     if global.json {
         writeln!(out, "{}", report_json(&report))?;
@@ -52,7 +54,9 @@ pub(super) fn repair(global: &Global, args: &RepairArgs) -> Outcome {
         gives_up: args.give_up,
         is_dry_run: args.dry_run,
     };
-    let report = watched("repairing", &progress, || Array::repair(&args.array, &options, &repair))?;
+    let watch = Watch::over_writes(&progress)?;
+    let report =
+        watch.end(shown("repairing", &progress, || Array::repair(&args.array, &options, &repair)))?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let failed = report.mended.iter().any(|mended| mended.failure.is_some());
     if global.json {
@@ -94,12 +98,13 @@ pub(super) fn repair(global: &Global, args: &RepairArgs) -> Outcome {
 pub(super) fn salvage(global: &Global, args: &SalvageArgs) -> Outcome {
     let options = engine::options(global, OpenTimes::default())?;
     let progress = Arc::new(FsckProgress::default());
-    let mut salvaged = watched("salvaging", &progress, || {
-        Array::salvage(&args.array, &options, Some(Arc::clone(&progress)))
-    })?;
+    let watch = Watch::over_writes(&progress)?;
+    let salvaged =
+        shown("salvaging", &progress, || Array::salvage(&args.array, &options, Some(Arc::clone(&progress))));
     let format = args.format.or_else(|| OutputFormat::of_path(&args.output));
-    let cell_count = match format {
+    let (salvaged, cell_count) = match format {
         Some(format) => {
+            let salvaged = watch.end(salvaged)?;
             let read = ReadArgs {
                 array: args.array.clone(),
                 format: Some(format),
@@ -107,9 +112,16 @@ pub(super) fn salvage(global: &Global, args: &SalvageArgs) -> Outcome {
                 ..ReadArgs::default()
             };
             read::read_from(global, &read, salvaged.array())?;
-            None
+            (salvaged, None)
         }
-        None => Some(salvaged.write_to(&args.output.to_string_lossy(), &options)?),
+        None => {
+            let target = args.output.to_string_lossy();
+            let written = salvaged.and_then(|mut salvaged| {
+                let cell_count = shown("writing", &progress, || salvaged.write_to(&target, &options))?;
+                Ok((salvaged, Some(cell_count)))
+            });
+            watch.end(written)?
+        }
     };
     if args.output.as_os_str() == "-" {
         for lost in salvaged.lost() {
@@ -153,7 +165,7 @@ fn options_of(args: &CheckArgs, progress: &Arc<FsckProgress>) -> FsckOptions {
 }
 
 /// Runs work with a bar that shows how far it is.
-fn watched<T>(
+fn shown<T>(
     what: &'static str,
     progress: &FsckProgress,
     work: impl FnOnce() -> smalti::Result<T>,

@@ -3,19 +3,29 @@
 use crate::args::{DiffArgs, DigestArgs, Global, OpenTimes};
 use crate::engine;
 use crate::failure::{Failure, Outcome};
+use crate::interrupt::Watch;
+use crate::progress::Progress;
 use smalti::json::CellNotation;
-use smalti::{Array, CellDifference, CellShape, Change, DiffFields, DiffOptions, DigestOptions, Side};
-use std::io::Write;
+use smalti::{
+    Array, CellDifference, CellShape, Change, DiffFields, DiffOptions, DigestOptions, ReadProgress, Side,
+};
+use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 pub(super) fn digest(global: &Global, args: &DigestArgs) -> Outcome {
     let array = engine::open(global, &args.array, args.times)?;
+    let read = Arc::new(ReadProgress::new());
     let options = DigestOptions {
         includes_times: args.timestamps,
         memory_byte_len: memory(global),
-        ..DigestOptions::default()
+        progress: Some(Arc::clone(&read)),
     };
-    let digest = array.digest(&options)?;
+    let watch = Watch::start(&read, None)?;
+    let progress = Progress::of_work("reading", &read);
+    let digest = array.digest(&options).map_err(Failure::from);
+    drop(progress);
+    let digest = watch.end(digest)?;
     let mut out = std::io::stdout().lock();
     if global.json {
         let json = serde_json::json!({ "digest": digest.to_string(), "cells": digest.cell_count });
@@ -26,12 +36,12 @@ pub(super) fn digest(global: &Global, args: &DigestArgs) -> Outcome {
     Ok(())
 }
 
-/// As diff(1): 0 when there is no difference, 1 when there is one, 2 for trouble.
+/// As diff(1): 0 when there is no difference, 1 when there is one, 2 for trouble. A signal has the status that it has everywhere.
 pub(super) fn diff(global: &Global, args: &DiffArgs) -> Outcome {
     match compare(global, args) {
         Ok(true) => Ok(()),
         Ok(false) => Err(Failure::Silent(1)),
-        Err(Failure::ReaderGone) => Err(Failure::ReaderGone),
+        Err(failure @ (Failure::ReaderGone | Failure::Stopped(_))) => Err(failure),
         Err(failure) => {
             failure.report();
             Err(Failure::Silent(2))
@@ -53,9 +63,17 @@ fn compare(global: &Global, args: &DiffArgs) -> Outcome<bool> {
             false => writeln!(out, "! {different}")?,
         }
     }
+    let read = Arc::new(ReadProgress::new());
+    let options = DiffOptions { memory_byte_len: memory(global), progress: Some(Arc::clone(&read)) };
     let mut lines: Lines<'_> = Lines { out: &mut out, json: global.json, left: args.limit, failure: None };
-    let summary =
-        lines.run(&a, &b, &DiffOptions { memory_byte_len: memory(global), ..DiffOptions::default() })?;
+    let watch = Watch::start(&read, None)?;
+    let progress = match std::io::stdout().is_terminal() {
+        true => Progress::hidden(),
+        false => Progress::of_work("comparing", &read),
+    };
+    let summary = lines.run(&a, &b, &options);
+    drop(progress);
+    let summary = watch.end(summary)?;
     if global.json {
         let json = serde_json::json!({
             "added": summary.added, "removed": summary.removed, "changed": summary.changed,

@@ -1,4 +1,4 @@
-//! Reads that are stopped by signals, and what they tell of themselves.
+//! Long work that is stopped by signals, and what it tells of itself.
 #![cfg(unix)]
 
 use crate::fixtures::grid;
@@ -88,17 +88,50 @@ fn a_signal_stops_a_read_and_leaves_no_file_of_it() {
             format!("aggregate big count sum:a --where '{slow}'"),
             format!("explain big --analyze --where '{slow}' --threads 1"),
         ] {
-            let child = start(&session, &line);
-            std::thread::sleep(Duration::from_millis(150));
-            signal(&child, name);
-            let (status, said) = end(child, &line);
-            assert_eq!(status, Some(128 + number), "{line}: {said}");
-            let (words, count) =
-                (format!("stopped by SIG{} before the end", &name[1..]), said.lines().count());
-            assert!(said.contains(&words) && count == 1, "{line}: {said}");
+            assert_stops(&session, &line, (name, number));
             assert_eq!(names(&session), before, "{line}");
         }
     }
+}
+
+/// Stops a command, which has to say so.
+fn assert_stops(session: &Session, line: &str, (name, number): (&str, i32)) {
+    let child = start(session, line);
+    std::thread::sleep(Duration::from_millis(150));
+    signal(&child, name);
+    let (status, said) = end(child, line);
+    assert_eq!(status, Some(128 + number), "{line}: {said}");
+    let words = format!("stopped by SIG{} before the end", &name[1..]);
+    assert!(said.contains(&words) && said.lines().count() == 1, "{line}: {said}");
+}
+
+/// Writes the one fragment of the array again and again, without the bytes.
+fn multiply_fragments(session: &Session) {
+    let fragments = session.path("big/__fragments");
+    let first = std::fs::read_dir(&fragments).unwrap().next().unwrap().unwrap();
+    for number in 1..=100 {
+        let name = format!("__{number}_{number}_{number:032x}_22");
+        std::fs::create_dir(fragments.join(&name)).unwrap();
+        for file in std::fs::read_dir(first.path()).unwrap().map(Result::unwrap) {
+            std::fs::hard_link(file.path(), fragments.join(&name).join(file.file_name())).unwrap();
+        }
+        std::fs::write(session.path(&format!("big/__commits/{name}.wrt")), "").unwrap();
+    }
+}
+
+#[test]
+fn a_signal_stops_checks_and_comparisons_and_leaves_nothing_of_a_salvage() {
+    let session = big();
+    multiply_fragments(&session);
+    let before = names(&session);
+    for line in
+        ["digest big", "diff big big", "fsck big --data", "repair big --data", "salvage big -o saved.csv"]
+    {
+        assert_stops(&session, line, ("-INT", 2));
+        assert_eq!(names(&session), before, "{line}");
+    }
+    assert_stops(&session, "salvage big -o saved", ("-TERM", 15));
+    assert_eq!(names(&session), before);
 }
 
 #[test]

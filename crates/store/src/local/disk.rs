@@ -40,6 +40,8 @@ pub trait Disk: Send + Sync + Debug + 'static {
     fn create_folder(&self, folder: &Path) -> io::Result<()>;
     /// Gives a file another name at once; `AlreadyExists` when anything has that name.
     fn rename_file(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Gives a file another name at once, in the place of a file that has it; `AlreadyExists` when a folder has that name.
+    fn replace_file(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Gives a folder another name at once; replaces nothing but an empty folder.
     fn rename_folder(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Removes a file or a symbolic link.

@@ -9,6 +9,7 @@ mod tree;
 
 pub use disk::{Disk, DiskEntry};
 pub use os::OsDisk;
+pub use staging::LEFTOVER_PREFIX;
 
 use crate::ext::{ends_early, zeroed};
 use crate::path::{check_folder, check_move, check_path};
@@ -170,6 +171,11 @@ impl<D: Disk> Store for LocalStore<D> {
     fn put(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
         check_path(path)?;
         protocol::put(&self.disk, self.sync, Path::new(path), parts)
+    }
+
+    fn replace(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
+        check_path(path)?;
+        protocol::replace(&self.disk, self.sync, Path::new(path), parts)
     }
 
     fn put_batch(&self, files: &[NewFile<'_>]) -> Result<()> {

@@ -139,6 +139,18 @@ impl Disk for OsDisk {
         link_and_unlink(&from_folder, from_name, &to_folder, to_name)
     }
 
+    fn replace_file(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let (from_folder, from_name) = self.parent(from)?;
+        let (to_folder, to_name) = self.parent(to)?;
+        let renamed = rustix::fs::renameat(from_folder, from_name, to_folder, to_name);
+        // Afterwards: a reader that opened the old file in between must not keep it for those that come later.
+        handles::forget_file(&self.root.join(to));
+        match renamed {
+            Err(Errno::ISDIR | Errno::EXIST) => Err(io::ErrorKind::AlreadyExists.into()),
+            result => Ok(result?),
+        }
+    }
+
     fn rename_folder(&self, from: &Path, to: &Path) -> io::Result<()> {
         let (from_folder, from_name) = self.parent(from)?;
         let (to_folder, to_name) = self.parent(to)?;

@@ -13,9 +13,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(super) const UNKNOWN_EFFECT: &str = "the operation's effect is unknown";
 
 pub(super) fn put<D: Disk>(disk: &Arc<D>, sync: SyncLevel, path: &Path, parts: &[&[u8]]) -> Result<()> {
+    put_by(disk, sync, path, parts, D::rename_file)
+}
+
+/// As [`put`], in the place of a file that has the name.
+pub(super) fn replace<D: Disk>(disk: &Arc<D>, sync: SyncLevel, path: &Path, parts: &[&[u8]]) -> Result<()> {
+    put_by(disk, sync, path, parts, D::replace_file)
+}
+
+/// How a file under its temporary name gets its own.
+type Rename<D> = fn(&D, &Path, &Path) -> io::Result<()>;
+
+fn put_by<D: Disk>(
+    disk: &Arc<D>,
+    sync: SyncLevel,
+    path: &Path,
+    parts: &[&[u8]],
+    rename: Rename<D>,
+) -> Result<()> {
     let mut file = StagedFile::create(disk, sync, path)?;
     parts.iter().try_for_each(|part| file.append(part))?;
-    file.publish()?;
+    file.publish(rename)?;
     sync_folder(&**disk, sync, folder_of(path)).map_err(|error| error.context(UNKNOWN_EFFECT))
 }
 
@@ -95,7 +113,7 @@ impl<D: Disk> StagedFile<D> {
     }
 
     /// Makes the content durable and names the file; its name is durable after a sync of the folder.
-    fn publish(&mut self) -> Result<()> {
+    fn publish(&mut self, rename: Rename<D>) -> Result<()> {
         self.flush()?;
         let Some(mut writer) = self.writer.take() else {
             return Err(Error::invalid("the file is closed after a failed write"));
@@ -104,7 +122,7 @@ impl<D: Disk> StagedFile<D> {
             self.disk.sync_file(&mut writer).map_err(|error| failed(&*self.disk, error, &self.target))?;
         }
         drop(writer);
-        match self.disk.rename_file(&self.staged, &self.target) {
+        match rename(&self.disk, &self.staged, &self.target) {
             Ok(()) => {
                 self.is_published = true;
                 Ok(())
@@ -128,7 +146,7 @@ impl<D: Disk> FileWriter for StagedFile<D> {
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.publish()
+        self.publish(D::rename_file)
     }
 }
 

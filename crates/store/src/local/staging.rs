@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// How the name of everything unfinished begins. No listing shows such names.
-pub(super) const LEFTOVER_PREFIX: &str = ".smalti-tmp-";
+pub const LEFTOVER_PREFIX: &str = ".smalti-tmp-";
 
 /// Folders in which libtiledb reads, or trips over, every file whatever its name. What is bound for them is written
 /// in the folder above, where it ignores unknown names: the array's or the group's root.

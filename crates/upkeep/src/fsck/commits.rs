@@ -47,6 +47,16 @@ impl Check<'_> {
             self.consolidated(&path, &ignored, &mut idle_ignores, &mut known, &mut commits);
         }
         self.idle_ignores(&ignored, &idle_ignores);
+        let listed: BTreeSet<&str> = known
+            .keys()
+            .chain(ignored.keys().filter(|name| !idle_ignores.contains_key(*name)))
+            .map(String::as_str)
+            .collect();
+        for path in self.files_of(CommitKind::Ignore) {
+            let of_file: Vec<String> =
+                ignored.iter().filter(|(_, file)| **file == path).map(|(name, _)| name.clone()).collect();
+            self.note_near_names(&path, &of_file, &listed);
+        }
         for (path, (name, kind)) in &self.survey.commits {
             match kind {
                 CommitKind::Write => {

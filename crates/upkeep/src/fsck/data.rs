@@ -1,6 +1,7 @@
 //! Data read back: every tile decoded, and its cells compared with what the metadata says of them.
 
 mod cells;
+mod floats;
 mod statistics;
 
 use super::Check;
@@ -15,8 +16,9 @@ use smalti_format::fragment::{RTree as StoredTree, Section};
 use smalti_format::names::last_part;
 use smalti_space::RTree;
 use smalti_store::{ByteRange, StoreExt, join};
-use smalti_tile::{Column, FieldCodec, FilteredTileRef, Scratch, Stats};
+use smalti_tile::{Column, FieldCodec, FilteredTileRef, Scratch};
 use smalti_types::{Error, Extent, RectList, Result};
+use statistics::Measured;
 use std::collections::BTreeMap;
 
 /// Findings about tiles of one fragment that are listed one by one.
@@ -97,7 +99,7 @@ impl<'a> TileSource<'a> {
 struct Outcome {
     findings: Vec<Finding>,
     /// By field, where the tile could be decoded.
-    stats: BTreeMap<FieldId, Stats>,
+    stats: BTreeMap<FieldId, Measured>,
     edge: Option<Edge>,
     /// The least rectangle around the tile's cells, if all coordinates could be decoded.
     rect: Option<Vec<Extent>>,
@@ -125,7 +127,7 @@ impl Check<'_> {
         let kinds = statistics::kinds(fragment, &sources);
         let tile_count = usize::try_from(fragment.tile_count()).unwrap_or(usize::MAX);
         let group = rayon::current_num_threads().max(1) * TILES_PER_THREAD;
-        let mut stats: BTreeMap<FieldId, Vec<Stats>> = BTreeMap::new();
+        let mut stats: BTreeMap<FieldId, Vec<Measured>> = BTreeMap::new();
         let mut found: Vec<Finding> = Vec::new();
         let mut last: Option<Edge> = None;
         let mut rects: Vec<Vec<Extent>> = Vec::new();

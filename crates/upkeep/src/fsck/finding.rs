@@ -97,12 +97,16 @@ kinds! {
     VacuumWithoutFragment = "vacuum-without-fragment";
     /// A vacuum file that lists nothing: what its fragment was made of is read too.
     VacuumEmpty = "vacuum-empty";
+    /// A merged fragment beside one that it was merged from, which no vacuum file hides.
+    VacuumMissing = "vacuum-missing";
     /// A vacuum or ignore file that lists nothing that is there.
     ListIdle = "list-idle";
     /// The vacuum file of a consolidation that smalti has not finished.
     VacuumPending = "vacuum-pending";
     /// A line of a list that names nothing.
     BadLine = "bad-line";
+    /// A line of a list that names nothing that is there, but nearly something that is.
+    NearName = "near-name";
     /// A time in a name that lies ahead of the clock.
     FutureTime = "future-time";
     /// What an interrupted operation left.

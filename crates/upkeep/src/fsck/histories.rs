@@ -46,6 +46,7 @@ impl Check<'_> {
         let path = join(folder, &entry.name);
         let Some(list) = self.name_list(&path) else { return };
         let stem = entry.name.strip_suffix(VACUUM_ENDING).unwrap_or(&entry.name);
+        self.note_near_names(&path, &list.names, whole);
         let is_listed = |name: &&String| whole.contains(name.as_str());
         let present = list.names.iter().filter(is_listed).count();
         if present == 0 {
@@ -57,6 +58,27 @@ impl Check<'_> {
             let finding = Finding::new(FindingKind::VacuumWithoutFragment, Class::Hidden, path, message);
             self.add(finding.set_aside());
         }
+    }
+
+    /// Notes a line that names nothing that is there, but nearly something that is, and that no other line names: a flipped bit
+    /// makes no other difference.
+    pub(super) fn note_near_names(&mut self, path: &str, listed: &[String], present: &BTreeSet<&str>) {
+        let is_gone = |name: &&String| !present.contains(name.as_str());
+        let near_of = |name: &String| {
+            let is_near = |other: &&&str| !listed.iter().any(|name| name == *other) && is_near(name, other);
+            present.iter().find(is_near).copied()
+        };
+        let found = listed.iter().filter(is_gone).find_map(|name| Some((name, near_of(name)?)));
+        let Some((name, near)) = found else { return };
+        let bytes = self.bytes(path).unwrap_or_default();
+        let offset = bytes.windows(name.len()).position(|window| window == name.as_bytes());
+        let message = format!(
+            "{name} is not there, but {near} is, which is the same but for a letter or two, or its end: if that was listed, it counts again"
+        );
+        let finding = Finding::new(FindingKind::NearName, Class::Misleading, path, message);
+        self.add(finding.at("list of names", "line", offset.map(|offset| offset as u64)).not_mended(
+            "which of the two was listed is not written anywhere else; if it was the second, correct the line in the file",
+        ));
     }
 
     /// Reads a list of names, and reports its bad lines.
@@ -107,5 +129,17 @@ impl Check<'_> {
             });
         }
         Some(list)
+    }
+}
+
+/// Letters of a name that leave no doubt which one it is the start of.
+const TELLING_LEN: usize = 12;
+
+/// Whether a name differs from another in one or two letters, or is the start of it.
+fn is_near(name: &str, other: &str) -> bool {
+    let differences = name.bytes().zip(other.bytes()).filter(|(a, b)| a != b).count();
+    match name.len() == other.len() {
+        true => (1..=2).contains(&differences),
+        false => name.len() >= TELLING_LEN && name.len() < other.len() && differences == 0,
     }
 }

@@ -17,6 +17,7 @@ mod schemas;
 mod sections;
 mod survey;
 mod tile_file;
+mod unlisted;
 mod vacuum;
 
 pub use finding::{Class, Finding, FindingKind, Remedy, Step};
@@ -54,7 +55,7 @@ impl Default for FsckOptions {
     }
 }
 
-/// How far a check is. Other threads may look at it, and stop the check.
+/// How far a check, a repair or a salvage is. Other threads may look at it, and stop the work.
 #[derive(Debug, Default)]
 pub struct FsckProgress {
     is_cancelled: AtomicBool,
@@ -64,7 +65,7 @@ pub struct FsckProgress {
 }
 
 impl FsckProgress {
-    /// Stops the check.
+    /// Stops the work: a check or a salvage before the next tiles, a repair before the next step.
     pub fn cancel(&self) {
         self.is_cancelled.store(true, Relaxed);
     }
@@ -93,10 +94,12 @@ impl FsckProgress {
         self.check()
     }
 
-    fn check(&self) -> Result<()> {
+    /// # Errors
+    /// `Cancelled`.
+    pub(crate) fn check(&self) -> Result<()> {
         match self.is_cancelled.load(Relaxed) {
             false => Ok(()),
-            true => Err(Error::new(ErrorKind::Cancelled, "the check was stopped")),
+            true => Err(Error::new(ErrorKind::Cancelled, "the work was stopped")),
         }
     }
 }
@@ -155,6 +158,9 @@ fn check_at(
         let mut commits = check.commits();
         check.vacuums(&mut commits);
         let fragments = check.fragments(&schemas, &commits)?;
+        if options.reads_data {
+            check.unlisted(&fragments, &commits)?;
+        }
         check.footers(&fragments);
         report.fragment_count += fragments.len() as u64;
         report.tile_count += check.tile_count;

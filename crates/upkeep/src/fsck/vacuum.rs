@@ -5,6 +5,7 @@ use super::commits::Commits;
 use super::finding::{Class, Finding, FindingKind};
 use smalti_format::NameList;
 use smalti_format::names::TimestampedName;
+use std::collections::BTreeSet;
 
 impl Check<'_> {
     /// Looks at all vacuum files, and says which fragments are replaced.
@@ -40,6 +41,8 @@ impl Check<'_> {
         }
         let hidden: Vec<&String> =
             list.names.iter().filter(|listed| commits.committed.contains_key(*listed)).collect();
+        let committed: BTreeSet<&str> = commits.committed.keys().map(String::as_str).collect();
+        self.note_near_names(path, &list.names, &committed);
         let is_present = |listed: &&String| self.survey.fragments.contains_key(*listed);
         if hidden.is_empty() && !list.names.iter().any(|listed| is_present(&listed)) {
             let message = "nothing that it lists is there any more";

@@ -8,8 +8,10 @@ use smalti_array::{ArrayPlace, FieldId, Fragment, Plane, field_name};
 use smalti_format::Rule;
 use smalti_format::fragment::{RTree as StoredTree, Section, TileBounds, TileNumbers};
 use smalti_space::RTree;
-use smalti_store::{StoreExt, split};
-use smalti_tile::{ColumnRef, FilteredTile, MAX_GENERIC_TILE_BYTE_LEN, Scratch};
+use smalti_store::{StoreExt, join, split};
+use smalti_tile::{
+    ColumnRef, FilteredTile, MAX_GENERIC_TILE_BYTE_LEN, Scratch, Stats, StatsBuilder, StatsKind,
+};
 use smalti_types::{AlignedBuf, Error, ErrorKind, RectList, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,40 +27,52 @@ const TILES_PER_THREAD: usize = 4;
 type Damages = BTreeMap<(usize, FieldId), Error>;
 
 impl View<'_> {
-    /// Decodes all tiles of a fragment, and shows it without those that fail; whether there are any.
+    /// Decodes all tiles of a fragment, and shows it without those that fail; whether there are any. `below` is the path of its
+    /// array in the view; of the fields that are `asked` for, cells do not go without a value.
     pub(super) fn patch(
         &mut self,
         shown: &ArrayPlace,
+        below: &str,
         fragment: &Fragment,
+        asked: &BTreeSet<String>,
         options: &FsckOptions,
     ) -> Result<bool> {
+        if !fragment.is_dense()
+            && let Err(error) = fragment.rtree()
+        {
+            return self.leave_out(below, fragment, &error).map(|()| true);
+        }
         let mut sources = Vec::new();
         for field in fields_of(fragment) {
             let slot = fragment.footer().slot(&fragment.schema().shape(), field);
             let byte_len = slot.and_then(|slot| fragment.footer().file_sizes.get(slot).copied());
             if byte_len.unwrap_or_default() > 0 {
-                sources.push(TileSource::new(shown, fragment, field)?);
+                match TileSource::new(shown, fragment, field) {
+                    Ok(source) => sources.push(source),
+                    Err(error) => return self.leave_out(below, fragment, &error).map(|()| true),
+                }
             }
         }
         let damages = match damages_of(fragment, &sources, options) {
             Err(error) if error.kind() == ErrorKind::Corrupt => {
-                return self.leave_out(fragment, &error).map(|()| true);
+                return self.leave_out(below, fragment, &error).map(|()| true);
             }
             damages => damages?,
         };
         if damages.is_empty() {
             return Ok(false);
         }
-        let is_history = |field: &FieldId| !matches!(field, FieldId::Attribute(_));
+        let is_asked = |field: FieldId| asked.contains(field_name(fragment.schema(), field));
+        let is_needed = |field: &FieldId| !matches!(field, FieldId::Attribute(_)) || is_asked(*field);
         let dropped: BTreeSet<usize> =
-            damages.keys().filter(|(_, field)| is_history(field)).map(|(tile, _)| *tile).collect();
+            damages.keys().filter(|(_, field)| is_needed(field)).map(|(tile, _)| *tile).collect();
         for ((tile, field), error) in &damages {
-            if dropped.contains(tile) && !is_history(field) {
+            if dropped.contains(tile) && !is_needed(field) {
                 continue;
             }
-            let is_whole = is_history(field);
+            let is_whole = is_needed(field);
             self.lost.push(LostCells {
-                name: fragment.name().to_string(),
+                name: join(below, fragment.name().as_str()),
                 tile: Some(*tile as u64),
                 field: (!is_whole).then(|| field_name(fragment.schema(), *field).to_owned()),
                 cell_count: fragment.cell_count_of_tile(*tile as u64).ok().map(|count| count as u64),
@@ -71,17 +85,17 @@ impl View<'_> {
             false => Err(Error::corrupt("no tile is left")),
         };
         if let Err(error) = patched {
-            self.leave_out(fragment, &error)?;
+            self.leave_out(below, fragment, &error)?;
         }
         Ok(true)
     }
 
     /// Shows the array without a fragment.
-    fn leave_out(&mut self, fragment: &Fragment, error: &Error) -> Result<()> {
+    pub(super) fn leave_out(&mut self, below: &str, fragment: &Fragment, error: &Error) -> Result<()> {
         let file = fragment.data_file(FieldId::Timestamps, Plane::Fixed)?;
         self.overlay.hide(split(&file).0.to_owned());
         self.lost.push(LostCells {
-            name: fragment.name().to_string(),
+            name: join(below, fragment.name().as_str()),
             tile: None,
             field: None,
             cell_count: fragment.cell_count(),
@@ -105,6 +119,7 @@ impl View<'_> {
         let shape = fragment.schema().shape();
         let mut mending = Mending::new(fragment);
         let mut files: Vec<(String, Vec<Segment>)> = Vec::new();
+        let mut made_stats = BTreeMap::new();
         let mut scratch = Scratch::new();
         for source in sources {
             let slot = fragment
@@ -123,14 +138,17 @@ impl View<'_> {
                     true => Some(made_tile(fragment, source, tile, &mut scratch)?),
                     false => None,
                 };
+                if let Some(made) = &made {
+                    made_stats.insert((tile, source.field), made.stats.clone());
+                }
                 for (plane, (starts, segments, end)) in planes.iter().zip(&mut parts) {
                     starts.push(*end);
                     let added = match &made {
-                        Some((made, _)) => {
+                        Some(MadeTile { tile, .. }) => {
                             let bytes = match plane {
-                                Plane::Fixed => &made.fixed,
-                                Plane::Var => &made.var,
-                                Plane::Validity => &made.validity,
+                                Plane::Fixed => &tile.fixed,
+                                Plane::Var => &tile.var,
+                                Plane::Validity => &tile.validity,
                             };
                             vec![Segment::Bytes(bytes.clone().into())]
                         }
@@ -145,7 +163,7 @@ impl View<'_> {
                 }
                 if cells.is_var() {
                     var_lens.push(match &made {
-                        Some((_, var_len)) => *var_len,
+                        Some(made) => made.data_byte_len,
                         None => fragment.var_byte_len(source.field, tile)? as u64,
                     });
                 }
@@ -164,11 +182,12 @@ impl View<'_> {
                 mending.put(Section::TileVarSizes(slot), TileNumbers { values: var_lens }.encode());
             }
         }
+        put_statistics(fragment, dropped, &made_stats, &mut mending);
         if !dropped.is_empty() {
             drop_tiles(fragment, dropped, &mut mending)?;
         }
         let folder = files.first().map(|(path, _)| split(path).0.to_owned()).unwrap_or_default();
-        let path = smalti_store::join(&folder, smalti_format::names::FRAGMENT_METADATA_FILE);
+        let path = join(&folder, smalti_format::names::FRAGMENT_METADATA_FILE);
         let bytes = shown.store().read_all(&path, MAX_GENERIC_TILE_BYTE_LEN)?;
         let examined = Examined { fragment, folder: &folder, entries: &[], bytes: &bytes };
         let metadata = assemble(&examined, &mending, shown)
@@ -211,13 +230,20 @@ fn damages_of(fragment: &Fragment, sources: &[TileSource<'_>], options: &FsckOpt
     Ok(damages)
 }
 
-/// A tile of nulls, or of fill values, and the length of its values.
+/// A tile that takes the place of a lost one.
+struct MadeTile {
+    tile: FilteredTile,
+    data_byte_len: u64,
+    stats: Stats,
+}
+
+/// A tile of nulls, or of fill values.
 fn made_tile(
     fragment: &Fragment,
     source: &TileSource<'_>,
     tile: usize,
     scratch: &mut Scratch,
-) -> Result<(FilteredTile, u64)> {
+) -> Result<MadeTile> {
     let FieldId::Attribute(idx) = source.field else { return Err(Error::corrupt("no attribute")) };
     let attribute = fragment.schema().attributes.get(idx).ok_or_else(|| Error::corrupt("no attribute"))?;
     let cell_count = fragment.cell_count_of_tile(tile as u64)?;
@@ -231,7 +257,7 @@ fn made_tile(
     for value in data.as_mut_slice().chunks_mut(fill.len().max(1)) {
         value.copy_from_slice(fill);
     }
-    let data_len = data.len() as u64;
+    let data_byte_len = data.len() as u64;
     let offsets: Vec<u64> = (0..=cell_count as u64).map(|cell| cell * fill.len() as u64).collect();
     let validity = vec![0; cell_count];
     let mut cells = ColumnRef::fixed(data.as_slice());
@@ -241,9 +267,11 @@ fn made_tile(
     if attribute.nullable {
         cells = cells.with_validity(&validity);
     }
-    let mut made = FilteredTile::default();
-    source.codec.encode_tile(cells, &mut made, scratch)?;
-    Ok((made, data_len))
+    let mut stats = StatsBuilder::new(StatsKind::new(attribute.datatype, attribute.cell_val_num, false));
+    stats.add(cells, 0..cell_count);
+    let mut tile = FilteredTile::default();
+    source.codec.encode_tile(cells, &mut tile, scratch)?;
+    Ok(MadeTile { tile, data_byte_len, stats: stats.finish() })
 }
 
 /// Takes tiles out of the list of rectangles and the counts.
@@ -262,14 +290,18 @@ fn drop_tiles(fragment: &Fragment, dropped: &BTreeSet<usize>, mending: &mut Mend
     let stored = StoredTree { fanout: RTree::FANOUT, levels: tree.levels().to_vec() };
     let payload = stored.encode(fragment.version(), &fragment.schema().shape())?;
     mending.put(Section::RTree, payload);
-    drop_statistics(fragment, dropped, mending);
     let is_last_gone = leaves.len().checked_sub(1).is_some_and(|last| dropped.contains(&last));
     mending.set_tile_count(tile_count, is_last_gone.then_some(fragment.schema().capacity));
     Ok(())
 }
 
-/// Takes tiles out of the statistics of all attributes.
-fn drop_statistics(fragment: &Fragment, dropped: &BTreeSet<usize>, mending: &mut Mending) {
+/// Takes tiles out of the statistics of all attributes, and puts those of made ones in.
+fn put_statistics(
+    fragment: &Fragment,
+    dropped: &BTreeSet<usize>,
+    made: &BTreeMap<(usize, FieldId), Stats>,
+    mending: &mut Mending,
+) {
     let shape = fragment.schema().shape();
     for field in fields_of(fragment) {
         let FieldId::Attribute(idx) = field else { continue };
@@ -279,11 +311,16 @@ fn drop_statistics(fragment: &Fragment, dropped: &BTreeSet<usize>, mending: &mut
             continue;
         };
         let value_len = attribute.cell_byte_len();
+        let made_of = |tile: usize| made.get(&(tile, field));
         for (section, is_greatest) in [(Section::TileMins(slot), false), (Section::TileMaxes(slot), true)] {
             let Ok(bounds) = fragment.tile_bounds(field, is_greatest) else { continue };
-            let value = |tile: usize| match value_len {
-                Some(len) => bounds.fixed_value(tile, len),
-                None => bounds.var_value(tile),
+            let value = |tile: usize| {
+                let stored = match value_len {
+                    Some(len) => bounds.fixed_value(tile, len),
+                    None => bounds.var_value(tile),
+                };
+                let made = made_of(tile).map(|made| if is_greatest { &made.max[..] } else { &made.min[..] });
+                stored.map(|stored| made.unwrap_or(stored))
             };
             let tile_count = usize::try_from(fragment.tile_count()).unwrap_or(usize::MAX);
             let kept = (0..tile_count).map_while(|tile| Some((tile, value(tile)?)));
@@ -297,7 +334,9 @@ fn drop_statistics(fragment: &Fragment, dropped: &BTreeSet<usize>, mending: &mut
         for (section, is_nulls) in [(Section::TileSums(slot), false), (Section::TileNullCounts(slot), true)] {
             let Ok(totals) = fragment.tile_totals(field, is_nulls) else { continue };
             let kept = totals.into_iter().enumerate().filter(|(tile, _)| !dropped.contains(tile));
-            let values = kept.map(|(_, total)| total).collect();
+            let of_made =
+                |made: &Stats| if is_nulls { made.null_count } else { u64::from_le_bytes(made.sum) };
+            let values = kept.map(|(tile, total)| made_of(tile).map_or(total, of_made)).collect();
             mending.put(section, TileNumbers { values }.encode());
         }
     }

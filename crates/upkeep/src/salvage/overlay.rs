@@ -176,6 +176,10 @@ impl Store for Overlay {
         self.read_only()
     }
 
+    fn replace(&self, _: &str, _: &[&[u8]]) -> Result<()> {
+        self.read_only()
+    }
+
     fn put_batch(&self, _: &[NewFile<'_>]) -> Result<()> {
         self.read_only()
     }

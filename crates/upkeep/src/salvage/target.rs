@@ -4,23 +4,65 @@ use super::{LostCells, Salvage};
 use smalti_array::{ArrayPlace, Definitions, Snapshot};
 use smalti_format::{ArraySchema, MetadataEntry, Rule, Version};
 use smalti_query::{Batch, Duplicates, GlobalWriter, ReadRequest, ResultField, WriteRequest, read, write};
+use smalti_store::{LEFTOVER_PREFIX, StoreExt, join, split};
 use smalti_tile::ColumnRef;
-use smalti_types::{AlignedBuf, Error, Extent, Layout, Result, TimeRange};
+use smalti_types::{AlignedBuf, Error, ErrorKind, Extent, Layout, Result, TimeRange};
 
 /// Cells of a dense array that are read and written at once, as far as its tiles let them be cut.
 const SLAB_CELL_COUNT: u64 = 1 << 22;
 
 impl Salvage {
-    /// Creates an array at `target` with the newest schema, and writes what the view shows: cells as of now, and metadata.
-    /// Times of writes and arrays of dimension labels are not taken along. Returns the number of cells.
+    /// Creates an array at `target` with the newest schema, and writes what the view shows: cells as of now, metadata, and the
+    /// arrays of dimension labels. Times of writes are not taken along. Returns the number of cells.
+    ///
+    /// The array is made under a temporary name, and gets its own when it is complete.
     ///
     /// # Errors
-    /// `AlreadyExists` when something is at the target; what reads and writes report, after which the target may have some of
-    /// the cells.
+    /// `AlreadyExists` when something is at the target; `Cancelled`; what reads and writes report. Nothing is at the target
+    /// then.
     pub fn write_to(&mut self, target: &ArrayPlace) -> Result<u64> {
+        let store = target.store();
+        if store.file_exists(target.path())? || !store.list(target.path())?.is_empty() {
+            let message = "something is here already; give the path of a new array";
+            return Err(Error::new(ErrorKind::AlreadyExists, message).at_uri(target.uri()));
+        }
+        let id = target.new_id()?;
+        let name = format!(
+            "{LEFTOVER_PREFIX}{:016x}",
+            u64::from_be_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|at| id[at]))
+        );
+        let staged = beside(target, &join(split(target.path()).0, &name));
+        let written = self.fill(&staged).and_then(|cell_count| {
+            store.move_folder(staged.path(), target.path())?;
+            Ok(cell_count)
+        });
+        if written.is_err() {
+            // What cannot be removed is found by a later check.
+            let _ = store.delete_folders(&[staged.path()]);
+        }
+        written
+    }
+
+    fn fill(&mut self, target: &ArrayPlace) -> Result<u64> {
         let source = Snapshot::open(self.place.clone(), TimeRange::ALL)?;
-        let (schema, definitions) = self.definitions(&source);
+        let labels = self.labels(&source)?;
+        let (schema, definitions) = self.definitions(&source, &labels);
         target.create_with(&schema, &definitions)?;
+        for (label, source) in schema.dimension_labels.iter().zip(&labels) {
+            self.copy(source, &beside(target, &target.join(label.path()?)))?;
+        }
+        self.copy(&source, target)
+    }
+
+    /// The arrays of the labels that are left.
+    fn labels(&self, source: &Snapshot) -> Result<Vec<Snapshot>> {
+        let labels = source.schema().dimension_labels.iter();
+        let labels = labels.filter(|label| !self.lost_labels.contains(&label.name));
+        labels.map(|label| source.open_label(label)).collect()
+    }
+
+    /// Writes the metadata and the cells of an array to a new one.
+    fn copy(&self, source: &Snapshot, target: &ArrayPlace) -> Result<u64> {
         let metadata = source.place().metadata(TimeRange::ALL)?;
         let entries = metadata.into_iter().map(|(key, value)| MetadataEntry { key, value: Some(value) });
         let entries: Vec<MetadataEntry> = entries.collect();
@@ -31,17 +73,23 @@ impl Salvage {
             return Ok(0);
         }
         let new = Snapshot::open(target.clone(), TimeRange::ALL)?;
-        if source.schema().is_dense() { copy_dense(&source, &new) } else { copy_sparse(&source, &new) }
+        if source.schema().is_dense() {
+            self.copy_dense(source, &new)
+        } else {
+            self.copy_sparse(source, &new)
+        }
     }
 
-    /// The schema of the new array, without enumerations that are lost.
-    fn definitions(&mut self, source: &Snapshot) -> (ArraySchema, Definitions) {
-        let mut schema = (**source.schema()).clone();
-        if !schema.version.has(Rule::CommitsFolder) {
-            schema.version = Version::DEFAULT;
-        }
-        schema.dimension_labels.clear();
-        let mut definitions = Definitions::default();
+    fn check_cancelled(&self) -> Result<()> {
+        self.progress.as_ref().map_or(Ok(()), |progress| progress.check())
+    }
+
+    /// The schema of the new array, without enumerations and labels that are lost.
+    fn definitions(&mut self, source: &Snapshot, labels: &[Snapshot]) -> (ArraySchema, Definitions) {
+        let mut schema = creatable(source);
+        schema.dimension_labels.retain(|label| !self.lost_labels.contains(&label.name));
+        let labels = labels.iter().map(creatable).collect();
+        let mut definitions = Definitions { labels, ..Definitions::default() };
         for (name, _) in std::mem::take(&mut schema.enumerations) {
             match source.enumeration(&name) {
                 Ok(enumeration) => definitions.enumerations.push((*enumeration).clone()),
@@ -65,90 +113,113 @@ impl Salvage {
     }
 }
 
+/// A schema in a version that arrays can be created in.
+fn creatable(source: &Snapshot) -> ArraySchema {
+    let mut schema = (**source.schema()).clone();
+    if !schema.version.has(Rule::CommitsFolder) {
+        schema.version = Version::DEFAULT;
+    }
+    schema
+}
+
+/// Another path in the same store, with the same key and surroundings.
+fn beside(place: &ArrayPlace, path: &str) -> ArrayPlace {
+    let key = place.cipher().map(|cipher| cipher.key.clone());
+    ArrayPlace::in_store(place.store().clone(), path.to_owned(), key, place.env().clone())
+}
+
 fn columns<'a>(fields: &[ResultField], batch: &'a Batch, is_dense: bool) -> Vec<(String, ColumnRef<'a>)> {
     let wanted = fields.iter().zip(&batch.columns).filter(|(field, _)| !is_dense || !field.is_dimension);
     wanted.map(|(field, column)| (field.name.clone(), column.as_ref())).collect()
 }
 
-fn copy_sparse(source: &Snapshot, new: &Snapshot) -> Result<u64> {
-    let batches = read(source, &ReadRequest { layout: Some(Layout::GlobalOrder), ..ReadRequest::default() })?;
-    let fields = batches.fields().to_vec();
-    // The oldest writers kept an order of their own, which a write in global order does not take.
-    let is_ordered = source.fragments().iter().all(|fragment| !fragment.version().has(Rule::UnsoundBounds));
-    let mut writer = None;
-    let mut cell_count = 0;
-    for batch in batches {
-        let batch = batch?;
-        cell_count += batch.cell_count as u64;
-        let columns = columns(&fields, &batch, false);
-        if is_ordered {
-            let writer = match &mut writer {
-                Some(writer) => writer,
-                none => none.insert(GlobalWriter::new(new, None, None)?),
-            };
-            writer.submit(&columns)?;
-        } else if batch.cell_count > 0 {
-            let (layout, duplicates) = (Layout::Unordered, Duplicates::Refuse);
-            write(new, &WriteRequest { columns, subarray: None, layout, at: None, duplicates })?;
-        }
-    }
-    if let Some(writer) = writer.filter(|_| cell_count > 0) {
-        writer.finalize()?;
-    }
-    Ok(cell_count)
-}
-
-fn copy_dense(source: &Snapshot, new: &Snapshot) -> Result<u64> {
-    let schema = source.schema();
-    let domain = source.non_empty_domain().unwrap_or_default();
-    let sides: Vec<(u64, u64)> = domain
-        .iter()
-        .map(|side| match side {
-            Extent::Num { lo, hi } => Ok((*lo, *hi)),
-            Extent::Str { .. } => Err(Error::corrupt("a dense dimension of strings")),
-        })
-        .collect::<Result<_>>()?;
-    let Some((&(first, last), inner)) = sides.split_first() else { return Ok(0) };
-    let row = inner.iter().fold(1_u64, |cells, (lo, hi)| cells.saturating_mul((hi - lo).saturating_add(1)));
-    let extent = schema.dimensions.first().and_then(|dimension| dimension.extent_len()).unwrap_or(1).max(1);
-    // Slabs of whole tiles, so that no tile is written twice.
-    let rows = (SLAB_CELL_COUNT / row.max(1)).max(1).div_ceil(extent).saturating_mul(extent);
-    let start = schema
-        .dimensions
-        .first()
-        .and_then(|dimension| dimension.domain)
-        .map_or(first, |(lo, _)| lo.ordinal());
-    let mut cell_count = 0;
-    let mut at = first;
-    loop {
-        let into_slab = (at.saturating_sub(start)) % rows;
-        let end = at.saturating_add(rows - 1 - into_slab).min(last);
-        let mut subarray = domain.clone();
-        subarray[0] = Extent::Num { lo: at, hi: end };
-        let request = ReadRequest {
-            ranges: subarray.iter().map(|side| vec![side.clone()]).collect(),
-            layout: Some(Layout::RowMajor),
-            batch_cell_count: Some(usize::MAX),
-            ..ReadRequest::default()
-        };
-        let batches = read(source, &request)?;
+impl Salvage {
+    fn copy_sparse(&self, source: &Snapshot, new: &Snapshot) -> Result<u64> {
+        let batches =
+            read(source, &ReadRequest { layout: Some(Layout::GlobalOrder), ..ReadRequest::default() })?;
         let fields = batches.fields().to_vec();
-        let mut slab: Option<Batch> = None;
+        // The oldest writers kept an order of their own, which a write in global order does not take.
+        let is_ordered =
+            source.fragments().iter().all(|fragment| !fragment.version().has(Rule::UnsoundBounds));
+        let mut writer = None;
+        let mut cell_count = 0;
         for batch in batches {
             let batch = batch?;
-            match &mut slab {
-                Some(slab) => append(slab, &batch)?,
-                none => *none = Some(batch),
+            self.check_cancelled()?;
+            cell_count += batch.cell_count as u64;
+            let columns = columns(&fields, &batch, false);
+            if is_ordered {
+                let writer = match &mut writer {
+                    Some(writer) => writer,
+                    none => none.insert(GlobalWriter::new(new, None, None)?),
+                };
+                writer.submit(&columns)?;
+            } else if batch.cell_count > 0 {
+                let (layout, duplicates) = (Layout::Unordered, Duplicates::Refuse);
+                write(new, &WriteRequest { columns, subarray: None, layout, at: None, duplicates })?;
             }
         }
-        let Some(slab) = slab else { return Err(Error::corrupt("a slab without cells")) };
-        cell_count += slab.cell_count as u64;
-        let columns = columns(&fields, &slab, true);
-        let (layout, duplicates) = (Layout::RowMajor, Duplicates::Refuse);
-        write(new, &WriteRequest { columns, subarray: Some(subarray), layout, at: None, duplicates })?;
-        match end.checked_add(1).filter(|_| end < last) {
-            Some(next) => at = next,
-            None => return Ok(cell_count),
+        if let Some(writer) = writer.filter(|_| cell_count > 0) {
+            writer.finalize()?;
+        }
+        Ok(cell_count)
+    }
+
+    fn copy_dense(&self, source: &Snapshot, new: &Snapshot) -> Result<u64> {
+        let schema = source.schema();
+        let domain = source.non_empty_domain().unwrap_or_default();
+        let sides: Vec<(u64, u64)> = domain
+            .iter()
+            .map(|side| match side {
+                Extent::Num { lo, hi } => Ok((*lo, *hi)),
+                Extent::Str { .. } => Err(Error::corrupt("a dense dimension of strings")),
+            })
+            .collect::<Result<_>>()?;
+        let Some((&(first, last), inner)) = sides.split_first() else { return Ok(0) };
+        let row =
+            inner.iter().fold(1_u64, |cells, (lo, hi)| cells.saturating_mul((hi - lo).saturating_add(1)));
+        let extent =
+            schema.dimensions.first().and_then(|dimension| dimension.extent_len()).unwrap_or(1).max(1);
+        // Slabs of whole tiles, so that no tile is written twice.
+        let rows = (SLAB_CELL_COUNT / row.max(1)).max(1).div_ceil(extent).saturating_mul(extent);
+        let start = schema
+            .dimensions
+            .first()
+            .and_then(|dimension| dimension.domain)
+            .map_or(first, |(lo, _)| lo.ordinal());
+        let mut cell_count = 0;
+        let mut at = first;
+        loop {
+            let into_slab = (at.saturating_sub(start)) % rows;
+            let end = at.saturating_add(rows - 1 - into_slab).min(last);
+            let mut subarray = domain.clone();
+            subarray[0] = Extent::Num { lo: at, hi: end };
+            let request = ReadRequest {
+                ranges: subarray.iter().map(|side| vec![side.clone()]).collect(),
+                layout: Some(Layout::RowMajor),
+                batch_cell_count: Some(usize::MAX),
+                ..ReadRequest::default()
+            };
+            let batches = read(source, &request)?;
+            let fields = batches.fields().to_vec();
+            let mut slab: Option<Batch> = None;
+            for batch in batches {
+                let batch = batch?;
+                self.check_cancelled()?;
+                match &mut slab {
+                    Some(slab) => append(slab, &batch)?,
+                    none => *none = Some(batch),
+                }
+            }
+            let Some(slab) = slab else { return Err(Error::corrupt("a slab without cells")) };
+            cell_count += slab.cell_count as u64;
+            let columns = columns(&fields, &slab, true);
+            let (layout, duplicates) = (Layout::RowMajor, Duplicates::Refuse);
+            write(new, &WriteRequest { columns, subarray: Some(subarray), layout, at: None, duplicates })?;
+            match end.checked_add(1).filter(|_| end < last) {
+                Some(next) => at = next,
+                None => return Ok(cell_count),
+            }
         }
     }
 }

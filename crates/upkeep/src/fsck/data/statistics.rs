@@ -1,4 +1,6 @@
 //! Statistics of tiles and fragments, beside those of the cells themselves.
+//!
+//! Writers agree on whole numbers to the bit. Of floats they agree as far as [`Floats`] says.
 
 use super::super::Check;
 use super::super::finding::{Class, Finding, FindingKind};
@@ -6,13 +8,15 @@ use super::super::fragment::Examined;
 use super::super::rebuild::Mending;
 use super::super::sections::described;
 use super::TileSource;
+use super::floats::Floats;
 use smalti_array::{FieldId, Fragment, dense_grid, intervals};
 use smalti_format::fragment::{FieldStatistics, FragmentStatistics, Section, TileBounds, TileNumbers};
 use smalti_format::{Attribute, Rule};
 use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, intersect_rects};
 use smalti_tile::{Column, Stats, StatsBuilder, StatsKind};
-use smalti_types::{CellValNum, Datatype, Scalar};
+use smalti_types::{CellValNum, Datatype, Filter, Scalar};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// What statistics the fields of a fragment have, and which cells count in them.
 pub(super) struct Kinds {
@@ -26,6 +30,14 @@ struct Dense {
     block: TileBlock,
     rect: Vec<Interval>,
     strides: Vec<usize>,
+}
+
+/// The statistics of a tile's cells, and what they may be compared by.
+pub(super) struct Measured {
+    stats: Stats,
+    floats: Floats,
+    /// Whether cells that only fill up the tile count for some writers and not for others.
+    is_filled_up: bool,
 }
 
 /// The statistics that a fragment's metadata has of attributes.
@@ -53,19 +65,27 @@ pub(super) fn kinds(fragment: &Fragment, sources: &[TileSource<'_>]) -> Kinds {
 }
 
 impl Kinds {
-    /// The statistics of a tile's cells.
+    /// Measures a tile's cells.
     pub(super) fn of_tile(
         &self,
         fragment: &Fragment,
         field: FieldId,
         column: &Column,
         tile: usize,
-    ) -> Option<Stats> {
-        let kind = self.kinds.get(&field)?;
-        let mut builder = StatsBuilder::new(*kind);
+    ) -> Option<Measured> {
+        let (kind, FieldId::Attribute(idx)) = (self.kinds.get(&field)?, field) else { return None };
+        let datatype = fragment.schema().attributes.get(idx)?.datatype;
+        let (mut builder, mut floats) = (StatsBuilder::new(*kind), Floats::default());
         let cell_count = fragment.cell_count_of_tile(tile as u64).ok()?;
+        let mut is_filled_up = false;
+        let mut add = |cells: Range<usize>| {
+            builder.add(column.as_ref(), cells.clone());
+            if datatype.is_float() && kind.has_sum {
+                floats.add(datatype, column.as_ref(), cells);
+            }
+        };
         match &self.dense {
-            None => builder.add(column.as_ref(), 0..cell_count),
+            None => add(0..cell_count),
             Some(dense) => {
                 let dim_count = dense.rect.len();
                 let mut coords = vec![0; dim_count];
@@ -79,26 +99,34 @@ impl Kinds {
                 if !intersect_rects(&tile_rect, &dense.rect, &mut part) {
                     return None;
                 }
+                is_filled_up = part != tile_rect;
                 let extents: Vec<u64> = part.iter().map(|side| side.hi - side.lo + 1).collect();
                 let geometry = Geometry::of_part(&dense.strides, &tile_rect, &part).ok()?;
                 for (_, cell, len) in box_runs(geometry, geometry, &extents).ok()? {
                     if cell.checked_add(len)? > cell_count {
                         return None;
                     }
-                    builder.add(column.as_ref(), cell..cell + len);
+                    add(cell..cell + len);
                 }
             }
         }
-        Some(builder.finish())
+        Some(Measured { stats: builder.finish(), floats, is_filled_up })
     }
 }
 
-/// Whether readers can be held to the stored statistics of a field: whole numbers of sparse fragments. Of other types, and
-/// of cells that fill up dense tiles, releases of the reference differ among each other.
-fn is_comparable(fragment: &Fragment, attribute: &Attribute) -> bool {
+/// Whether writers can be held to the stored statistics of a field: numbers. Of other types, and of cells that fill up dense
+/// tiles, releases of the reference differ among each other; where a filter loses digits, statistics are of the values
+/// before it.
+fn is_comparable(attribute: &Attribute) -> bool {
     let datatype = attribute.datatype;
-    let is_whole = datatype.is_integer() || datatype.is_datetime() || datatype.is_time();
-    is_whole && !fragment.is_dense() && attribute.cell_val_num == CellValNum::ONE
+    let is_number =
+        datatype.is_integer() || datatype.is_datetime() || datatype.is_time() || datatype.is_float();
+    let is_lossy = attribute
+        .filters
+        .filters
+        .iter()
+        .any(|filter| matches!(filter, Filter::ScaleFloat(_) | Filter::Webp { lossless: false, .. }));
+    is_number && !is_lossy && attribute.cell_val_num == CellValNum::ONE
 }
 
 /// Compares statistics of tiles with those of their cells, and puts right what is wrong or cannot be read.
@@ -106,48 +134,51 @@ pub(super) fn compare(
     check: &mut Check<'_>,
     examined: &Examined<'_>,
     kinds: &Kinds,
-    actual: &BTreeMap<FieldId, Vec<Stats>>,
+    actual: &BTreeMap<FieldId, Vec<Measured>>,
     mending: &mut Mending,
 ) {
     let fragment = examined.fragment;
     let (schema, shape) = (fragment.schema(), fragment.schema().shape());
     for (field, kind) in &kinds.kinds {
         let Some(slot) = fragment.footer().slot(&shape, *field) else { continue };
-        let Some(stats) = actual.get(field).filter(|stats| stats.len() as u64 == fragment.tile_count())
-        else {
-            continue;
-        };
+        let measured = actual.get(field).filter(|tiles| tiles.len() as u64 == fragment.tile_count());
+        let Some(tiles) = measured else { continue };
+        let stats: Vec<&Stats> = tiles.iter().map(|tile| &tile.stats).collect();
         let FieldId::Attribute(idx) = *field else { continue };
         let attribute = &schema.attributes[idx];
         let cells = |tile: usize| fragment.cell_count_of_tile(tile as u64).unwrap_or_default() as u64;
-        let has_values = |tile: usize| !attribute.nullable || stats[tile].null_count < cells(tile);
+        let has_values = |tile: &usize| !attribute.nullable || stats[*tile].null_count < cells(*tile);
         let is_list = |list: &Vec<u64>| list.len() == stats.len();
+        let compared = (0..stats.len()).filter(|tile| !tiles[*tile].is_filled_up);
         let wrong = |section: Section| -> Option<usize> {
-            if !is_comparable(fragment, attribute) {
+            if !is_comparable(attribute) {
                 return None;
             }
             match section {
                 Section::TileMins(_) | Section::TileMaxes(_) if kind.has_min_max => {
                     let is_greatest = matches!(section, Section::TileMaxes(_));
                     let bounds = fragment.tile_bounds(*field, is_greatest).ok()?;
-                    (0..stats.len()).filter(|tile| has_values(*tile)).find(|&tile| {
+                    compared.clone().filter(has_values).find(|&tile| {
                         let stored = match kind.is_var() {
                             true => bounds.var_value(tile),
                             false => bounds.fixed_value(tile, attribute.cell_byte_len().unwrap_or(1)),
                         };
                         let value = if is_greatest { &stats[tile].max } else { &stats[tile].min };
-                        !stored.is_some_and(|stored| is_same(attribute.datatype, stored, value))
+                        !stored.is_some_and(|stored| {
+                            is_same(attribute.datatype, stored, value, tiles[tile].floats)
+                        })
                     })
                 }
                 Section::TileSums(_) if kind.has_sum => {
                     let sums = fragment.tile_totals(*field, false).ok().filter(is_list)?;
-                    (0..stats.len()).find(|&tile| {
-                        !is_same_sum(attribute.datatype, sums[tile], u64::from_le_bytes(stats[tile].sum))
+                    compared.clone().find(|&tile| {
+                        let sum = u64::from_le_bytes(stats[tile].sum);
+                        !is_same_sum(attribute.datatype, sums[tile], sum, tiles[tile].floats)
                     })
                 }
                 Section::TileNullCounts(_) if attribute.nullable => {
                     let counts = fragment.tile_totals(*field, true).ok().filter(is_list)?;
-                    (0..stats.len()).find(|&tile| counts[tile] != stats[tile].null_count)
+                    compared.clone().find(|&tile| counts[tile] != stats[tile].null_count)
                 }
                 _ => None,
             }
@@ -173,7 +204,7 @@ pub(super) fn compare(
                 (None, None) => continue,
             };
             if fragment.version().has(Rule::TileStatistics) {
-                mending.replace(section, payload(section, kind, stats, attribute.nullable), idx);
+                mending.replace(section, payload(section, kind, &stats, attribute.nullable), idx);
             }
         }
     }
@@ -181,19 +212,20 @@ pub(super) fn compare(
 }
 
 /// A section with the statistics of all tiles.
-fn payload(section: Section, kind: &StatsKind, stats: &[Stats], is_nullable: bool) -> Vec<u8> {
+fn payload(section: Section, kind: &StatsKind, stats: &[&Stats], is_nullable: bool) -> Vec<u8> {
     let bounds = |value: fn(&Stats) -> &Vec<u8>| {
         let bounds = match (kind.has_min_max, kind.is_var()) {
             (false, _) => TileBounds { fixed: Vec::new(), var: Vec::new() },
             (true, true) => TileBounds::of_strings(stats.iter().map(|stats| &value(stats)[..])),
-            (true, false) => {
-                TileBounds { fixed: stats.iter().flat_map(value).copied().collect(), var: Vec::new() }
-            }
+            (true, false) => TileBounds {
+                fixed: stats.iter().flat_map(|stats| value(stats)).copied().collect(),
+                var: Vec::new(),
+            },
         };
         bounds.encode()
     };
     let numbers = |has: bool, value: fn(&Stats) -> u64| {
-        let values = if has { stats.iter().map(value).collect() } else { Vec::new() };
+        let values = if has { stats.iter().map(|stats| value(stats)).collect() } else { Vec::new() };
         TileNumbers { values }.encode()
     };
     match section {
@@ -209,7 +241,7 @@ fn of_fragment(
     check: &mut Check<'_>,
     examined: &Examined<'_>,
     kinds: &Kinds,
-    actual: &BTreeMap<FieldId, Vec<Stats>>,
+    actual: &BTreeMap<FieldId, Vec<Measured>>,
     mending: &mut Mending,
 ) {
     let fragment = examined.fragment;
@@ -229,21 +261,23 @@ fn of_fragment(
             continue;
         };
         let attribute = &schema.attributes[idx];
-        let stats = actual.get(field).filter(|stats| stats.len() as u64 == fragment.tile_count());
-        let (Some(stats), Some(entry)) = (stats, fields.get_mut(slot)) else {
+        let tiles = actual.get(field).filter(|tiles| tiles.len() as u64 == fragment.tile_count());
+        let (Some(tiles), Some(entry)) = (tiles, fields.get_mut(slot)) else {
             is_all = false;
             continue;
         };
-        let all = kind.merge(stats.iter());
+        let all = kind.merge(tiles.iter().map(|tile| &tile.stats));
+        let floats = Floats::merge(tiles.iter().map(|tile| &tile.floats));
         let sum = u64::from_le_bytes(all.sum);
         let has_values = !attribute.nullable || Some(all.null_count) != fragment.cell_count();
         let is_right = (!kind.has_min_max
             || !has_values
-            || is_same(attribute.datatype, &entry.min, &all.min)
-                && is_same(attribute.datatype, &entry.max, &all.max))
-            && (!kind.has_sum || is_same_sum(attribute.datatype, entry.sum, sum))
+            || is_same(attribute.datatype, &entry.min, &all.min, floats)
+                && is_same(attribute.datatype, &entry.max, &all.max, floats))
+            && (!kind.has_sum || is_same_sum(attribute.datatype, entry.sum, sum, floats))
             && (!attribute.nullable || entry.null_count == all.null_count);
-        if stored.is_err() || !is_right && is_comparable(fragment, attribute) {
+        let is_filled_up = tiles.iter().any(|tile| tile.is_filled_up);
+        if stored.is_err() || !is_right && !is_filled_up && is_comparable(attribute) {
             wrong.get_or_insert_with(|| attribute.name.clone());
             *entry = FieldStatistics { min: all.min, max: all.max, sum, null_count: all.null_count };
         }
@@ -263,29 +297,21 @@ fn of_fragment(
     mending.replace(section, FragmentStatistics { fields }.encode(), idx);
 }
 
-/// Whether a stored bound is that of the cells. Of floats NaN proves nothing, and the zeros are equal.
-fn is_same(datatype: Datatype, stored: &[u8], actual: &[u8]) -> bool {
-    if stored == actual {
-        return true;
-    }
-    if !datatype.is_float() {
-        return false;
+/// Whether a stored bound is that of the cells.
+fn is_same(datatype: Datatype, stored: &[u8], actual: &[u8], floats: Floats) -> bool {
+    if stored == actual || !datatype.is_float() {
+        return stored == actual;
     }
     match (Scalar::read(datatype, stored), Scalar::read(datatype, actual)) {
-        (Ok(stored), Ok(actual)) => {
-            let (stored, actual) = (stored.as_f64(), actual.as_f64());
-            stored.is_nan() || actual.is_nan() || stored == actual
-        }
+        (Ok(stored), Ok(actual)) => floats.allows_bound(stored.as_f64(), actual.as_f64()),
         _ => false,
     }
 }
 
-/// Whether a stored sum is that of the cells. Sums of floats depend on the order of the additions.
-fn is_same_sum(datatype: Datatype, stored: u64, actual: u64) -> bool {
+/// Whether a stored sum is that of the cells.
+fn is_same_sum(datatype: Datatype, stored: u64, actual: u64, floats: Floats) -> bool {
     if stored == actual || !datatype.is_float() {
         return stored == actual;
     }
-    let (stored, actual) = (f64::from_bits(stored), f64::from_bits(actual));
-    let scale = stored.abs().max(actual.abs()).max(1.0);
-    !stored.is_finite() || !actual.is_finite() || (stored - actual).abs() <= 1e-6 * scale
+    floats.allows_sum(f64::from_bits(stored), f64::from_bits(actual))
 }
