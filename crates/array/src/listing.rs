@@ -373,6 +373,11 @@ impl ListedFragment {
     pub fn path(&self, place: &ArrayPlace) -> String {
         place.join(&names::fragment_path(&self.name, self.version))
     }
+
+    /// The path of its metadata file, relative to the array.
+    pub(crate) fn metadata_path(&self) -> String {
+        smalti_store::join(&names::fragment_path(&self.name, self.version), names::FRAGMENT_METADATA_FILE)
+    }
 }
 
 impl ListedVacuum {

@@ -155,6 +155,13 @@ pub trait Store: Send + Sync + Debug {
     /// `NotFound`, `OutOfMemory`.
     fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail>;
 
+    /// The ends of many files below a folder, of each as [`read_tail`](Store::read_tail) gives it, in the order of `paths`, which
+    /// are relative to the folder. What is read together may share memory. For those who open thousands of small
+    /// files; a call is one thread's work, so that callers decide how many calls go side by side.
+    fn read_tails(&self, folder: &str, paths: &[String], byte_len: u64) -> Vec<Result<Tail>> {
+        paths.iter().map(|path| self.read_tail(&crate::join(folder, path), byte_len)).collect()
+    }
+
     /// Puts one file: atomic (readers see all of it or nothing), never replacing, durable on return. Missing folders
     /// come into being. Commits, schemas, metadata: what makes other files visible goes through here.
     ///

@@ -85,7 +85,8 @@ fn among_commits(file_name: String, version: Version) -> String {
 
 /// The path of a fragment's folder, relative to the array.
 pub fn fragment_path(name: &TimestampedName, version: Version) -> String {
-    if version.has(Rule::CommitsFolder) { format!("{FRAGMENTS_FOLDER}/{name}") } else { name.to_string() }
+    let name = name.as_str();
+    if version.has(Rule::CommitsFolder) { [FRAGMENTS_FOLDER, "/", name].concat() } else { name.to_owned() }
 }
 
 #[cfg(test)]
