@@ -97,6 +97,29 @@ impl Fragment {
         Fragment::open_with_tail(place, listed, at.read_tail(), kin_of)
     }
 
+    /// Reads what is not read yet of the metadata files of many fragments of an array, as far as their rectangles need it, and these:
+    /// in one go, so that whoever asks for them one after the other finds them. An error is found again by those who ask.
+    pub(crate) fn read_ahead(place: &ArrayPlace, fragments: &[&Fragment]) {
+        let is_unread =
+            |fragment: &&&Fragment| fragment.legacy.is_none() && fragment.metadata.tail.get().is_none();
+        let unread: Vec<&Fragment> = fragments.iter().filter(is_unread).copied().collect();
+        let paths: Vec<String> = unread.iter().map(|fragment| fragment.listed.metadata_path()).collect();
+        let tails = place.store().read_tails(place.path(), &paths, Fragment::TAIL_BYTE_LEN);
+        for (fragment, tail) in unread.into_iter().zip(tails) {
+            if let Ok(tail) = tail {
+                let _ = fragment.metadata.tail.set(tail);
+            }
+        }
+        for fragment in fragments {
+            let _ = fragment.rtree();
+        }
+    }
+
+    /// Whether the rectangles of its tiles are in memory.
+    pub(crate) fn has_rtree(&self) -> bool {
+        self.rtree.get().is_some()
+    }
+
     /// What to read from the ends of the metadata files of so many fragments, the newest schema being of a shape. Of a few
     /// all that fits: what is opened is mostly read too. Of many the footer, as far as it can be told: memory that is filled
     /// for the first time takes longer than a read of the rest when it is needed.

@@ -115,12 +115,13 @@ impl Listing {
     pub fn read(place: &ArrayPlace, time: TimeRange, is_dense: bool) -> Result<Listing> {
         let store = &**place.store();
         let folder = place.join(COMMITS_FOLDER);
-        let mut names = store.list_names(&folder)?;
+        let (first, mut early_folders) = first_listings(place);
+        let mut names = first?;
         let mut attempt = 1;
         loop {
             let is_last = attempt == LISTING_ATTEMPTS;
             attempt += 1;
-            match Listing::with_commits(place, time, is_dense, &names) {
+            match Listing::with_commits(place, time, is_dense, &names, early_folders.take()) {
                 Ok((listing, orphan_count)) => {
                     if orphan_count == 0 || is_last {
                         return Ok(listing);
@@ -139,12 +140,14 @@ impl Listing {
         }
     }
 
-    /// The listing, and the number of fragments that no commit names.
+    /// The listing, and the number of fragments that no commit names. `early_folders` are the folders of fragments as they were
+    /// while the commits were listed: they do where no fragment is missing among them.
     fn with_commits(
         place: &ArrayPlace,
         time: TimeRange,
         is_dense: bool,
         commit_names: &[String],
+        early_folders: Option<Vec<Entry>>,
     ) -> Result<(Listing, usize)> {
         let store = &**place.store();
         let root = store.list(place.path())?;
@@ -213,14 +216,16 @@ impl Listing {
             .deletes
             .retain(|delete| time.contains(delete.name.range()) && known.insert(delete.name.clone()));
 
-        let folders = store.list(&place.join(FRAGMENTS_FOLDER))?;
+        let has_all = |folders: &Vec<Entry>| {
+            let present = folder_names(folders, &root);
+            committed.iter().all(|(fragment, _)| present.contains(fragment.name.as_str()))
+        };
+        let folders = match early_folders.filter(has_all) {
+            Some(folders) => folders,
+            None => store.list(&place.join(FRAGMENTS_FOLDER))?,
+        };
         let folder_count = folders.iter().filter(|entry| entry.is_folder()).count();
-        let present: NameIndex<'_, ()> = folders
-            .iter()
-            .chain(&root)
-            .filter(|entry| entry.is_folder())
-            .map(|entry| (entry.name.as_str(), ()))
-            .collect();
+        let present = folder_names(&folders, &root);
         vacuums
             .extend(commits.pending_vacuums.iter().map(|(name, path)| ListedVacuum::new(name, path, true)));
         listing.note_purged(place, time, is_dense, &commits, &committed)?;
@@ -384,6 +389,28 @@ impl ListedVacuum {
     fn new(name: &TimestampedName, path: &str, is_pending: bool) -> Self {
         ListedVacuum { name: name.clone(), path: path.to_owned(), is_pending, replaces: Vec::new() }
     }
+}
+
+/// Lists the commits, and where there are many fragments, their folders at the same time: as good as after it, unless one is
+/// missing.
+fn first_listings(place: &ArrayPlace) -> (Result<Vec<String>>, Option<Vec<Entry>>) {
+    let store = &**place.store();
+    let (commits, fragments) = (place.join(COMMITS_FOLDER), place.join(FRAGMENTS_FOLDER));
+    if rayon::current_num_threads() < 2 || !store.is_long(&fragments) {
+        return (store.list_names(&commits), None);
+    }
+    let mut folders = None;
+    let names = rayon::in_place_scope(|scope| {
+        scope.spawn(|_| folders = store.list(&fragments).ok());
+        store.list_names(&commits)
+    });
+    (names, folders)
+}
+
+/// The names of folders among the entries of two listings.
+fn folder_names<'e>(folders: &'e [Entry], root: &'e [Entry]) -> NameIndex<'e, ()> {
+    let all = folders.iter().chain(root);
+    all.filter(|entry| entry.is_folder()).map(|entry| (entry.name.as_str(), ())).collect()
 }
 
 /// Files of consolidated fragment metadata with their paths relative to the array, newest first; `root` are names in the

@@ -184,6 +184,18 @@ impl Snapshot {
         &self.fragments
     }
 
+    /// Reads the rectangles of the tiles of those fragments that `is_wanted` says yes to, on all threads: for those who will ask for
+    /// them fragment by fragment. What cannot be read is an error then.
+    pub fn read_ahead(&self, is_wanted: impl Fn(&Fragment) -> bool) {
+        const WORTHWHILE: usize = 8;
+        let fragments = self.fragments.iter().map(|fragment| &**fragment);
+        let wanted: Vec<&Fragment> =
+            fragments.filter(|fragment| !fragment.has_rtree() && is_wanted(fragment)).collect();
+        if wanted.len() >= WORTHWHILE {
+            side_by_side(&wanted, |_, share| Fragment::read_ahead(&self.place, share));
+        }
+    }
+
     /// Whether vacuum of other handles and processes keeps off while the snapshot lives.
     pub fn is_leased(&self) -> bool {
         self.lease.as_ref().is_some_and(|lease| lease.is_kept())

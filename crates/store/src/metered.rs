@@ -120,6 +120,10 @@ impl<S: Store> Store for MeteredStore<S> {
         Ok(tail)
     }
 
+    fn is_long(&self, folder: &str) -> bool {
+        self.store.is_long(folder)
+    }
+
     fn read_tails(&self, folder: &str, paths: &[String], byte_len: u64) -> Vec<Result<Tail>> {
         add(&self.counters.reads, paths.len());
         let tails = self.store.read_tails(folder, paths, byte_len);

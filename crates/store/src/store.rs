@@ -269,6 +269,12 @@ pub trait Store: Send + Sync + Debug {
         Ok(self.list(folder)?.into_iter().map(|entry| entry.name).collect())
     }
 
+    /// Whether a folder holds so much that listing it is worth a thread of its own: a guess, which costs next to nothing.
+    fn is_long(&self, folder: &str) -> bool {
+        let _ = folder;
+        false
+    }
+
     /// What interrupted operations left directly in a folder. Deleting is the caller's decision, with
     /// [`delete_files`](Store::delete_files) and [`delete_folders`](Store::delete_folders).
     ///

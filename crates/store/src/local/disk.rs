@@ -64,6 +64,11 @@ pub trait Disk: Send + Sync + Debug + 'static {
     fn entries(&self, folder: &Path) -> io::Result<Vec<crate::Entry>>;
     /// The readable names in a folder, in any order.
     fn names(&self, folder: &Path) -> io::Result<Vec<String>>;
+    /// Whether the folder seems to hold many hundreds of names.
+    fn is_long(&self, folder: &Path) -> bool {
+        let _ = folder;
+        false
+    }
     /// Opens a file. With `reuse`, a handle of an earlier call may serve although the name is gone by now.
     fn open(&self, path: &Path, reuse: bool) -> io::Result<Self::Reader>;
     /// Opens files below a folder, one after the other in the order of `paths`, which are relative to it, and hands over what

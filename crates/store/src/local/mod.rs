@@ -137,6 +137,10 @@ impl<D: Disk> Store for LocalStore<D> {
         Ok(names)
     }
 
+    fn is_long(&self, folder: &str) -> bool {
+        check_folder(folder).is_ok() && self.disk.reads_in_parallel() && self.disk.is_long(Path::new(folder))
+    }
+
     fn byte_len(&self, path: &str) -> Result<u64> {
         let reader = self.open(path, false)?;
         self.disk.byte_len(&reader).map_err(|error| self.failed(error, path))
