@@ -120,17 +120,21 @@ impl Fragment {
         self.rtree.get().is_some()
     }
 
-    /// What to read from the ends of the metadata files of so many fragments, the newest schema being of a shape. Of a few
-    /// all that fits: what is opened is mostly read too. Of many the footer, as far as it can be told: memory that is filled
-    /// for the first time takes longer than a read of the rest when it is needed.
-    pub(crate) fn tail_byte_len(fragment_count: usize, shape: &Shape) -> u64 {
+    /// What to read from the ends of the metadata files of these fragments, the newest schema being of a shape. Of a few
+    /// all that fits: what is opened is mostly read too. Of many just the footer, as far as its length can be told: memory that
+    /// is filled for the first time takes longer than a read of the rest when it is needed.
+    pub(crate) fn tail_byte_len(fragments: &[ListedFragment], shape: &Shape) -> u64 {
         const FEW: usize = 64;
-        if fragment_count <= FEW {
+        if fragments.len() <= FEW {
             return Fragment::TAIL_BYTE_LEN;
         }
-        // A dozen lists with a number a field, some of them of the engine's own, and room for names and strings.
-        let slot_count = shape.attribute_count + shape.dimensions.len() + 4;
-        (512 + 12 * 8 * slot_count as u64).min(Fragment::TAIL_BYTE_LEN)
+        // Eleven lists with a number a field, the coordinates counting as one, an interval a dimension, and the rest: the name of
+        // the schema, single numbers. Where strings make a footer longer, it is read once more.
+        let (attributes, dimensions) = (shape.attribute_count as u64, shape.dimensions.len() as u64);
+        let is_merged = |listed: &ListedFragment| listed.name.range().start != listed.name.range().end;
+        let time_fields = if fragments.iter().any(is_merged) { 3 } else { 0 };
+        let lists = (attributes + dimensions + 1 + time_fields).saturating_mul(11 * 8);
+        lists.saturating_add(dimensions.saturating_mul(32) + 192).min(Fragment::TAIL_BYTE_LEN)
     }
 
     /// As [`open`](Fragment::open), of a version that has footers, with the end of its metadata file, or why that could not

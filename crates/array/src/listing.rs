@@ -216,16 +216,15 @@ impl Listing {
             .deletes
             .retain(|delete| time.contains(delete.name.range()) && known.insert(delete.name.clone()));
 
-        let has_all = |folders: &Vec<Entry>| {
-            let present = folder_names(folders, &root);
-            committed.iter().all(|(fragment, _)| present.contains(fragment.name.as_str()))
-        };
-        let folders = match early_folders.filter(has_all) {
-            Some(folders) => folders,
-            None => store.list(&place.join(FRAGMENTS_FOLDER))?,
-        };
+        let (is_early, list) = (early_folders.is_some(), || store.list(&place.join(FRAGMENTS_FOLDER)));
+        let (first, second);
+        first = early_folders.map_or_else(list, Ok)?;
+        let (mut folders, mut present) = (&first, folder_names(&first, &root));
+        if is_early && !committed.iter().all(|(fragment, _)| present.contains(fragment.name.as_str())) {
+            second = list()?;
+            (folders, present) = (&second, folder_names(&second, &root));
+        }
         let folder_count = folders.iter().filter(|entry| entry.is_folder()).count();
-        let present = folder_names(&folders, &root);
         vacuums
             .extend(commits.pending_vacuums.iter().map(|(name, path)| ListedVacuum::new(name, path, true)));
         listing.note_purged(place, time, is_dense, &commits, &committed)?;
@@ -381,7 +380,7 @@ impl ListedFragment {
 
     /// The path of its metadata file, relative to the array.
     pub(crate) fn metadata_path(&self) -> String {
-        smalti_store::join(&names::fragment_path(&self.name, self.version), names::FRAGMENT_METADATA_FILE)
+        names::fragment_file_path(&self.name, self.version, names::FRAGMENT_METADATA_FILE)
     }
 }
 
@@ -396,7 +395,8 @@ impl ListedVacuum {
 fn first_listings(place: &ArrayPlace) -> (Result<Vec<String>>, Option<Vec<Entry>>) {
     let store = &**place.store();
     let (commits, fragments) = (place.join(COMMITS_FOLDER), place.join(FRAGMENTS_FOLDER));
-    if rayon::current_num_threads() < 2 || !store.is_long(&fragments) {
+    let is_worthwhile = || store.is_long(&fragments) && store.is_long(&commits);
+    if rayon::current_num_threads() < 2 || !is_worthwhile() {
         return (store.list_names(&commits), None);
     }
     let mut folders = None;

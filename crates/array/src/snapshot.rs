@@ -70,7 +70,7 @@ impl Snapshot {
             Ok(Arc::clone(known.entry(wanted.to_owned()).or_insert_with(|| kin(&older))))
         };
         let listed = &listing.fragments;
-        let tail_byte_len = Fragment::tail_byte_len(listed.len(), &schema.shape());
+        let tail_byte_len = Fragment::tail_byte_len(listed, &schema.shape());
         let open = |start: usize, listed: &[ListedFragment]| {
             footers.open(&place, start, listed, tail_byte_len, kin_of)
         };

@@ -89,6 +89,15 @@ pub fn fragment_path(name: &TimestampedName, version: Version) -> String {
     if version.has(Rule::CommitsFolder) { [FRAGMENTS_FOLDER, "/", name].concat() } else { name.to_owned() }
 }
 
+/// The path of a file of a fragment, relative to the array.
+pub fn fragment_file_path(name: &TimestampedName, version: Version, file_name: &str) -> String {
+    let name = name.as_str();
+    match version.has(Rule::CommitsFolder) {
+        true => [FRAGMENTS_FOLDER, "/", name, "/", file_name].concat(),
+        false => [name, "/", file_name].concat(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

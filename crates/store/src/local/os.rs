@@ -2,7 +2,7 @@
 
 use super::{Disk, DiskEntry, handles};
 use crate::{Claim, Entry, EntryKind, Lease};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
@@ -31,30 +31,55 @@ pub struct OpenFile {
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
+/// No file is longer; some folders say so of themselves.
+const MAX_FILE_BYTE_LEN: u64 = 1 << 62;
+
 /// Opening a pipe would block for ever without the second flag; regular files do not mind it.
 const FILE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 impl OpenFile {
     /// The file that `open` opens, if it is a regular one.
     fn new(open: impl Fn() -> rustix::io::Result<OwnedFd>) -> io::Result<OpenFile> {
-        let open = || rustix::io::retry_on_intr(&open);
-        let file = match open() {
-            Err(Errno::MFILE | Errno::NFILE) => {
-                handles::forget_all();
-                open()?
-            }
-            result => result?,
-        };
+        let file = opened(open)?;
+        OpenFile::checked(file)
+    }
+
+    /// As [`new`](OpenFile::new), for files that are opened by the thousand: it asks for the size, which only files have, and
+    /// leaves it to a read to find that a folder was opened.
+    fn sized(open: impl Fn() -> rustix::io::Result<OwnedFd>) -> io::Result<OpenFile> {
+        let file = opened(open)?;
+        match rustix::fs::seek(&file, SeekFrom::End(0)) {
+            Ok(byte_len @ 1..=MAX_FILE_BYTE_LEN) => Ok(OpenFile { file: File::from(file), byte_len }),
+            // Empty files, pipes, devices, and folders whose end is a number of its own.
+            _ => OpenFile::checked(file),
+        }
+    }
+
+    fn checked(file: OwnedFd) -> io::Result<OpenFile> {
         let stat = rustix::fs::fstat(&file)?;
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {}
-            FileType::Directory => {
-                return Err(io::Error::new(io::ErrorKind::NotFound, "it is a folder, not a file"));
-            }
+            FileType::Directory => return Err(is_folder()),
             _ => return Err(io::Error::new(io::ErrorKind::Unsupported, "it is no regular file")),
         }
         Ok(OpenFile { file: File::from(file), byte_len: u64::try_from(stat.st_size).unwrap_or_default() })
     }
+}
+
+/// Opens a file, once more if the process has run out of handles.
+fn opened(open: impl Fn() -> rustix::io::Result<OwnedFd>) -> io::Result<OwnedFd> {
+    let open = || rustix::io::retry_on_intr(&open);
+    match open() {
+        Err(Errno::MFILE | Errno::NFILE) => {
+            handles::forget_all();
+            Ok(open()?)
+        }
+        result => Ok(result?),
+    }
+}
+
+fn is_folder() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "it is a folder, not a file")
 }
 
 impl OsDisk {
@@ -308,7 +333,7 @@ impl Disk for OsDisk {
         // A folder that is not to be listed may still let those through who know a name in it.
         let start = rustix::fs::open(&folder, FOLDER, Mode::empty());
         for path in paths {
-            let file = OpenFile::new(|| match &start {
+            let file = OpenFile::sized(|| match &start {
                 Ok(start) => rustix::fs::openat(start, path.as_str(), FILE, Mode::empty()),
                 Err(_) => rustix::fs::open(folder.join(path), FILE, Mode::empty()),
             });
@@ -324,9 +349,11 @@ impl Disk for OsDisk {
         // Without the standard library's way over a cancellation point, which tells in thousands of short reads.
         let (mut left, mut offset) = (dest, offset);
         while !left.is_empty() {
-            match rustix::io::retry_on_intr(|| rustix::io::pread(&file.file, &mut *left, offset))? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                byte_len => {
+            match rustix::io::retry_on_intr(|| rustix::io::pread(&file.file, &mut *left, offset)) {
+                Err(Errno::ISDIR) => return Err(is_folder()),
+                Err(error) => return Err(error.into()),
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(byte_len) => {
                     left = left.get_mut(byte_len..).unwrap_or_default();
                     offset = offset.saturating_add(byte_len as u64);
                 }
