@@ -9,24 +9,19 @@ use smalti_format::fragment::{
 use smalti_format::names::{self, DataPart, TimestampedName, data_file_name};
 use smalti_format::{ArraySchema, GenericTileHeader, Rule, Shape, Version};
 use smalti_space::{Interval, RTree, stored_mbr_interval};
-use smalti_store::{ByteRange, Store, StoreExt, Tail, join};
+use smalti_store::{ByteRange, StoreExt, Tail, join};
 use smalti_tile::{MAX_GENERIC_TILE_BYTE_LEN, Scratch, read_generic_tile};
 use smalti_types::{AlignedBuf, Error, ErrorKind, Extent, Filter, RectList, Result, TimeRange};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// The bytes that are read from the end of a metadata file at once: all of it for most fragments.
-const TAIL_BYTE_LEN: u64 = 64 << 10;
-
 /// A committed fragment. Its footer is read when the snapshot is opened, other parts of its metadata when they are first
 /// needed; all of it is kept.
 #[derive(Debug)]
 pub struct Fragment {
-    place: Arc<ArrayPlace>,
+    kin: Arc<Kin>,
     listed: ListedFragment,
-    schema: Arc<ArraySchema>,
-    shape: Arc<Shape>,
     outline: FooterOutline,
     /// The bytes of the footer: many fragments are opened, and few of their lists are looked at.
     footer_bytes: Bytes,
@@ -43,8 +38,13 @@ pub struct Fragment {
     var_byte_lens: Mutex<HashMap<FieldId, Arc<Vec<u64>>>>,
 }
 
-/// A schema, and its shape, which many fragments share.
-pub(crate) type ShapedSchema = (Arc<ArraySchema>, Arc<Shape>);
+/// What fragments of an array share that were written with one schema.
+#[derive(Debug)]
+pub(crate) struct Kin {
+    place: ArrayPlace,
+    schema: Arc<ArraySchema>,
+    shape: Shape,
+}
 
 /// A metadata file. Its end is in memory once anything of it was needed.
 #[derive(Debug, Default)]
@@ -52,14 +52,26 @@ struct MetadataBytes {
     tail: OnceLock<Tail>,
 }
 
+/// Where a metadata file is. Its path is made when it is asked for: most fragments are opened without.
+#[derive(Clone, Copy)]
+struct MetadataPlace<'a> {
+    place: &'a ArrayPlace,
+    listed: &'a ListedFragment,
+}
+
 /// The bytes of a footer, and what was read of the fragment's metadata file with it.
 #[derive(Debug, Default)]
 struct StoredFooter {
     bytes: Bytes,
     metadata: MetadataBytes,
+    /// Whether it was taken from consolidated fragment metadata.
+    is_shared: bool,
 }
 
 impl Fragment {
+    /// The bytes that are read from the end of a metadata file at once: all of it for most fragments.
+    pub(crate) const TAIL_BYTE_LEN: u64 = 64 << 10;
+
     /// Reads the footer of a listed fragment, whether it is committed or not. `schema_of` gives the schema of a name.
     ///
     /// # Errors
@@ -69,51 +81,103 @@ impl Fragment {
         listed: &ListedFragment,
         schema_of: impl Fn(&str) -> Result<Arc<ArraySchema>>,
     ) -> Result<Fragment> {
-        Fragment::open(&Arc::new(place.clone()), listed, |name| {
-            let schema = schema_of(name)?;
-            let shape = Arc::new(schema.shape());
-            Ok((schema, shape))
-        })
+        Fragment::open(place, listed, |name| Ok(Arc::new(Kin::new(place, schema_of(name)?))))
     }
 
     /// As [`open_alone`](Fragment::open_alone), for one of many that share what is known of schemas.
     pub(crate) fn open(
-        place: &Arc<ArrayPlace>,
+        place: &ArrayPlace,
         listed: &ListedFragment,
-        schema_of: impl Fn(&str) -> Result<ShapedSchema>,
+        kin_of: impl Fn(&str) -> Result<Arc<Kin>>,
     ) -> Result<Fragment> {
-        let path = join(&listed.path(place), names::FRAGMENT_METADATA_FILE);
-        Fragment::open_metadata(place, listed, &path, schema_of)
-            .map_err(|error| error.at_uri(place.store().address(&path)))
+        let at = MetadataPlace { place, listed };
+        if !listed.version.has(Rule::FragmentFooter) {
+            return Fragment::open_legacy(at, kin_of).map_err(|error| at.named(error));
+        }
+        Fragment::open_with_tail(place, listed, at.read_tail(), kin_of)
+    }
+
+    /// Reads what is not read yet of the metadata files of many fragments of an array, as far as their rectangles need it, and these:
+    /// in one go, so that whoever asks for them one after the other finds them. An error is found again by those who ask.
+    pub(crate) fn read_ahead(place: &ArrayPlace, fragments: &[&Fragment]) {
+        let is_unread =
+            |fragment: &&&Fragment| fragment.legacy.is_none() && fragment.metadata.tail.get().is_none();
+        let unread: Vec<&Fragment> = fragments.iter().filter(is_unread).copied().collect();
+        let paths: Vec<String> = unread.iter().map(|fragment| fragment.listed.metadata_path()).collect();
+        let tails = place.store().read_tails(place.path(), &paths, Fragment::TAIL_BYTE_LEN);
+        for (fragment, tail) in unread.into_iter().zip(tails) {
+            if let Ok(tail) = tail {
+                let _ = fragment.metadata.tail.set(tail);
+            }
+        }
+        for fragment in fragments {
+            let _ = fragment.rtree();
+        }
+    }
+
+    /// Whether the rectangles of its tiles are in memory.
+    pub(crate) fn has_rtree(&self) -> bool {
+        self.rtree.get().is_some()
+    }
+
+    /// What to read from the ends of the metadata files of these fragments, the newest schema being of a shape. Of a few
+    /// all that fits: what is opened is mostly read too. Of many just the footer, as far as its length can be told: memory that
+    /// is filled for the first time takes longer than a read of the rest when it is needed.
+    pub(crate) fn tail_byte_len(fragments: &[ListedFragment], shape: &Shape) -> u64 {
+        const FEW: usize = 64;
+        if fragments.len() <= FEW {
+            return Fragment::TAIL_BYTE_LEN;
+        }
+        // Eleven lists with a number a field, the coordinates counting as one, an interval a dimension, and the rest: the name of
+        // the schema, single numbers. Where strings make a footer longer, it is read once more.
+        let (attributes, dimensions) = (shape.attribute_count as u64, shape.dimensions.len() as u64);
+        let is_merged = |listed: &ListedFragment| listed.name.range().start != listed.name.range().end;
+        let time_fields = if fragments.iter().any(is_merged) { 3 } else { 0 };
+        let lists = (attributes + dimensions + 1 + time_fields).saturating_mul(11 * 8);
+        lists.saturating_add(dimensions.saturating_mul(32) + 192).min(Fragment::TAIL_BYTE_LEN)
+    }
+
+    /// As [`open`](Fragment::open), of a version that has footers, with the end of its metadata file, or why that could not
+    /// be read.
+    pub(crate) fn open_with_tail(
+        place: &ArrayPlace,
+        listed: &ListedFragment,
+        tail: Result<Tail>,
+        kin_of: impl Fn(&str) -> Result<Arc<Kin>>,
+    ) -> Result<Fragment> {
+        let at = MetadataPlace { place, listed };
+        tail.and_then(|tail| Fragment::open_metadata(at, tail, kin_of)).map_err(|error| at.named(error))
     }
 
     fn open_metadata(
-        place: &Arc<ArrayPlace>,
-        listed: &ListedFragment,
-        path: &str,
-        schema_of: impl Fn(&str) -> Result<ShapedSchema>,
+        at: MetadataPlace<'_>,
+        tail: Tail,
+        kin_of: impl Fn(&str) -> Result<Arc<Kin>>,
     ) -> Result<Fragment> {
-        let version = listed.version;
-        if !version.has(Rule::FragmentFooter) {
-            return Fragment::open_legacy(place, listed, path, schema_of);
-        }
-        let store = &**place.store();
-        let metadata = MetadataBytes::default();
-        let tail = metadata.tail(store, path)?;
-        let known_schema =
-            (!version.has(Rule::FooterLength)).then(|| schema_of(names::OLD_SCHEMA_FILE)).transpose()?;
+        let version = at.listed.version;
+        let known_kin =
+            (!version.has(Rule::FooterLength)).then(|| kin_of(names::OLD_SCHEMA_FILE)).transpose()?;
         let no_shape = Shape::default();
-        let known_shape = known_schema.as_ref().map_or(&no_shape, |(_, shape)| &**shape);
+        let known_shape = known_kin.as_ref().map_or(&no_shape, |kin| &kin.shape);
         let range = Footer::range(version, known_shape, tail.file_byte_len, &tail.bytes)?;
         let footer_start = range.start;
-        let bytes = metadata.bytes(store, path, range)?;
-        let schema = match known_schema {
-            Some(schema) => schema,
-            None => schema_of(&Footer::schema_name_of(&bytes)?)?,
+        let metadata = MetadataBytes::default();
+        let is_footer_alone = (tail.bytes.len() as u64) < tail.file_byte_len.min(Fragment::TAIL_BYTE_LEN);
+        let bytes = match piece(&tail, &range) {
+            Some(bytes) if is_footer_alone => bytes,
+            _ => {
+                let _ = metadata.tail.set(if is_footer_alone { at.read_tail()? } else { tail });
+                metadata.bytes(at, range)?
+            }
+        };
+        let kin = match known_kin {
+            Some(kin) => kin,
+            None => kin_of(&Footer::schema_name_of(&bytes)?)?,
         };
         let outline =
-            FooterOutline::decode(&bytes, &schema.1).map_err(|error| error.at_offset(footer_start))?;
-        Fragment::assemble(place, listed, schema, outline, StoredFooter { bytes, metadata })
+            FooterOutline::decode(&bytes, &kin.shape).map_err(|error| error.at_offset(footer_start))?;
+        let stored = StoredFooter { bytes, metadata, is_shared: false };
+        Fragment::assemble(at.listed, kin, outline, stored)
     }
 
     /// Takes the footer of a listed fragment from elsewhere: its own file is not touched before a section is needed.
@@ -121,46 +185,39 @@ impl Fragment {
     /// # Errors
     /// `Corrupt` and `Unsupported` when this cannot be the fragment's footer.
     pub(crate) fn open_with_footer(
-        place: &Arc<ArrayPlace>,
         listed: &ListedFragment,
         footer: Bytes,
-        schema_of: impl Fn(&str) -> Result<ShapedSchema>,
+        kin_of: impl Fn(&str) -> Result<Arc<Kin>>,
     ) -> Result<Fragment> {
         let has_names = listed.version.has(Rule::FooterLength);
-        let schema = match has_names {
-            true => schema_of(&Footer::schema_name_of(&footer)?)?,
-            false => schema_of(names::OLD_SCHEMA_FILE)?,
+        let kin = match has_names {
+            true => kin_of(&Footer::schema_name_of(&footer)?)?,
+            false => kin_of(names::OLD_SCHEMA_FILE)?,
         };
-        let outline = FooterOutline::decode(&footer, &schema.1)?;
-        let stored = StoredFooter { bytes: footer, metadata: MetadataBytes::default() };
-        Fragment::assemble(place, listed, schema, outline, stored)
+        let outline = FooterOutline::decode(&footer, &kin.shape)?;
+        let stored = StoredFooter { bytes: footer, metadata: MetadataBytes::default(), is_shared: true };
+        Fragment::assemble(listed, kin, outline, stored)
     }
 
     /// Versions 1 and 2: the metadata file is one generic tile.
-    fn open_legacy(
-        place: &Arc<ArrayPlace>,
-        listed: &ListedFragment,
-        path: &str,
-        schema_of: impl Fn(&str) -> Result<ShapedSchema>,
-    ) -> Result<Fragment> {
-        let schema = schema_of(names::OLD_SCHEMA_FILE)?;
-        let tile = place.read_tile_file(path)?;
-        let legacy = LegacyFragmentMetadata::decode(tile.as_slice(), &schema.1)?;
-        let store = place.store();
-        let coordinates = data_file_name(legacy.version, &schema.0, FieldId::Coordinates, DataPart::Main)?;
-        let footer = legacy.footer(!store.file_exists(&join(&listed.path(place), &coordinates))?);
+    fn open_legacy(at: MetadataPlace<'_>, kin_of: impl Fn(&str) -> Result<Arc<Kin>>) -> Result<Fragment> {
+        let MetadataPlace { place, listed } = at;
+        let kin = kin_of(names::OLD_SCHEMA_FILE)?;
+        let tile = place.read_tile_file(&at.path())?;
+        let legacy = LegacyFragmentMetadata::decode(tile.as_slice(), &kin.shape)?;
+        let coordinates = data_file_name(legacy.version, &kin.schema, FieldId::Coordinates, DataPart::Main)?;
+        let footer = legacy.footer(!place.store().file_exists(&join(&listed.path(place), &coordinates))?);
         let outline = FooterOutline::from(footer.clone());
-        let fragment = Fragment::assemble(place, listed, schema, outline, StoredFooter::default())?;
+        let fragment = Fragment::assemble(listed, kin, outline, StoredFooter::default())?;
         let footer = OnceLock::from(Box::new(footer));
-        Ok(Fragment { footer, legacy: Some(legacy), is_footer_shared: false, ..fragment })
+        Ok(Fragment { footer, legacy: Some(legacy), is_own_footer: OnceLock::new(), ..fragment })
     }
 
     fn assemble(
-        place: &Arc<ArrayPlace>,
         listed: &ListedFragment,
-        (schema, shape): ShapedSchema,
+        kin: Arc<Kin>,
         outline: FooterOutline,
-        StoredFooter { bytes, metadata }: StoredFooter,
+        StoredFooter { bytes, metadata, is_shared }: StoredFooter,
     ) -> Result<Fragment> {
         // The version decides how everything else is read; it is written twice.
         let stated = listed.name.stated_version();
@@ -169,12 +226,12 @@ impl Fragment {
                 format!("the fragment's name says version {stated}, its metadata {}", outline.version);
             return Err(Error::corrupt(message).in_field("footer", "version"));
         }
-        if outline.is_dense && !schema.is_dense() {
+        if outline.is_dense && !kin.schema.is_dense() {
             return Err(Error::corrupt("a dense fragment of a sparse array").in_field("footer", "is_dense"));
         }
         // Whole footers are decoded later, but for those of which this is asked.
         if !outline.is_dense && outline.sparse_tile_count == 0 && !bytes.is_empty() {
-            let footer = Footer::decode(&bytes, &shape)?;
+            let footer = Footer::decode(&bytes, &kin.shape)?;
             if footer.file_sizes.iter().any(|size| *size > 0) {
                 let message = "the fragment has data, but no tiles";
                 return Err(Error::corrupt(message).in_field("footer", "sparse_tile_count"));
@@ -182,7 +239,7 @@ impl Fragment {
         }
         let non_empty_domain = outline.non_empty_domain.as_deref().unwrap_or_default();
         let tile_count = if outline.is_dense {
-            let grid = crate::dense_grid(&schema)?;
+            let grid = crate::dense_grid(&kin.schema)?;
             grid.block(&crate::intervals(non_empty_domain)?)
                 .map_err(|error| Error::corrupt(error.message()).in_field("footer", "non_empty_domain"))?
                 .tile_count()
@@ -190,17 +247,14 @@ impl Fragment {
             outline.sparse_tile_count
         };
         Ok(Fragment {
-            place: Arc::clone(place),
+            kin,
             listed: listed.clone(),
-            shape,
-            schema,
             outline,
             footer_bytes: bytes,
             footer: OnceLock::new(),
             tile_count,
-            // A metadata file of which nothing was read did not give the footer.
-            is_own_footer: metadata.tail.get().map_or_else(OnceLock::new, |_| OnceLock::from(())),
-            is_footer_shared: metadata.tail.get().is_none(),
+            is_own_footer: if is_shared { OnceLock::new() } else { OnceLock::from(()) },
+            is_footer_shared: is_shared,
             metadata,
             legacy: None,
             rtree: OnceLock::new(),
@@ -226,7 +280,7 @@ impl Fragment {
 
     /// The schema that it was written with.
     pub fn schema(&self) -> &Arc<ArraySchema> {
-        &self.schema
+        &self.kin.schema
     }
 
     /// Whether its footer was taken from consolidated fragment metadata.
@@ -242,7 +296,7 @@ impl Fragment {
     /// The footer of its metadata.
     pub fn footer(&self) -> &Footer {
         self.footer.get_or_init(|| {
-            let footer = Footer::decode(&self.footer_bytes, &self.shape);
+            let footer = Footer::decode(&self.footer_bytes, &self.kin.shape);
             Box::new(footer.expect("its outline was read from the same bytes, with the same checks"))
         })
     }
@@ -277,14 +331,14 @@ impl Fragment {
                 .in_field("footer", "last_tile_cell_count")
         };
         let count = if self.outline.is_dense {
-            crate::dense_grid(&self.schema)?.cell_count_per_tile().ok_or_else(wrong)?
+            crate::dense_grid(&self.kin.schema)?.cell_count_per_tile().ok_or_else(wrong)?
         } else if tile_idx + 1 == self.tile_count {
             self.outline.last_tile_cell_count
         } else {
-            self.schema.capacity
+            self.kin.schema.capacity
         };
         // Every writer ends with a tile that has cells.
-        if !self.outline.is_dense && (count == 0 || count > self.schema.capacity) {
+        if !self.outline.is_dense && (count == 0 || count > self.kin.schema.capacity) {
             return Err(wrong());
         }
         usize::try_from(count).map_err(|_| wrong())
@@ -295,7 +349,7 @@ impl Fragment {
         if self.outline.is_dense {
             return smalti_space::cell_count(&crate::intervals(self.non_empty_domain()).ok()?);
         }
-        let before_last = self.tile_count.saturating_sub(1).checked_mul(self.schema.capacity)?;
+        let before_last = self.tile_count.saturating_sub(1).checked_mul(self.kin.schema.capacity)?;
         before_last.checked_add(self.outline.last_tile_cell_count)
     }
 
@@ -304,7 +358,7 @@ impl Fragment {
     /// # Errors
     /// What the store reports of the metadata file.
     pub fn byte_len(&self) -> Result<u64> {
-        let metadata = self.metadata.tail(&**self.place.store(), &self.metadata_path())?.file_byte_len;
+        let metadata = self.metadata.tail(self.metadata_place())?.file_byte_len;
         Ok(self.data_byte_len().saturating_add(metadata))
     }
 
@@ -317,7 +371,7 @@ impl Fragment {
 
     /// Whether the fragment has data of a field.
     pub fn has_field(&self, field: FieldId) -> bool {
-        self.footer().slot(&self.shape, field).is_some()
+        self.footer().slot(&self.kin.shape, field).is_some()
     }
 
     /// The field whose tiles hold the coordinates of a dimension: its own, or before version 5 the one of all dimensions.
@@ -327,7 +381,7 @@ impl Fragment {
 
     /// Whether tiles with the coordinates of all dimensions hold them cell by cell, and not dimension by dimension.
     pub fn zips_coordinates(&self) -> bool {
-        let compresses = self.schema.coords_filters.filters.iter().any(Filter::is_compressor);
+        let compresses = self.kin.schema.coords_filters.filters.iter().any(Filter::is_compressor);
         !self.version().has(Rule::SplitCoordinates) && !compresses
     }
 
@@ -343,7 +397,7 @@ impl Fragment {
             Some(legacy) => RTree::build(self.trusted_level(legacy.mbrs.clone())?, StoredTree::FANOUT),
             None => {
                 let tile = self.section(Section::RTree)?;
-                let stored = StoredTree::decode(tile.as_slice(), self.version(), &self.shape)
+                let stored = StoredTree::decode(tile.as_slice(), self.version(), &self.kin.shape)
                     .map_err(|error| self.in_metadata(error))?;
                 let levels = stored
                     .levels
@@ -366,18 +420,18 @@ impl Fragment {
     /// A level of the tree as it may be used to leave out tiles: writers that met NaN first kept it as a bound.
     fn trusted_level(&self, level: RectList) -> Result<RectList> {
         let is_float = |dim: usize| {
-            self.schema.dimensions.get(dim).is_some_and(|dimension| dimension.datatype.is_float())
+            self.kin.schema.dimensions.get(dim).is_some_and(|dimension| dimension.datatype.is_float())
         };
         if !(0..level.dim_count()).any(is_float) {
             return Ok(level);
         }
-        let mut trusted = RectList::new(self.shape.string_dimensions());
+        let mut trusted = RectList::new(self.kin.shape.string_dimensions());
         for node in 0..level.len() {
             for dim in 0..level.dim_count() {
                 let extent = level.extent(node, dim).to_owned();
                 let extent = match Interval::of_extent(extent.as_ref()) {
                     Some(interval) if is_float(dim) => {
-                        stored_mbr_interval(self.schema.dimensions[dim].datatype, interval).into()
+                        stored_mbr_interval(self.kin.schema.dimensions[dim].datatype, interval).into()
                     }
                     _ => extent,
                 };
@@ -393,8 +447,8 @@ impl Fragment {
     /// `Corrupt` when the field's name cannot be a file's.
     pub fn data_file(&self, field: FieldId, plane: Plane) -> Result<String> {
         Ok(join(
-            &self.listed.path(&self.place),
-            &data_file_name(self.version(), &self.schema, field, part(plane))?,
+            &self.listed.path(&self.kin.place),
+            &data_file_name(self.version(), &self.kin.schema, field, part(plane))?,
         ))
     }
 
@@ -423,7 +477,7 @@ impl Fragment {
         let starts = self.numbers(section)?;
         let file_len = file_lens.get(slot).copied().unwrap_or_default();
         let offsets = TileOffsets::new(starts, self.tile_count, file_len).map_err(|error| {
-            self.in_metadata(error.in_field("tile offsets", crate::field_name(&self.schema, field)))
+            self.in_metadata(error.in_field("tile offsets", crate::field_name(&self.kin.schema, field)))
         })?;
         let offsets = Arc::new(offsets);
         let mut known = self.offsets.lock().unwrap_or_else(PoisonError::into_inner);
@@ -450,7 +504,7 @@ impl Fragment {
         lens.get(tile_idx).and_then(|&len| usize::try_from(len).ok()).ok_or_else(|| {
             self.in_metadata(
                 Error::corrupt(format!("no length for tile {tile_idx}"))
-                    .in_field("tile var sizes", crate::field_name(&self.schema, field)),
+                    .in_field("tile var sizes", crate::field_name(&self.kin.schema, field)),
             )
         })
     }
@@ -482,7 +536,7 @@ impl Fragment {
     pub fn statistics(&self) -> Result<FragmentStatistics> {
         let statistics = FragmentStatistics::decode(self.section(Section::FragmentStatistics)?.as_slice())
             .map_err(|error| self.in_metadata(error))?;
-        statistics.check(self.footer(), &self.shape)?;
+        statistics.check(self.footer(), &self.kin.shape)?;
         Ok(statistics)
     }
 
@@ -508,7 +562,7 @@ impl Fragment {
     /// # Errors
     /// `Corrupt` and `Permission`.
     pub fn processed_paths(&self) -> Result<Vec<String>> {
-        if self.footer().section_offset(Section::ProcessedConditions, &self.shape)?.is_none() {
+        if self.footer().section_offset(Section::ProcessedConditions, &self.kin.shape)?.is_none() {
             return Ok(Vec::new());
         }
         let section = self.section(Section::ProcessedConditions)?;
@@ -522,15 +576,15 @@ impl Fragment {
     /// # Errors
     /// `InvalidArgument` when the fragment's schema has no such field.
     pub fn field_shape(&self, field: FieldId) -> Result<smalti_tile::CellShape> {
-        field_shape(&self.schema, field)
+        field_shape(&self.kin.schema, field)
     }
 
     fn slot(&self, field: FieldId) -> Result<usize> {
-        self.footer().slot(&self.shape, field).ok_or_else(|| {
+        self.footer().slot(&self.kin.shape, field).ok_or_else(|| {
             Error::invalid(format!(
                 "fragment {} has no field {:?}",
                 self.name(),
-                crate::field_name(&self.schema, field)
+                crate::field_name(&self.kin.schema, field)
             ))
         })
     }
@@ -562,14 +616,14 @@ impl Fragment {
     /// metadata, or the file is damaged.
     pub fn own_footer(&self) -> Result<Bytes> {
         let read = || {
-            let store = &**self.place.store();
-            let tail = self.metadata.tail(store, &self.metadata_path())?;
-            let range = Footer::range(self.listed.version, &self.shape, tail.file_byte_len, &tail.bytes)?;
-            let bytes = self.metadata.bytes(store, &self.metadata_path(), range)?;
+            let at = self.metadata_place();
+            let tail = self.metadata.tail(at)?;
+            let range = Footer::range(self.listed.version, &self.kin.shape, tail.file_byte_len, &tail.bytes)?;
+            let bytes = self.metadata.bytes(at, range)?;
             if bytes == self.footer_bytes {
                 return Ok(bytes);
             }
-            let mut own = Footer::decode(&bytes, &self.shape)?;
+            let mut own = Footer::decode(&bytes, &self.kin.shape)?;
             if own.is_dense {
                 // It says nothing of dense fragments, and libtiledb writes another number into consolidated metadata.
                 own.last_tile_cell_count = self.outline.last_tile_cell_count;
@@ -592,17 +646,13 @@ impl Fragment {
             let _ = self.is_own_footer.set(());
         }
         let read = || -> Result<AlignedBuf> {
-            let offset = self.footer().section_offset(section, &self.shape)?.ok_or_else(|| {
+            let offset = self.footer().section_offset(section, &self.kin.shape)?.ok_or_else(|| {
                 Error::unsupported(format!("version {} keeps no {section:?}", self.version()))
             })?;
-            let (store, path) = (&**self.place.store(), self.metadata_path());
-            let base = self.metadata.bytes(
-                store,
-                &path,
-                offset..offset.saturating_add(GenericTileHeader::BASE_LEN),
-            )?;
+            let at = self.metadata_place();
+            let base = self.metadata.bytes(at, offset..offset.saturating_add(GenericTileHeader::BASE_LEN))?;
             let header_len = GenericTileHeader::header_len(&base)?;
-            let head = self.metadata.bytes(store, &path, offset..offset.saturating_add(header_len))?;
+            let head = self.metadata.bytes(at, offset..offset.saturating_add(header_len))?;
             let header = GenericTileHeader::decode(&mut smalti_format::Reader::new(&head))?;
             let end = header_len
                 .checked_add(header.filtered_len)
@@ -614,8 +664,8 @@ impl Fragment {
                     format!("a section of {} filtered bytes exceeds the limit", header.filtered_len),
                 ));
             }
-            let tile = self.metadata.bytes(store, &path, offset..end)?;
-            let (payload, _) = read_generic_tile(&tile, self.place.cipher(), &mut Scratch::new())
+            let tile = self.metadata.bytes(at, offset..end)?;
+            let (payload, _) = read_generic_tile(&tile, self.kin.place.cipher(), &mut Scratch::new())
                 .map_err(|error| error.at_offset(offset))?;
             Ok(payload)
         };
@@ -623,37 +673,68 @@ impl Fragment {
     }
 
     fn in_metadata(&self, error: Error) -> Error {
-        error.at_uri(self.place.store().address(&self.metadata_path()))
+        self.metadata_place().named(error)
     }
 
-    fn metadata_path(&self) -> String {
-        join(&self.listed.path(&self.place), names::FRAGMENT_METADATA_FILE)
+    fn metadata_place(&self) -> MetadataPlace<'_> {
+        MetadataPlace { place: &self.kin.place, listed: &self.listed }
+    }
+}
+
+impl Kin {
+    pub(crate) fn new(place: &ArrayPlace, schema: Arc<ArraySchema>) -> Self {
+        let shape = schema.shape();
+        Kin { place: place.clone(), schema, shape }
+    }
+}
+
+impl MetadataPlace<'_> {
+    fn path(self) -> String {
+        self.place.join(&self.listed.metadata_path())
+    }
+
+    fn read_tail(self) -> Result<Tail> {
+        self.place.store().read_tail(&self.path(), Fragment::TAIL_BYTE_LEN)
+    }
+
+    /// The error, said of the file.
+    fn named(self, error: Error) -> Error {
+        error.at_uri(self.place.store().address(&self.path()))
     }
 }
 
 impl MetadataBytes {
-    fn tail(&self, store: &dyn Store, path: &str) -> Result<&Tail> {
+    fn tail(&self, at: MetadataPlace<'_>) -> Result<&Tail> {
         if let Some(tail) = self.tail.get() {
             return Ok(tail);
         }
-        let tail = store.read_tail(path, TAIL_BYTE_LEN)?;
+        let tail = at.read_tail()?;
         Ok(self.tail.get_or_init(|| tail))
     }
 
-    fn bytes(&self, store: &dyn Store, path: &str, range: Range<u64>) -> Result<Bytes> {
-        let Tail { file_byte_len, bytes: tail } = self.tail(store, path)?;
-        if range.end > *file_byte_len || range.start > range.end {
+    fn bytes(&self, at: MetadataPlace<'_>, range: Range<u64>) -> Result<Bytes> {
+        let tail = self.tail(at)?;
+        if range.end > tail.file_byte_len || range.start > range.end {
             return Err(Error::corrupt(format!(
-                "bytes {}..{} of a file of {file_byte_len} bytes",
-                range.start, range.end
+                "bytes {}..{} of a file of {} bytes",
+                range.start, range.end, tail.file_byte_len
             )));
         }
-        let tail_start = file_byte_len - tail.len() as u64;
-        if range.start >= tail_start {
-            return Ok(tail.slice((range.start - tail_start) as usize..(range.end - tail_start) as usize));
+        if let Some(bytes) = piece(tail, &range) {
+            return Ok(bytes);
         }
-        store.read_at(path, ByteRange { start: range.start, byte_len: range.end - range.start })
+        let byte_len = range.end - range.start;
+        at.place.store().read_at(&at.path(), ByteRange { start: range.start, byte_len })
     }
+}
+
+/// Bytes of a file out of its end; `None` when they do not lie there.
+fn piece(tail: &Tail, range: &Range<u64>) -> Option<Bytes> {
+    let tail_start = tail.file_byte_len.checked_sub(tail.bytes.len() as u64)?;
+    let (start, end) = (range.start.checked_sub(tail_start)?, range.end.checked_sub(tail_start)?);
+    let is_inside = start <= end && end <= tail.bytes.len() as u64;
+    // Both are at most the length of bytes in memory.
+    is_inside.then(|| tail.bytes.slice(start as usize..end as usize))
 }
 
 fn part(plane: Plane) -> DataPart {

@@ -4,11 +4,13 @@
 //! It repeats what the fragments' own files say, and is never needed. A name in it only selects a fragment of our own
 //! listing; whatever is damaged, missing or does not fit the fragment is taken from the fragment's own file.
 
-use crate::fragment::ShapedSchema;
+use crate::fragment::Kin;
 use crate::{ArrayPlace, Fragment, ListedFragment, Listing};
 use bytes::Bytes;
+use smalti_format::Rule;
 use smalti_format::fragment::ConsolidatedFooters;
 use smalti_types::{Error, ErrorKind, Result};
+use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -76,29 +78,75 @@ impl FoundFooters {
         self.footers.iter().all(Option::is_some)
     }
 
-    /// Opens a fragment of the listing, given by its place there.
+    /// Opens fragments that stand side by side in the listing, `start` being the place of the first. What no file here holds is
+    /// asked of the store at once: so much from the end of each fragment's own file.
     ///
     /// # Errors
-    /// As opening the fragment from its own file.
+    /// As opening the fragments from their own files.
     pub(crate) fn open(
         &self,
-        place: &Arc<ArrayPlace>,
-        idx: usize,
-        listed: &ListedFragment,
-        schema_of: impl Fn(&str) -> Result<ShapedSchema>,
-    ) -> Result<Fragment> {
-        let Some((file, range)) = self.footers.get(idx).cloned().flatten() else {
-            return Fragment::open(place, listed, schema_of);
+        place: &ArrayPlace,
+        start: usize,
+        fragments: &[ListedFragment],
+        tail_byte_len: u64,
+        kin_of: impl Fn(&str) -> Result<Arc<Kin>>,
+    ) -> Result<Vec<Arc<Fragment>>> {
+        // Most fragments were written with the schema of the one before.
+        let last: RefCell<Option<(String, Arc<Kin>)>> = RefCell::default();
+        let kin_of = |name: &str| -> Result<Arc<Kin>> {
+            if let Some((known, kin)) = &*last.borrow()
+                && known == name
+            {
+                return Ok(Arc::clone(kin));
+            }
+            let kin = kin_of(name)?;
+            *last.borrow_mut() = Some((name.to_owned(), Arc::clone(&kin)));
+            Ok(kin)
         };
+        let footers = self.footers.get(start..).unwrap_or_default();
+        let is_lone = |(listed, footer): &(&ListedFragment, &Option<_>)| {
+            footer.is_none() && listed.version.has(Rule::FragmentFooter)
+        };
+        let lone = fragments.iter().zip(footers).filter(is_lone);
+        let paths: Vec<String> = lone.map(|(listed, _)| listed.metadata_path()).collect();
+        let mut tails = match paths.is_empty() {
+            true => Vec::new(),
+            false => place.store().read_tails(place.path(), &paths, tail_byte_len),
+        }
+        .into_iter();
+        let open = |(listed, footer): (&ListedFragment, &Option<(usize, Range<usize>)>)| {
+            let fragment = match footer {
+                Some((file, range)) => self.open_found(place, listed, *file, range.clone(), kin_of),
+                None if listed.version.has(Rule::FragmentFooter)
+                    && let Some(tail) = tails.next() =>
+                {
+                    Fragment::open_with_tail(place, listed, tail, kin_of)
+                }
+                None => Fragment::open(place, listed, kin_of),
+            };
+            fragment.map(Arc::new)
+        };
+        fragments.iter().zip(footers).map(open).collect()
+    }
+
+    /// Opens a fragment with the footer in a range of a file, or if it does not fit, with its own.
+    fn open_found(
+        &self,
+        place: &ArrayPlace,
+        listed: &ListedFragment,
+        file: usize,
+        range: Range<usize>,
+        kin_of: impl Fn(&str) -> Result<Arc<Kin>>,
+    ) -> Result<Fragment> {
         let file = &self.files[file];
         // The range was found in this tile.
         let footer = file.tile.slice(range);
-        Fragment::open_with_footer(place, listed, footer, &schema_of).or_else(|error| {
+        Fragment::open_with_footer(listed, footer, &kin_of).or_else(|error| {
             let mut refused = file.refused.lock().unwrap_or_else(PoisonError::into_inner);
             refused.0 += 1;
             refused.1.get_or_insert(error);
             drop(refused);
-            Fragment::open(place, listed, schema_of)
+            Fragment::open(place, listed, kin_of)
         })
     }
 

@@ -25,6 +25,7 @@ mod object;
 mod place;
 mod schema_change;
 mod schema_file;
+mod side_by_side;
 mod snapshot;
 mod stamp;
 mod upgrade;

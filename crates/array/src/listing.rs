@@ -115,10 +115,11 @@ impl Listing {
     pub fn read(place: &ArrayPlace, time: TimeRange, is_dense: bool) -> Result<Listing> {
         let store = &**place.store();
         let folder = place.join(COMMITS_FOLDER);
-        let mut names = store.list_names(&folder)?;
+        let (first, mut early_folders) = first_listings(place);
+        let mut names = first?;
         let mut attempt = 1;
         loop {
-            let outcome = Listing::with_commits(place, time, is_dense, &names);
+            let outcome = Listing::with_commits(place, time, is_dense, &names, early_folders.take());
             let may_differ = match &outcome {
                 Ok((_, orphan_count)) => *orphan_count > 0,
                 Err(error) => error.kind() == ErrorKind::NotFound,
@@ -139,12 +140,14 @@ impl Listing {
         }
     }
 
-    /// The listing, and the number of fragments that no commit names.
+    /// The listing, and the number of fragments that no commit names. `early_folders` are the folders of fragments as they were
+    /// while the commits were listed: they do where no fragment is missing among them.
     fn with_commits(
         place: &ArrayPlace,
         time: TimeRange,
         is_dense: bool,
         commit_names: &[String],
+        early_folders: Option<Vec<Entry>>,
     ) -> Result<(Listing, usize)> {
         let store = &**place.store();
         let root = store.list(place.path())?;
@@ -213,14 +216,15 @@ impl Listing {
             .deletes
             .retain(|delete| time.contains(delete.name.range()) && known.insert(delete.name.clone()));
 
-        let folders = store.list(&place.join(FRAGMENTS_FOLDER))?;
+        let (is_early, list) = (early_folders.is_some(), || store.list(&place.join(FRAGMENTS_FOLDER)));
+        let (first, second);
+        first = early_folders.map_or_else(list, Ok)?;
+        let (mut folders, mut present) = (&first, folder_names(&first, &root));
+        if is_early && !committed.iter().all(|(fragment, _)| present.contains(fragment.name.as_str())) {
+            second = list()?;
+            (folders, present) = (&second, folder_names(&second, &root));
+        }
         let folder_count = folders.iter().filter(|entry| entry.is_folder()).count();
-        let present: NameIndex<'_, ()> = folders
-            .iter()
-            .chain(&root)
-            .filter(|entry| entry.is_folder())
-            .map(|entry| (entry.name.as_str(), ()))
-            .collect();
         vacuums
             .extend(commits.pending_vacuums.iter().map(|(name, path)| ListedVacuum::new(name, path, true)));
         listing.note_purged(place, time, is_dense, &commits, &committed)?;
@@ -373,12 +377,40 @@ impl ListedFragment {
     pub fn path(&self, place: &ArrayPlace) -> String {
         place.join(&names::fragment_path(&self.name, self.version))
     }
+
+    /// The path of its metadata file, relative to the array.
+    pub(crate) fn metadata_path(&self) -> String {
+        names::fragment_file_path(&self.name, self.version, names::FRAGMENT_METADATA_FILE)
+    }
 }
 
 impl ListedVacuum {
     fn new(name: &TimestampedName, path: &str, is_pending: bool) -> Self {
         ListedVacuum { name: name.clone(), path: path.to_owned(), is_pending, replaces: Vec::new() }
     }
+}
+
+/// Lists the commits, and where there are many fragments, their folders at the same time: as good as after it, unless one is
+/// missing.
+fn first_listings(place: &ArrayPlace) -> (Result<Vec<String>>, Option<Vec<Entry>>) {
+    let store = &**place.store();
+    let (commits, fragments) = (place.join(COMMITS_FOLDER), place.join(FRAGMENTS_FOLDER));
+    let is_worthwhile = || store.is_long(&fragments) && store.is_long(&commits);
+    if rayon::current_num_threads() < 2 || !is_worthwhile() {
+        return (store.list_names(&commits), None);
+    }
+    let mut folders = None;
+    let names = rayon::in_place_scope(|scope| {
+        scope.spawn(|_| folders = store.list(&fragments).ok());
+        store.list_names(&commits)
+    });
+    (names, folders)
+}
+
+/// The names of folders among the entries of two listings.
+fn folder_names<'e>(folders: &'e [Entry], root: &'e [Entry]) -> NameIndex<'e, ()> {
+    let all = folders.iter().chain(root);
+    all.filter(|entry| entry.is_folder()).map(|entry| (entry.name.as_str(), ())).collect()
 }
 
 /// Files of consolidated fragment metadata with their paths relative to the array, newest first; `root` are names in the

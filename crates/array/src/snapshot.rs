@@ -1,11 +1,11 @@
 //! An array as it was in a time range: immutable, shared by any number of reads.
 
 use crate::evolution::check_same_space;
-use crate::fragment::ShapedSchema;
+use crate::fragment::Kin;
 use crate::fragment_meta::FoundFooters;
 use crate::listing::{GoneHistory, Listing, schema_files};
-use crate::{ArrayPlace, DeleteCommit, Fragment, ListedDelete};
-use rayon::prelude::*;
+use crate::side_by_side::side_by_side;
+use crate::{ArrayPlace, DeleteCommit, Fragment, ListedDelete, ListedFragment};
 use smalti_format::fragment::FieldId;
 use smalti_format::names::{OLD_SCHEMA_FILE, TimestampedName};
 use smalti_format::{ArraySchema, Enumeration, Version};
@@ -53,12 +53,12 @@ impl Snapshot {
         let schema_name = name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str).to_owned();
         let mut listing = Listing::read(&place, time, schema.is_dense())?;
         let footers = FoundFooters::read(&place, &mut listing);
-        let shaped = |schema: &Arc<ArraySchema>| (Arc::clone(schema), Arc::new(schema.shape()));
-        let known: RwLock<HashMap<String, ShapedSchema>> =
-            RwLock::new(HashMap::from([(schema_name.clone(), shaped(&schema))]));
-        let schema_of = |wanted: &str| -> Result<ShapedSchema> {
-            if let Some(schema) = known.read().unwrap_or_else(PoisonError::into_inner).get(wanted) {
-                return Ok(schema.clone());
+        let kin = |schema: &Arc<ArraySchema>| Arc::new(Kin::new(&place, Arc::clone(schema)));
+        let known: RwLock<HashMap<String, Arc<Kin>>> =
+            RwLock::new(HashMap::from([(schema_name.clone(), kin(&schema))]));
+        let kin_of = |wanted: &str| -> Result<Arc<Kin>> {
+            if let Some(kin) = known.read().unwrap_or_else(PoisonError::into_inner).get(wanted) {
+                return Ok(Arc::clone(kin));
             }
             let (_, path) = files
                 .iter()
@@ -67,17 +67,20 @@ impl Snapshot {
             let older = Arc::new(read_schema(&place, path)?);
             check_same_space(&schema, &older).map_err(|error| error.at_uri(place.store().address(path)))?;
             let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
-            Ok(known.entry(wanted.to_owned()).or_insert_with(|| shaped(&older)).clone())
+            Ok(Arc::clone(known.entry(wanted.to_owned()).or_insert_with(|| kin(&older))))
         };
-        let shared = Arc::new(place.clone());
-        let open = |(idx, listed)| footers.open(&shared, idx, listed, schema_of).map(Arc::new);
         let listed = &listing.fragments;
+        let tail_byte_len = Fragment::tail_byte_len(listed, &schema.shape());
+        let open = |start: usize, listed: &[ListedFragment]| {
+            footers.open(&place, start, listed, tail_byte_len, kin_of)
+        };
         // Footers that are in memory already take a microsecond each.
         let is_quick = listed.len() < 4 || footers.are_complete() && listed.len() < 2_000;
         let fragments = if is_quick {
-            listed.iter().enumerate().map(open).collect::<Result<Vec<_>>>()?
+            open(0, listed)?
         } else {
-            listed.par_iter().enumerate().map(open).collect::<Result<Vec<_>>>()?
+            let shares = side_by_side(listed, open).into_iter().collect::<Result<Vec<_>>>()?;
+            shares.into_iter().flatten().collect()
         };
         listing.warnings.extend(footers.warnings());
         drop(known);
@@ -179,6 +182,18 @@ impl Snapshot {
     /// The visible fragments, oldest first.
     pub fn fragments(&self) -> &[Arc<Fragment>] {
         &self.fragments
+    }
+
+    /// Reads the rectangles of the tiles of those fragments that `is_wanted` says yes to, on all threads: for those who will ask for
+    /// them fragment by fragment. What cannot be read is an error then.
+    pub fn read_ahead(&self, is_wanted: impl Fn(&Fragment) -> bool) {
+        const WORTHWHILE: usize = 8;
+        let fragments = self.fragments.iter().map(|fragment| &**fragment);
+        let wanted: Vec<&Fragment> =
+            fragments.filter(|fragment| !fragment.has_rtree() && is_wanted(fragment)).collect();
+        if wanted.len() >= WORTHWHILE {
+            side_by_side(&wanted, |_, share| Fragment::read_ahead(&self.place, share));
+        }
     }
 
     /// Whether vacuum of other handles and processes keeps off while the snapshot lives.

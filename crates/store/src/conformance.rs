@@ -19,6 +19,7 @@ pub fn run(make: impl Fn() -> Arc<dyn Store>) {
         reads_beyond_the_end_are_corrupt,
         a_missing_file_is_not_found,
         tails_are_whole_for_short_files,
+        many_tails_are_read_as_one_by_one,
         batches_are_all_or_removed,
         a_written_file_appears_when_it_is_finished,
         a_dropped_writer_leaves_nothing,
@@ -188,6 +189,36 @@ fn tails_are_whole_for_short_files(store: &dyn Store) {
         let tail = ok(store.read_tail("f", asked));
         assert_eq!((tail.file_byte_len, &tail.bytes[..]), (10, expected));
     }
+}
+
+fn many_tails_are_read_as_one_by_one(store: &dyn Store) {
+    for (path, byte_len) in [("a/b/empty", 0), ("a/b/short", 10), ("a/b/long", 100_000), ("a/c", 3)] {
+        let bytes: Vec<u8> = (0..byte_len).map(|i: u32| (i % 251) as u8).collect();
+        ok(store.put(path, &[&bytes]));
+    }
+    let paths = ["b/long", "b/none", "b/empty", "b", "c", "b/short", "none/x", "b/long"].map(String::from);
+    for folder in ["a", "none"] {
+        for asked in [1, 9, 10, 5000, u64::MAX] {
+            let tails = store.read_tails(folder, &paths, asked);
+            assert_eq!(tails.len(), paths.len());
+            for (path, tail) in paths.iter().zip(tails) {
+                let whole_path = crate::join(folder, path);
+                match (tail, store.read_tail(&whole_path, asked)) {
+                    (Ok(tail), Ok(lone)) => assert_eq!(tail, lone, "{whole_path}"),
+                    (Err(error), Err(lone)) => {
+                        assert_eq!(error.to_string(), lone.to_string(), "{whole_path}")
+                    }
+                    (tail, lone) => panic!("{whole_path}: {tail:?}, alone {lone:?}"),
+                }
+            }
+        }
+    }
+    let bad = store.read_tails("a", &["c".into(), "../c".into()], 1);
+    let is_refused = |tail: smalti_types::Result<crate::Tail>| {
+        tail.is_err_and(|error| error.kind() == ErrorKind::InvalidArgument)
+    };
+    assert!(bad.into_iter().any(is_refused));
+    assert!(store.read_tails("a", &[], 1).is_empty());
 }
 
 fn batches_are_all_or_removed(store: &dyn Store) {

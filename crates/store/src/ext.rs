@@ -87,6 +87,16 @@ pub(crate) fn zeroed(byte_len: u64) -> Result<AlignedBuf> {
     AlignedBuf::zeroed(usize::try_from(byte_len).unwrap_or(usize::MAX))
 }
 
+/// Adds zeros to a buffer by a fallible allocation.
+pub(crate) fn grow(bytes: &mut Vec<u8>, byte_len: u64) -> Result<()> {
+    let added = usize::try_from(byte_len).unwrap_or(usize::MAX);
+    bytes.try_reserve(added).map_err(|_| {
+        Error::new(ErrorKind::OutOfMemory, format!("no memory for {byte_len} bytes of a file"))
+    })?;
+    bytes.resize(bytes.len() + added, 0);
+    Ok(())
+}
+
 /// A file that is shorter than the metadata which points into it.
 pub(crate) fn ends_early(range: ByteRange, file_byte_len: u64) -> Error {
     Error::corrupt(format!(

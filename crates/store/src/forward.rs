@@ -21,6 +21,14 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         (**self).read_tail(path, byte_len)
     }
 
+    fn is_long(&self, folder: &str) -> bool {
+        (**self).is_long(folder)
+    }
+
+    fn read_tails(&self, folder: &str, paths: &[String], byte_len: u64) -> Vec<Result<Tail>> {
+        (**self).read_tails(folder, paths, byte_len)
+    }
+
     fn put(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
         (**self).put(path, parts)
     }

@@ -120,6 +120,17 @@ impl<S: Store> Store for MeteredStore<S> {
         Ok(tail)
     }
 
+    fn is_long(&self, folder: &str) -> bool {
+        self.store.is_long(folder)
+    }
+
+    fn read_tails(&self, folder: &str, paths: &[String], byte_len: u64) -> Vec<Result<Tail>> {
+        add(&self.counters.reads, paths.len());
+        let tails = self.store.read_tails(folder, paths, byte_len);
+        add(&self.counters.read_bytes, tails.iter().flatten().map(|tail| tail.bytes.len()).sum());
+        tails
+    }
+
     fn put(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
         self.store.put(path, parts).inspect(|()| self.count_files(&[NewFile { path, parts }]))
     }

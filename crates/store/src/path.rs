@@ -48,7 +48,7 @@ pub fn split(path: &str) -> (&str, &str) {
 
 /// The path of `name`, itself maybe of several components, in a folder.
 pub fn join(folder: &str, name: &str) -> String {
-    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+    if folder.is_empty() { name.to_owned() } else { [folder, "/", name].concat() }
 }
 
 #[cfg(test)]

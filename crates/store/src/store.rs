@@ -155,6 +155,13 @@ pub trait Store: Send + Sync + Debug {
     /// `NotFound`, `OutOfMemory`.
     fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail>;
 
+    /// The ends of many files below a folder, of each as [`read_tail`](Store::read_tail) gives it, in the order of `paths`, which
+    /// are relative to the folder. What is read together may share memory. For those who open thousands of small
+    /// files; a call is one thread's work, so that callers decide how many calls go side by side.
+    fn read_tails(&self, folder: &str, paths: &[String], byte_len: u64) -> Vec<Result<Tail>> {
+        paths.iter().map(|path| self.read_tail(&crate::join(folder, path), byte_len)).collect()
+    }
+
     /// Puts one file: atomic (readers see all of it or nothing), never replacing, durable on return. Missing folders
     /// come into being. Commits, schemas, metadata: what makes other files visible goes through here.
     ///
@@ -267,6 +274,12 @@ pub trait Store: Send + Sync + Debug {
     /// As for [`list`](Store::list).
     fn list_names(&self, folder: &str) -> Result<Vec<String>> {
         Ok(self.list(folder)?.into_iter().map(|entry| entry.name).collect())
+    }
+
+    /// Whether a folder holds so much that listing it is worth a thread of its own: a guess, which costs next to nothing.
+    fn is_long(&self, folder: &str) -> bool {
+        let _ = folder;
+        false
     }
 
     /// What interrupted operations left directly in a folder. Deleting is the caller's decision, with

@@ -3,7 +3,6 @@
 use super::chunks::{self, Meaning, Window};
 use super::output::{Output, field};
 use super::{Inspector, above};
-use crate::fragment::ShapedSchema;
 use crate::listing::schema_files;
 use crate::{Fragment, ListedFragment, Plane, field_filters, field_name};
 use smalti_codecs::{Codec, FieldKind};
@@ -129,7 +128,7 @@ fn content(inspector: &Inspector) -> Result<Content> {
     let version = name.fragment_version()?;
     let array = inspector.array_at(above(split(folder_uri).0, FRAGMENTS_FOLDER))?;
     let files = schema_files(&array)?;
-    let schema_of = |wanted: &str| -> Result<ShapedSchema> {
+    let schema_of = |wanted: &str| -> Result<Arc<ArraySchema>> {
         let is_wanted = |name: &Option<TimestampedName>| {
             name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str) == wanted
         };
@@ -137,11 +136,9 @@ fn content(inspector: &Inspector) -> Result<Content> {
             .iter()
             .find(|(name, _)| is_wanted(name))
             .ok_or_else(|| Error::corrupt(format!("the schema {wanted:?} is missing")))?;
-        let schema = ArraySchema::decode(array.read_tile_file(path)?.as_slice())?;
-        let shape = Arc::new(schema.shape());
-        Ok((Arc::new(schema), shape))
+        ArraySchema::decode(array.read_tile_file(path)?.as_slice()).map(Arc::new)
     };
-    let fragment = Fragment::open(&Arc::new(array.clone()), &ListedFragment { name, version }, schema_of)?;
+    let fragment = Fragment::open_alone(&array, &ListedFragment { name, version }, schema_of)?;
     let schema = Arc::clone(fragment.schema());
     let attributes = (0..schema.attributes.len()).map(FieldId::Attribute);
     let dimensions = (0..schema.dimensions.len()).map(FieldId::Dimension);

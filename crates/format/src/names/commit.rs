@@ -85,7 +85,17 @@ fn among_commits(file_name: String, version: Version) -> String {
 
 /// The path of a fragment's folder, relative to the array.
 pub fn fragment_path(name: &TimestampedName, version: Version) -> String {
-    if version.has(Rule::CommitsFolder) { format!("{FRAGMENTS_FOLDER}/{name}") } else { name.to_string() }
+    let name = name.as_str();
+    if version.has(Rule::CommitsFolder) { [FRAGMENTS_FOLDER, "/", name].concat() } else { name.to_owned() }
+}
+
+/// The path of a file of a fragment, relative to the array.
+pub fn fragment_file_path(name: &TimestampedName, version: Version, file_name: &str) -> String {
+    let name = name.as_str();
+    match version.has(Rule::CommitsFolder) {
+        true => [FRAGMENTS_FOLDER, "/", name, "/", file_name].concat(),
+        false => [name, "/", file_name].concat(),
+    }
 }
 
 #[cfg(test)]

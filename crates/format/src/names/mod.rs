@@ -6,8 +6,8 @@ mod index;
 mod timestamped;
 
 pub use commit::{
-    CommitKind, commit_file_name, commit_path, fragment_path, gone_path, parse_commit_file, parse_gone,
-    parse_pending_vacuum, pending_vacuum_path,
+    CommitKind, commit_file_name, commit_path, fragment_file_path, fragment_path, gone_path,
+    parse_commit_file, parse_gone, parse_pending_vacuum, pending_vacuum_path,
 };
 pub use data_file::{DataPart, data_file_name};
 pub use index::NameIndex;

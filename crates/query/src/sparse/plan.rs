@@ -117,12 +117,13 @@ impl<'a> SparsePlan<'a> {
         let predicates = Predicates::new(snapshot, condition)?;
         let mut fragments = Vec::new();
         let (mut tiles, mut seen) = (Vec::new(), Vec::new());
+        let is_in_ranges = |fragment: &Fragment| {
+            let mut sides = ranges.iter().zip(fragment.non_empty_domain());
+            fragment.tile_count() > 0 && sides.all(|(ranges, side)| ranges.overlaps(side.as_ref()))
+        };
+        snapshot.read_ahead(is_in_ranges);
         for fragment in snapshot.fragments().iter().rev() {
-            let meets = ranges
-                .iter()
-                .zip(fragment.non_empty_domain())
-                .all(|(ranges, side)| ranges.overlaps(side.as_ref()));
-            let is_in_ranges = meets && fragment.tile_count() > 0;
+            let is_in_ranges = is_in_ranges(fragment);
             let hits = if is_in_ranges { fragment.rtree()?.search(&ranges)? } else { Vec::new() };
             let fragment_idx = (!hits.is_empty()).then_some(fragments.len());
             seen.push(SeenFragment { fragment_idx, is_in_ranges, met_tile_count: hits.len() });

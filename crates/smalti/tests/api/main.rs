@@ -6,6 +6,7 @@ mod evolution;
 mod fragments;
 mod handles;
 mod labels;
+mod many_fragments;
 mod progress;
 mod reads;
 mod upkeep;

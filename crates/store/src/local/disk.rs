@@ -66,8 +66,25 @@ pub trait Disk: Send + Sync + Debug + 'static {
     fn entries(&self, folder: &Path) -> io::Result<Vec<crate::Entry>>;
     /// The readable names in a folder, in any order.
     fn names(&self, folder: &Path) -> io::Result<Vec<String>>;
+    /// Whether the folder seems to hold many hundreds of names.
+    fn is_long(&self, folder: &Path) -> bool {
+        let _ = folder;
+        false
+    }
     /// Opens a file. With `reuse`, a handle of an earlier call may serve although the name is gone by now.
     fn open(&self, path: &Path, reuse: bool) -> io::Result<Self::Reader>;
+    /// Opens files below a folder, one after the other in the order of `paths`, which are relative to it, and hands over what
+    /// became of each.
+    fn open_each(
+        &self,
+        folder: &Path,
+        paths: &[String],
+        opened: &mut dyn FnMut(&str, io::Result<Self::Reader>),
+    ) {
+        for path in paths {
+            opened(path, self.open(&folder.join(path), false));
+        }
+    }
     /// The size of an open file in bytes.
     fn byte_len(&self, file: &Self::Reader) -> io::Result<u64>;
     /// Fills `dest`; `UnexpectedEof` when the file ends before.

@@ -11,7 +11,7 @@ pub use disk::{Disk, DiskEntry};
 pub use os::OsDisk;
 pub use staging::LEFTOVER_PREFIX;
 
-use crate::ext::{ends_early, zeroed};
+use crate::ext::{ends_early, grow, zeroed};
 use crate::path::{check_folder, check_move, check_path};
 use crate::{
     ByteRange, Claim, Coalescing, Entry, EntryKind, FileWriter, Lease, Leftover, NewFile, NewTree, ReadInto,
@@ -21,6 +21,7 @@ use bytes::Bytes;
 use rayon::prelude::*;
 use smalti_types::{Error, ErrorKind, Result};
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -78,9 +79,17 @@ impl<D: Disk> LocalStore<D> {
         }
     }
 
-    fn read_piece(&self, reader: &D::Reader, path: &str, offset: u64, dest: &mut [u8]) -> Result<()> {
+    /// Reads all of `dest`; `path` is asked for errors alone.
+    fn read_piece<P: AsRef<str>>(
+        &self,
+        reader: &D::Reader,
+        path: impl FnOnce() -> P,
+        offset: u64,
+        dest: &mut [u8],
+    ) -> Result<()> {
         self.disk.read_exact_at(reader, dest, offset).map_err(|error| {
-            let range = ByteRange { start: offset, byte_len: dest.len() as u64 };
+            let (range, path) = (ByteRange { start: offset, byte_len: dest.len() as u64 }, path());
+            let path = path.as_ref();
             match self.disk.byte_len(reader) {
                 Ok(file_byte_len) if range.end() > file_byte_len => {
                     ends_early(range, file_byte_len).at_uri(self.address(path))
@@ -105,6 +114,8 @@ fn failed<D: Disk>(disk: &D, error: io::Error, path: &Path) -> Error {
     ours.at_uri(address)
 }
 
+/// What a file is expected to have of which the end is wanted together with those of others.
+const EXPECTED_TAIL_BYTE_LEN: usize = 8 << 10;
 /// Batches below this size are read by the calling thread: waking others costs more than copying so much.
 const PARALLEL_BYTE_LEN: usize = 1 << 20;
 /// Long reads are cut into pieces of this size for several threads.
@@ -127,6 +138,10 @@ impl<D: Disk> Store for LocalStore<D> {
         Ok(names)
     }
 
+    fn is_long(&self, folder: &str) -> bool {
+        check_folder(folder).is_ok() && self.disk.reads_in_parallel() && self.disk.is_long(Path::new(folder))
+    }
+
     fn byte_len(&self, path: &str) -> Result<u64> {
         let reader = self.open(path, false)?;
         self.disk.byte_len(&reader).map_err(|error| self.failed(error, path))
@@ -144,7 +159,7 @@ impl<D: Disk> Store for LocalStore<D> {
             };
             opened = Some((read.path, reader.clone()));
             if !in_parallel {
-                self.read_piece(&reader, read.path, read.offset, read.dest)?;
+                self.read_piece(&reader, || read.path, read.offset, read.dest)?;
                 continue;
             }
             let mut offset = read.offset;
@@ -156,7 +171,7 @@ impl<D: Disk> Store for LocalStore<D> {
         }
         pieces
             .into_par_iter()
-            .try_for_each(|(reader, path, offset, dest)| self.read_piece(&reader, path, offset, dest))
+            .try_for_each(|(reader, path, offset, dest)| self.read_piece(&reader, || path, offset, dest))
     }
 
     fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail> {
@@ -164,8 +179,37 @@ impl<D: Disk> Store for LocalStore<D> {
         let file_byte_len = self.disk.byte_len(&reader).map_err(|error| self.failed(error, path))?;
         let tail_byte_len = file_byte_len.min(byte_len);
         let mut tail = zeroed(tail_byte_len)?;
-        self.read_piece(&reader, path, file_byte_len - tail_byte_len, tail.as_mut_slice())?;
+        self.read_piece(&reader, || path, file_byte_len - tail_byte_len, tail.as_mut_slice())?;
         Ok(Tail { file_byte_len, bytes: Bytes::from_owner(tail) })
+    }
+
+    fn read_tails(&self, folder: &str, paths: &[String], byte_len: u64) -> Vec<Result<Tail>> {
+        let checked = check_folder(folder).and_then(|()| paths.iter().try_for_each(|path| check_path(path)));
+        if let Err(error) = checked {
+            return vec![Err(error); paths.len()];
+        }
+        // One piece of memory for all: small files are read quicker than memory is found for each.
+        let mut bytes = Vec::with_capacity(paths.len() * (byte_len as usize).min(EXPECTED_TAIL_BYTE_LEN));
+        let mut ends = Vec::with_capacity(paths.len());
+        self.disk.open_each(Path::new(folder), paths, &mut |path, opened| {
+            let read = || -> Result<(u64, Range<usize>)> {
+                let whole_path = || crate::join(folder, path);
+                let reader = opened.map_err(|error| self.failed(error, whole_path()))?;
+                let file_byte_len =
+                    self.disk.byte_len(&reader).map_err(|error| self.failed(error, whole_path()))?;
+                let start = bytes.len();
+                let tail_byte_len = file_byte_len.min(byte_len);
+                grow(&mut bytes, tail_byte_len)?;
+                let dest = &mut bytes[start..];
+                self.read_piece(&reader, whole_path, file_byte_len - tail_byte_len, dest)
+                    .inspect_err(|_| bytes.truncate(start))?;
+                Ok((file_byte_len, start..bytes.len()))
+            };
+            ends.push(read());
+        });
+        let bytes = Bytes::from(bytes);
+        let tail = |(file_byte_len, range)| Tail { file_byte_len, bytes: bytes.slice(range) };
+        ends.into_iter().map(|end| end.map(tail)).collect()
     }
 
     fn put(&self, path: &str, parts: &[&[u8]]) -> Result<()> {

@@ -2,14 +2,13 @@
 
 use super::{Disk, DiskEntry, handles};
 use crate::{Claim, Entry, EntryKind, Lease};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,6 +30,57 @@ pub struct OpenFile {
 }
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// No file is longer; some folders say so of themselves.
+const MAX_FILE_BYTE_LEN: u64 = 1 << 62;
+
+/// Opening a pipe would block for ever without the second flag; regular files do not mind it.
+const FILE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+impl OpenFile {
+    /// The file that `open` opens, if it is a regular one.
+    fn new(open: impl Fn() -> rustix::io::Result<OwnedFd>) -> io::Result<OpenFile> {
+        let file = opened(open)?;
+        OpenFile::checked(file)
+    }
+
+    /// As [`new`](OpenFile::new), for files that are opened by the thousand: it asks for the size, which only files have, and
+    /// leaves it to a read to find that a folder was opened.
+    fn sized(open: impl Fn() -> rustix::io::Result<OwnedFd>) -> io::Result<OpenFile> {
+        let file = opened(open)?;
+        match rustix::fs::seek(&file, SeekFrom::End(0)) {
+            Ok(byte_len @ 1..=MAX_FILE_BYTE_LEN) => Ok(OpenFile { file: File::from(file), byte_len }),
+            // Empty files, pipes, devices, and folders whose end is a number of its own.
+            _ => OpenFile::checked(file),
+        }
+    }
+
+    fn checked(file: OwnedFd) -> io::Result<OpenFile> {
+        let stat = rustix::fs::fstat(&file)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => {}
+            FileType::Directory => return Err(is_folder()),
+            _ => return Err(io::Error::new(io::ErrorKind::Unsupported, "it is no regular file")),
+        }
+        Ok(OpenFile { file: File::from(file), byte_len: u64::try_from(stat.st_size).unwrap_or_default() })
+    }
+}
+
+/// Opens a file, once more if the process has run out of handles.
+fn opened(open: impl Fn() -> rustix::io::Result<OwnedFd>) -> io::Result<OwnedFd> {
+    let open = || rustix::io::retry_on_intr(&open);
+    match open() {
+        Err(Errno::MFILE | Errno::NFILE) => {
+            handles::forget_all();
+            Ok(open()?)
+        }
+        result => Ok(result?),
+    }
+}
+
+fn is_folder() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "it is a folder, not a file")
+}
 
 impl OsDisk {
     /// The disk below a folder, which need not exist yet.
@@ -265,33 +315,42 @@ impl Disk for OsDisk {
         Ok(names)
     }
 
+    /// By the size of the folder itself, which file systems that give one let grow with the names.
+    fn is_long(&self, folder: &Path) -> bool {
+        const LONG_BYTE_LEN: u64 = 32 << 10;
+        let stat = rustix::fs::stat(self.root.join(folder));
+        stat.is_ok_and(|stat| u64::try_from(stat.st_size).is_ok_and(|byte_len| byte_len >= LONG_BYTE_LEN))
+    }
+
     fn open(&self, path: &Path, reuse: bool) -> io::Result<Arc<OpenFile>> {
         let path = self.root.join(path);
         if reuse && let Some(file) = handles::find(&path) {
             return Ok(file);
         }
-        // Opening a pipe would block for ever without the flag; regular files do not mind it.
-        let flags = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or_default();
-        let open = || File::options().read(true).custom_flags(flags).open(&path);
-        let file = match open() {
-            Err(error) if matches!(Errno::from_io_error(&error), Some(Errno::MFILE | Errno::NFILE)) => {
-                handles::forget_all();
-                open()?
-            }
-            result => result?,
-        };
-        let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(io::Error::new(io::ErrorKind::NotFound, "it is a folder, not a file"));
-        }
-        if !metadata.is_file() {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, "it is no regular file"));
-        }
-        let file = Arc::new(OpenFile { file, byte_len: metadata.len() });
+        let file = Arc::new(OpenFile::new(|| rustix::fs::open(&path, FILE, Mode::empty()))?);
         if reuse {
             handles::keep(path, Arc::clone(&file));
         }
         Ok(file)
+    }
+
+    /// From the opened folder on: the way to it is gone once.
+    fn open_each(
+        &self,
+        folder: &Path,
+        paths: &[String],
+        opened: &mut dyn FnMut(&str, io::Result<Arc<OpenFile>>),
+    ) {
+        let folder = self.root.join(folder);
+        // A folder that is not to be listed may still let those through who know a name in it.
+        let start = rustix::fs::open(&folder, FOLDER, Mode::empty());
+        for path in paths {
+            let file = OpenFile::sized(|| match &start {
+                Ok(start) => rustix::fs::openat(start, path.as_str(), FILE, Mode::empty()),
+                Err(_) => rustix::fs::open(folder.join(path), FILE, Mode::empty()),
+            });
+            opened(path, file.map(Arc::new));
+        }
     }
 
     fn byte_len(&self, file: &Arc<OpenFile>) -> io::Result<u64> {
@@ -299,7 +358,20 @@ impl Disk for OsDisk {
     }
 
     fn read_exact_at(&self, file: &Arc<OpenFile>, dest: &mut [u8], offset: u64) -> io::Result<()> {
-        file.file.read_exact_at(dest, offset)
+        // Without the standard library's way over a cancellation point, which tells in thousands of short reads.
+        let (mut left, mut offset) = (dest, offset);
+        while !left.is_empty() {
+            match rustix::io::retry_on_intr(|| rustix::io::pread(&file.file, &mut *left, offset)) {
+                Err(Errno::ISDIR) => return Err(is_folder()),
+                Err(error) => return Err(error.into()),
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(byte_len) => {
+                    left = left.get_mut(byte_len..).unwrap_or_default();
+                    offset = offset.saturating_add(byte_len as u64);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn lease(&self, path: &Path, claim: Claim) -> io::Result<Option<Lease>> {

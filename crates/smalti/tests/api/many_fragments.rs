@@ -1,0 +1,119 @@
+//! Arrays of so many fragments that they are opened in batches.
+
+use smalti::SyncLevel;
+use smalti::prelude::*;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// More fragments than a folder holds that is listed with another one.
+const COUNT: usize = 700;
+
+fn options() -> Options {
+    Options::new().sync(SyncLevel::None)
+}
+
+/// An array with a cell in each of many fragments, the values counting up.
+fn written(uri: &str, dimension: Dimension, write: impl Fn(&Array, usize)) -> Array {
+    let schema = Schema::sparse().dimension(dimension).attribute(Attribute::of::<i64>("a")).build().unwrap();
+    let array = Array::create_with(uri, &schema, &options()).unwrap();
+    (0..COUNT).for_each(|idx| write(&array, idx));
+    Array::open_with(uri, &options()).unwrap()
+}
+
+fn line(uri: &str) -> Array {
+    written(uri, Dimension::new("x", 0..=9_999), |array, idx| {
+        let (x, a) = ([idx as i32], [idx as i64]);
+        array.write().column("x", &x).column("a", &a).at(1000 + idx as u64).commit().unwrap();
+    })
+}
+
+fn values(array: &Array) -> Vec<i64> {
+    let batch = array.read().select(["a"]).collect().unwrap();
+    let column = batch.column(0).as_any().downcast_ref::<arrow_array::Int64Array>().unwrap();
+    let mut values = column.values().to_vec();
+    values.sort_unstable();
+    values
+}
+
+fn fragment_folders(array: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(array.join("__fragments")).unwrap();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    folders.sort();
+    folders
+}
+
+#[test]
+fn many_fragments_are_opened_and_read_in_files_and_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let on_disk = folder.path().join("array");
+    for uri in [on_disk.to_str().unwrap(), "mem://many-fragments"] {
+        let array = line(uri);
+        assert_eq!(array.fragments().unwrap().len(), COUNT, "{uri}");
+        assert_eq!(array.non_empty_domain().unwrap().unwrap()[0].to_string(), "0..=699");
+        assert_eq!(values(&array), (0..COUNT as i64).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn footers_that_are_longer_than_expected_are_read_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, long) = (folder.path().join("array"), "s".repeat(3000));
+    let array = written(path.to_str().unwrap(), Dimension::string("d"), |array, idx| {
+        let name = format!("{idx:04}{long}");
+        let (d, a) = ([name.as_str()], [idx as i64]);
+        array.write().column("d", &d).column("a", &a).at(1000 + idx as u64).commit().unwrap();
+    });
+    let domain = array.non_empty_domain().unwrap().unwrap()[0].to_string();
+    assert!(domain.starts_with("\"0000s") && domain.contains("\"0699s"), "{domain}");
+    assert_eq!(values(&array), (0..COUNT as i64).collect::<Vec<_>>());
+}
+
+#[test]
+fn damage_in_one_of_many_footers_is_named_when_the_array_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("array");
+    let uri = path.to_str().unwrap();
+    drop(line(uri));
+    let damaged = fragment_folders(&path)[321].join("__fragment_metadata.tdb");
+    let whole = fs::read(&damaged).unwrap();
+    let footer_byte_len = u64::from_le_bytes(whole[whole.len() - 8..].try_into().unwrap()) as usize;
+    let footer_start = whole.len() - 8 - footer_byte_len;
+
+    let mut other_version = whole.clone();
+    other_version[footer_start] = 21;
+    let mut other_length = whole.clone();
+    other_length[whole.len() - 1] = 1;
+    let mut other_schema = whole.clone();
+    other_schema[footer_start + 14] ^= 1;
+    for (bytes, what) in [
+        (&whole[..whole.len() - 5], "footer"),
+        (&other_version[..], "version"),
+        (&other_length[..], "footer length"),
+        (&other_schema[..], "schema"),
+        (&[][..], "footer"),
+    ] {
+        fs::write(&damaged, bytes).unwrap();
+        let error = Array::open_with(uri, &options()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        let message = error.to_string();
+        assert!(message.contains(damaged.to_str().unwrap()) && message.contains(what), "{what}: {message}");
+    }
+    fs::remove_file(&damaged).unwrap();
+    let error = Array::open_with(uri, &options()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    assert!(error.to_string().contains(damaged.to_str().unwrap()), "{error}");
+    fs::write(&damaged, whole).unwrap();
+    assert_eq!(values(&Array::open_with(uri, &options()).unwrap()).len(), COUNT);
+}
+
+#[test]
+fn a_committed_fragment_without_a_folder_is_passed_over_among_many() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("array");
+    let uri = path.to_str().unwrap();
+    drop(line(uri));
+    fs::remove_dir_all(&fragment_folders(&path)[5]).unwrap();
+    let array = Array::open_with(uri, &options()).unwrap();
+    assert_eq!(array.fragments().unwrap().len(), COUNT - 1);
+    assert_eq!(values(&array).len(), COUNT - 1);
+}
