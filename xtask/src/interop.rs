@@ -85,14 +85,23 @@ pub(crate) fn build_program(workspace: &Workspace) -> Outcome {
 /// Runs the tests on the built program and adds their cases to `tally`. Options of single cases are about the first alone.
 pub(crate) fn run_cases(workspace: &Workspace, options: &[&str], tally: &mut Tally) -> Outcome {
     let python = environment(workspace, "venv", REQUIREMENTS)?;
+    let (only, options) = split_script(options)?;
     let names_cases = options.iter().any(|option| CASE_OPTIONS.contains(option));
-    for script in SCRIPTS.iter().filter(|script| script.knows_cases || !names_cases) {
+    let is_wanted = |script: &&Script| match only {
+        Some(name) => script.path.ends_with(&format!("/{name}.py")),
+        None => script.knows_cases || !names_cases,
+    };
+    let scripts: Vec<&Script> = SCRIPTS.iter().filter(is_wanted).collect();
+    if scripts.is_empty() {
+        return Err(format!("interop: no script `{}` in tests/interop", only.unwrap_or_default()));
+    }
+    for script in scripts {
         let path = workspace.root.join(script.path);
         if !path.exists() {
             return Err(format!("{} is missing", script.path));
         }
         let mut test = Command::new(&python);
-        test.arg(path).arg("--smalti").arg(program(workspace)).args(with_defaults(script, options));
+        test.arg(path).arg("--smalti").arg(program(workspace)).args(with_defaults(script, &options));
         let mut cases = Tally::default();
         let outcome = run_counted(&mut test, &mut cases);
         let passed = cases.passed;
@@ -103,6 +112,15 @@ pub(crate) fn run_cases(workspace: &Workspace, options: &[&str], tally: &mut Tal
         }
     }
     Ok(())
+}
+
+/// The script that `--script` names, if it is there, and the other options.
+fn split_script<'a>(options: &[&'a str]) -> Result<(Option<&'a str>, Vec<&'a str>), String> {
+    let Some(at) = options.iter().position(|option| *option == "--script") else {
+        return Ok((None, options.to_vec()));
+    };
+    let name = options.get(at + 1).ok_or("interop: --script needs a name, such as crash_states")?;
+    Ok((Some(name), [&options[..at], &options[at + 2..]].concat()))
 }
 
 /// The path of the built command line program.
@@ -120,7 +138,8 @@ fn with_defaults<'a>(script: &Script, options: &[&'a str]) -> Vec<&'a str> {
     if script.knows_cases {
         let mut rest = options.iter();
         while let Some(option) = rest.next() {
-            if script.defaults.iter().any(|(name, _)| name == option) {
+            // Those of other scripts are not for this one.
+            if SCRIPTS.iter().flat_map(|script| script.defaults).any(|(name, _)| name == option) {
                 rest.next();
             } else {
                 all.push(option);
@@ -143,5 +162,15 @@ mod tests {
         );
         assert_eq!(with_defaults(&SCRIPTS[2], &options), ["--count", "300", "--seed", "7"]);
         assert_eq!(with_defaults(&SCRIPTS[5], &options), ["--versions", "3,5,8,11"]);
+        let kills = with_defaults(&SCRIPTS[0], &["--stride", "1", "--arrays", "all"]);
+        assert_eq!(kills, ["--count", "200", "--seed", "1", "--direction", "both"]);
+    }
+
+    #[test]
+    fn a_script_can_be_named() {
+        let options = ["--count", "7", "--script", "kills", "--seed", "2"];
+        let (only, rest) = split_script(&options).unwrap();
+        assert_eq!((only, rest), (Some("kills"), vec!["--count", "7", "--seed", "2"]));
+        assert!(split_script(&["--script"]).is_err());
     }
 }

@@ -27,7 +27,7 @@ cargo xtask COMMAND
   test [--no-interop]        everything that a change must pass, in order, up to the first failing step
   check                      the first steps of `test` alone: format, arrows between crates, source rules
   interop [OPTION VALUE]...  arrays exchanged with libtiledb; options of tests/interop/differential.py,
-                             by default --count 200 --seed 1 --direction both
+                             by default --count 200 --seed 1 --direction both; --script NAME runs one of tests/interop alone
   oldreaders [OPTION VALUE]... [--docs]
                              old releases of libtiledb read what is written for their format versions; options of
                              tests/oldreaders/oldreaders.py: --version N, --count K, --seed S; --docs writes the page
