@@ -1,7 +1,7 @@
 //! Arrays of so many fragments that they are opened in batches.
 
+use smalti::SyncLevel;
 use smalti::prelude::*;
-use smalti::{SyncLevel, WriteBuilder};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -12,23 +12,19 @@ fn options() -> Options {
     Options::new().sync(SyncLevel::None)
 }
 
-/// An array with a cell in each of many fragments, cell `x` having the value `x`.
-fn written(
-    uri: &str,
-    dimension: Dimension,
-    write: impl for<'a> Fn(WriteBuilder<'a>, usize) -> WriteBuilder<'a>,
-) -> Array {
+/// An array with a cell in each of many fragments, the values counting up.
+fn written(uri: &str, dimension: Dimension, write: impl Fn(&Array, usize)) -> Array {
     let schema = Schema::sparse().dimension(dimension).attribute(Attribute::of::<i64>("a")).build().unwrap();
     let array = Array::create_with(uri, &schema, &options()).unwrap();
-    for idx in 0..COUNT {
-        write(array.write(), idx).column("a", &[idx as i64]).at(1000 + idx as u64).commit().unwrap();
-    }
+    (0..COUNT).for_each(|idx| write(&array, idx));
     Array::open_with(uri, &options()).unwrap()
 }
 
 fn line(uri: &str) -> Array {
-    let dimension = Dimension::new("x", 0..=9_999);
-    written(uri, dimension, |write, idx| write.column("x", &[idx as i32]))
+    written(uri, Dimension::new("x", 0..=9_999), |array, idx| {
+        let (x, a) = ([idx as i32], [idx as i64]);
+        array.write().column("x", &x).column("a", &a).at(1000 + idx as u64).commit().unwrap();
+    })
 }
 
 fn values(array: &Array) -> Vec<i64> {
@@ -61,11 +57,12 @@ fn many_fragments_are_opened_and_read_in_files_and_in_memory() {
 #[test]
 fn footers_that_are_longer_than_expected_are_read_whole() {
     let folder = tempfile::tempdir().unwrap();
-    let long = "s".repeat(3000);
-    let array =
-        written(folder.path().join("array").to_str().unwrap(), Dimension::string("d"), |write, idx| {
-            write.column("d", &[format!("{idx:04}{long}").as_str()])
-        });
+    let (path, long) = (folder.path().join("array"), "s".repeat(3000));
+    let array = written(path.to_str().unwrap(), Dimension::string("d"), |array, idx| {
+        let name = format!("{idx:04}{long}");
+        let (d, a) = ([name.as_str()], [idx as i64]);
+        array.write().column("d", &d).column("a", &a).at(1000 + idx as u64).commit().unwrap();
+    });
     let domain = array.non_empty_domain().unwrap().unwrap()[0].to_string();
     assert!(domain.starts_with("\"0000s") && domain.contains("\"0699s"), "{domain}");
     assert_eq!(values(&array), (0..COUNT as i64).collect::<Vec<_>>());
