@@ -306,7 +306,7 @@ impl Disk for OsDisk {
     /// By the size of the folder itself, which file systems that give one let grow with the names.
     fn is_long(&self, folder: &Path) -> bool {
         const LONG_BYTE_LEN: u64 = 32 << 10;
-        let stat = rustix::fs::stat(&self.root.join(folder));
+        let stat = rustix::fs::stat(self.root.join(folder));
         stat.is_ok_and(|stat| u64::try_from(stat.st_size).is_ok_and(|byte_len| byte_len >= LONG_BYTE_LEN))
     }
 
