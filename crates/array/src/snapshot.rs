@@ -123,6 +123,12 @@ impl Snapshot {
                 Arc::new(read_schema(&self.place, path)?)
             }
         };
+        // Of an older schema the fields count: cells lie wherever they may today.
+        let current_domain = self.schema.current_domain.clone();
+        let schema = match schema.current_domain == current_domain {
+            true => schema,
+            false => Arc::new(ArraySchema { current_domain, ..ArraySchema::clone(&schema) }),
+        };
         Ok(Snapshot {
             place: self.place.clone(),
             time: TimeRange::ALL,

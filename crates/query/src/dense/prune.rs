@@ -5,7 +5,7 @@
 
 use super::boxes::Axis;
 use super::filter::DenseFilter;
-use super::reader::{DenseField, DenseFragment, DensePlan, FragmentTiles, Task};
+use super::reader::{DenseField, DenseFragment, DensePlan, FragmentTiles, Task, contains};
 use super::target::{Piece, pieces, target_of_tile};
 use crate::condition::{BoundCondition, BoundField, FieldBounds, Verdict};
 use crate::tile_statistics::TileStatistics;
@@ -90,6 +90,10 @@ impl DensePlan<'_> {
                         Some(FieldBounds::of_ordinals(field.shape.datatype, lo, hi, tile_cell_count))
                     }
                     (_, Some((fragment_idx, tile_idx))) => {
+                        // Of a tile that reaches beyond what was written libtiledb counts other cells than it has.
+                        if !contains(&self.fragments[fragment_idx].rect, &piece.tile_rect) {
+                            return None;
+                        }
                         let statistics = filter.statistics[fragment_idx][idx].as_ref()?;
                         Some(statistics.of_tile(field, tile_idx, tile_cell_count))
                     }

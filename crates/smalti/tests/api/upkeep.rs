@@ -345,3 +345,55 @@ fn a_stopped_consolidation_leaves_no_trace() {
     let options = FragmentOptions { progress: None, verifies: false, ..options };
     assert_eq!(array.consolidate(&options).unwrap().merges.len(), 1);
 }
+
+#[test]
+fn purging_a_fragment_brings_back_no_older_version_from_another() {
+    let array = sparse("upkeep-purge-apart", false);
+    put(&array, 1, &[1, 2, 3]);
+    put(&array, 2, &[2, 3]);
+    let newest = Condition::compare("a", Relation::Ge, Literal::from(200_i64));
+    array.delete(newest).at(30).commit().unwrap();
+    let shown = || -> Vec<i32> {
+        let batch = array.read().select(["x"]).collect().unwrap();
+        batch.column(0).as_any().downcast_ref::<arrow_array::Int32Array>().unwrap().values().to_vec()
+    };
+    assert_eq!(shown(), [1]);
+    let names: Vec<String> =
+        array.fragments().unwrap().iter().map(|fragment| fragment.name().to_string()).collect();
+    // Each alone, then together.
+    for choice in [Choice::Listed(names[1..].to_vec()), Choice::default()] {
+        let options = FragmentOptions { choice, purges: true, ..FragmentOptions::default() };
+        array.consolidate(&options).unwrap();
+        assert_eq!(shown(), [1]);
+    }
+    assert_eq!(array.fragments().unwrap().len(), 1);
+}
+
+#[test]
+fn cells_outside_the_current_domain_of_an_older_schema_are_merged() {
+    for is_dense in [true, false] {
+        let schema = if is_dense { Schema::dense() } else { Schema::sparse() };
+        let schema = schema
+            .dimension(Dimension::new("x", 0..=99).tile(10))
+            .attribute(Attribute::of::<i32>("a"))
+            .attribute(Attribute::of::<i32>("b"))
+            .current_domain("x", 0..=9)
+            .build()
+            .unwrap();
+        let array = Array::create(&format!("mem://upkeep-grown-{is_dense}"), &schema).unwrap();
+        let xs = |start: i32| (start..start + 10).collect::<Vec<i32>>();
+        let (first, second) = (xs(0), xs(13));
+        let write = array.write().column("a", &first).column("b", &first);
+        if is_dense { write.range("x", 0..=9).commit() } else { write.column("x", &first).commit() }.unwrap();
+        array.evolve().drop_attribute("b").expand_current_domain("x", 0..=49).commit().unwrap();
+        let array = array.reopen().unwrap();
+        let write = array.write().column("a", &second);
+        if is_dense { write.range("x", 13..=22).commit() } else { write.column("x", &second).commit() }
+            .unwrap();
+        let before = array.reopen().unwrap().read().collect().unwrap();
+        assert_eq!(array.consolidate(&FragmentOptions::default()).unwrap().merges.len(), 1);
+        let array = array.reopen().unwrap();
+        assert_eq!(array.fragments().unwrap().len(), 1);
+        assert_eq!(array.read().collect().unwrap(), before, "dense: {is_dense}");
+    }
+}

@@ -19,7 +19,8 @@ pub struct FragmentOptions {
     /// Only fragments that lie wholly in this range of times are merged.
     pub time: TimeRange,
     /// Leave out deleted cells, also when one fragment is left, and what was dropped from the schema. What was so cannot be
-    /// read as of earlier times any more; such reads are refused.
+    /// read as of earlier times any more; such reads are refused. A deleted cell stays, marked as deleted, where a fragment that is
+    /// not merged may hold an older version of it, which would show again.
     pub purges: bool,
     /// The most bytes that a merge holds at once; `None` for the default of reads.
     pub memory_byte_len: Option<usize>,
@@ -163,9 +164,10 @@ fn carry_out(snapshot: &Snapshot, planned: Merge, options: &FragmentOptions) -> 
         |fragment: &&Arc<Fragment>| planned.inputs.iter().any(|name| name == fragment.name().as_str());
     let inputs: Vec<Arc<Fragment>> = snapshot.fragments().iter().filter(is_input).cloned().collect();
     let time = span(&inputs.iter().map(|input| &**input).collect::<Vec<_>>());
+    let purges_cells = options.purges && !may_hide_others(snapshot, &inputs);
     let part = snapshot.of_fragments(inputs, &planned.schema_name)?;
     let request = MergeRequest {
-        purges: options.purges,
+        purges: purges_cells,
         memory_byte_len: options.memory_byte_len,
         max_fragment_byte_len: options.max_fragment_byte_len.filter(|_| !part.schema().is_dense()),
         progress: options.progress.clone(),
@@ -177,7 +179,7 @@ fn carry_out(snapshot: &Snapshot, planned: Merge, options: &FragmentOptions) -> 
         merged.discard();
         return Err(error);
     }
-    let purged_at = if options.purges { purged_at(snapshot, &part, time)? } else { None };
+    let purged_at = if options.purges { purged_at(snapshot, &part, time, purges_cells)? } else { None };
     publish(&part, &Published { merged: &merged.fragments, time, purged_at })?;
     Ok(MergedFragments {
         outputs: merged.fragments.iter().map(|fragment| fragment.name().to_string()).collect(),
@@ -189,8 +191,14 @@ fn carry_out(snapshot: &Snapshot, planned: Merge, options: &FragmentOptions) -> 
 
 /// The time from which on a purged fragment shows what its inputs showed: that of the latest delete or change of the schema that
 /// took something out.
-fn purged_at(snapshot: &Snapshot, part: &Snapshot, time: TimeRange) -> Result<Option<u64>> {
-    let deletes = snapshot.deletes()?.iter().map(|delete| delete.at()).filter(|at| *at >= time.start).max();
+fn purged_at(
+    snapshot: &Snapshot,
+    part: &Snapshot,
+    time: TimeRange,
+    purges_cells: bool,
+) -> Result<Option<u64>> {
+    let deletes = snapshot.deletes()?.iter().map(|delete| delete.at());
+    let deletes = deletes.filter(|at| purges_cells && *at >= time.start).max();
     let schema = part.schema();
     let drops = |fragment: &Arc<Fragment>| {
         fragment.schema().attributes.iter().any(|attribute| schema.attribute(&attribute.name).is_none())
@@ -229,16 +237,34 @@ fn add_lone(snapshot: &Snapshot, fit: &Fit<'_>, sets: &mut Vec<Vec<usize>>) -> R
         if sets.iter().any(|set| set.contains(&place)) {
             continue;
         }
+        let fragments = fit.fragments(place..place + 1);
         let mut is_due = false;
-        for fragment in fit.fragments(place..place + 1) {
-            is_due |= has_deleted_cells(snapshot, &fragment)?;
+        for fragment in &fragments {
+            is_due |= has_deleted_cells(snapshot, fragment)?;
         }
+        is_due &= !may_hide_others(snapshot, &fragments);
         if is_due {
             sets.push(vec![place]);
         }
     }
     sets.sort();
     Ok(())
+}
+
+/// Whether cells of some fragments may hide older versions in others.
+fn may_hide_others(snapshot: &Snapshot, fragments: &[Arc<Fragment>]) -> bool {
+    let schema = snapshot.schema();
+    if schema.is_dense() || schema.allows_dups {
+        return false;
+    }
+    let is_among = |other: &Arc<Fragment>| fragments.iter().any(|fragment| fragment.name() == other.name());
+    let mut others = snapshot.fragments().iter().filter(|other| !is_among(other));
+    others.any(|other| {
+        fragments.iter().any(|fragment| {
+            let mut sides = fragment.non_empty_domain().iter().zip(other.non_empty_domain());
+            other.time().start <= fragment.time().end && sides.all(|(a, b)| a.as_ref().overlaps(b.as_ref()))
+        })
+    })
 }
 
 /// Whether a fragment says of cells that they were deleted, or a delete that it does not know of may have met some.
