@@ -3,6 +3,7 @@
 The tuples are those of libtiledb.Library.condition.
 """
 import math
+import re
 
 import celltypes
 import generate
@@ -214,5 +215,6 @@ class Conditions:
         if datatype == "BOOL":
             return "true" if number else "false"
         if datatype in DATES and number % 2:
-            return "'%s'" % np.datetime64(number, DATE_UNITS[datatype])
+            sign, year, rest = re.match(r"(-?)(\d+)(.*)", str(np.datetime64(number, DATE_UNITS[datatype]))).groups()
+            return "'%s%s%s'" % (sign, year.zfill(4), rest)
         return repr(number)

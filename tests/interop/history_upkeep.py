@@ -183,7 +183,7 @@ class Upkeep:
             self.model.consolidate(times, names)
             if purges:
                 span = min(one.range[0] for one in held), max(one.range[1] for one in held)
-                ends = [ts for ts, _, _ in self.model.deletes if ts >= span[0]]
+                ends = [ts for ts, _, _ in self.model.deletes if ts >= span[0] and merge["purged"]]
                 ends += [self.states[-1][0]] * bool(whole - set(newest))
                 fragments.purges += [(span, max(ends), (merge["outputs"] or [None])[0])] if ends else []
         after = self.listed()

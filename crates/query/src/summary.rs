@@ -36,6 +36,8 @@ impl TileSummaries {
             _ => folded.kind.has_min_max && folded.kind.has_sum,
         };
         let is_attribute = matches!(field, FieldId::Attribute(_));
+        // As for conditions: of values of any length in dense tiles libtiledb's are wrong at times.
+        let is_kept = is_kept && !(fragment.is_dense() && shape.is_var());
         if !is_kept || !is_attribute || !fragment.version().has(Rule::TileStatistics) {
             return Ok(None);
         }

@@ -130,6 +130,7 @@ fn print(global: &Global, done: &Consolidation) -> Outcome {
             .map(|merge| {
                 serde_json::json!({
                     "inputs": merge.inputs, "outputs": merge.outputs, "cells": merge.cell_count,
+                    "purged": merge.purged,
                     "read_bytes": merge.read_byte_len,
                 })
             })

@@ -73,6 +73,8 @@ pub struct MergedFragments {
     pub inputs: Vec<String>,
     /// The names of the new fragments: one, or more where their bytes are limited, or none when all cells were purged.
     pub outputs: Vec<String>,
+    /// Whether deleted cells were left out. If not, although it was asked for, they may hide older versions in other fragments.
+    pub purged: bool,
     /// The cells that were written, every version counted.
     pub cell_count: u64,
     /// The bytes of the inputs.
@@ -184,6 +186,7 @@ fn carry_out(snapshot: &Snapshot, planned: Merge, options: &FragmentOptions) -> 
     Ok(MergedFragments {
         outputs: merged.fragments.iter().map(|fragment| fragment.name().to_string()).collect(),
         inputs: planned.inputs,
+        purged: purges_cells,
         cell_count: merged.cell_count,
         read_byte_len: planned.read_byte_len,
     })
