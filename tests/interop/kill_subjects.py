@@ -16,13 +16,15 @@ class Operation:
     """`command(subject)`: the arguments. What it does: a `change` is whole or absent; `upkeep` changes nothing of what is said; a
     `removal` that was interrupted may leave a part, and is finished by another."""
 
-    def __init__(self, command, effect, merges=False):
+    def __init__(self, command, effect, merges=False, seen=()):
         self.command, self.effect, self.merges = command, effect, merges
+        # Names beside the subject's at which it may be seen too.
+        self.seen = seen
 
 
 class Subject:
-    def __init__(self, binary, folder, kind):
-        self.folder, self.kind = folder, kind
+    def __init__(self, binary, folder, kind, prepared):
+        self.folder, self.kind, self.prepared = folder, kind, prepared
         self.path = os.path.join(folder, kind)
         self.smalti = Smalti(binary, folder)
 
@@ -42,17 +44,21 @@ class Subject:
         text = self.told(*args, "--json")
         return None if text is None else {key: item["value"][0] for key, item in json.loads(text).items()}
 
-    def view(self):
-        """What is seen at all times, in parts."""
-        return [part for at in TIMES for part in self.parts(["--at", str(at)] if at else [])]
+    def beside(self, name):
+        return os.path.join(self.folder, name)
+
+    def view(self, names=()):
+        """What is seen at all times, in parts, here and under names beside."""
+        paths = [self.path, *map(self.beside, names)]
+        return [part for path in paths for at in TIMES for part in self.parts(path, ["--at", str(at)] if at else [])]
 
 
 class Array(Subject):
     """An array of a kind, with writes, deletes and metadata."""
 
     def __init__(self, binary, folder, kind, prepared):
-        super().__init__(binary, folder, kind)
-        if prepared is None:
+        super().__init__(binary, folder, kind, prepared)
+        if prepared not in PREPARED:
             return
         self.run(*self.creation())
         # The schema's time is now; all that follows is told to be later or earlier by --at alone.
@@ -62,8 +68,19 @@ class Array(Subject):
         self.run("meta", self.path, "put", "l", "INT64", "2", "--at", "21")
         if kind != "dense":
             self.run("delete", self.path, "--where", "n == 3005", "--at", "31")
-        for command in prepared:
+        for command in PREPARED[prepared]:
             self.run(*command(self))
+
+    def source(self):
+        """Makes another array like this one, of one fragment."""
+        other = Array(self.smalti.binary, self.folder, self.kind, None)
+        other.path = self.beside(SOURCE)
+        other.run(*other.creation())
+        other.run(*other.write(40, [7, 8]))
+        return other.path
+
+    def fragments(self, path):
+        return [fragment["name"] for fragment in json.loads(self.run("fragments", path, "--json"))]
 
     def creation(self):
         schema = {
@@ -84,15 +101,15 @@ class Array(Subject):
         file = self.smalti.file("write-%d.jsonl" % at, "\n".join(map(json.dumps, rows)) + "\n")
         return ["write", self.path, "--from", file, "--format", "jsonl", "--at", str(at), *place]
 
-    def parts(self, times):
-        text = self.told("read", self.path, "--format", "jsonl", *times)
+    def parts(self, path, times):
+        text = self.told("read", path, "--format", "jsonl", *times)
         rows = None if text is None else [json.loads(line) for line in text.splitlines() if line]
         cells = None if rows is None else sorted((row["x"], row["n"]) for row in rows if row["n"] != FILL)
-        schema = self.told("schema", self.path, "--json", *times)
+        schema = self.told("schema", path, "--json", *times)
         if schema is not None:
             schema = json.loads(schema)
             schema = [schema["version"], [attr["name"] for attr in schema["attrs"]]]
-        return [cells, self.metadata("meta", self.path, *times), schema]
+        return [cells, self.metadata("meta", path, *times), schema]
 
     def foreign_view(self):
         seen = sight.state(self.path)
@@ -109,15 +126,15 @@ class Group(Subject):
     """A group with members and metadata."""
 
     def __init__(self, binary, folder, kind, prepared):
-        super().__init__(binary, folder, kind)
-        if prepared is None:
+        super().__init__(binary, folder, kind, prepared)
+        if prepared not in GROUP_PREPARED:
             return
         self.run(*self.creation())
         self.run(*self.addition(10, "a", "b"))
         self.run("group", "meta", self.path, "put", "k", "INT64", "1", "--at", "11")
         self.run("group", "remove", self.path, "a", "--at", "20")
         self.run("group", "meta", self.path, "put", "l", "INT64", "2", "--at", "21")
-        for command in prepared:
+        for command in GROUP_PREPARED[prepared]:
             self.run(*command(self))
 
     def creation(self):
@@ -126,10 +143,10 @@ class Group(Subject):
     def addition(self, at, *members):
         return ["group", "add", self.path, *members, "--relative", "--kind", "array", "--at", str(at)]
 
-    def parts(self, times):
-        text = self.told("group", "list", self.path, "--json", *times)
+    def parts(self, path, times):
+        text = self.told("group", "list", path, "--json", *times)
         members = None if text is None else sorted(member["uri"] for member in json.loads(text)["members"])
-        return [members, self.metadata("group", "meta", self.path, *times)]
+        return [members, self.metadata("group", "meta", path, *times)]
 
     def foreign_view(self):
         if tiledb.object_type(self.path, ctx=sight.context()) != "group":
@@ -151,6 +168,23 @@ def evolution(array):
     return ["evolve", array.path, "--add-enumeration", "colors=red,blue", "--add", json.dumps(attribute)]
 
 
+def deletion_of_fragments(array):
+    """Of one that is visible."""
+    since, until = (20, 20) if array.prepared == "fresh" else (10, 30)
+    return ["fragments", array.path, "delete", "--since", str(since), "--at", str(until)]
+
+
+def copy_of_fragments(array):
+    source = array.source()
+    return ["fragments", source, "copy", *array.fragments(source), "--to", array.path]
+
+
+# What copies are made of, and what a subject is moved to.
+SOURCE, MOVED = "source", "moved"
+OBJECT_OPERATIONS = {
+    "rm": Operation(lambda subject: ["rm", "--recursive", subject.path], "change"),
+    "mv": Operation(lambda subject: ["mv", subject.path, subject.beside(MOVED)], "change", seen=[MOVED]),
+}
 CONSOLIDATE = [mode("consolidate", which) for which in ARRAY_MODES]
 VACUUM = [mode("vacuum", which) for which in ARRAY_MODES]
 
@@ -165,6 +199,10 @@ ARRAY_OPERATIONS = {
     "purge": Operation(lambda array: ["consolidate", array.path, "--purge"], "upkeep", merges=True),
     **{"consolidate " + which: Operation(mode("consolidate", which), "upkeep", merges=which == "fragments") for which in ARRAY_MODES},
     **{"vacuum " + which: Operation(mode("vacuum", which), "upkeep") for which in ARRAY_MODES},
+    # Times may vanish one after the other.
+    "fragments delete": Operation(deletion_of_fragments, "upkeep"),
+    "fragments copy": Operation(copy_of_fragments, "change"),
+    **OBJECT_OPERATIONS,
 }
 GROUP_OPERATIONS = {
     "add": Operation(lambda group: group.addition(60, "c", "d"), "change"),
@@ -173,6 +211,7 @@ GROUP_OPERATIONS = {
     "consolidate": Operation(mode("consolidate", "group_meta"), "upkeep"),
     "vacuum": Operation(mode("vacuum", "group_meta"), "upkeep"),
     "delete": Operation(lambda group: ["group", "delete", group.path], "removal"),
+    **OBJECT_OPERATIONS,
 }
 # What was done before.
 PREPARED = {"fresh": [], "merged": CONSOLIDATE, "vacuumed": [CONSOLIDATE[1], VACUUM[1], CONSOLIDATE[0]]}
@@ -192,9 +231,7 @@ def subjects(wants_all):
 
 
 def make(binary, folder, kind, prepared):
-    if kind == "group":
-        return Group(binary, folder, kind, GROUP_PREPARED.get(prepared))
-    return Array(binary, folder, kind, PREPARED.get(prepared))
+    return (Group if kind == "group" else Array)(binary, folder, kind, prepared)
 
 
 def operation(kind, name):

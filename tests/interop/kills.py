@@ -38,21 +38,24 @@ class Case:
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder)
         self.subject = kill_subjects.make(options.smalti, self.folder, kind, prepared)
+        self.operation = kill_subjects.operation(kind, name)
+        self.command = self.operation.command(self.subject)
         self.base = os.path.join(self.folder, "base")
         if os.path.exists(self.subject.path):
             os.rename(self.subject.path, self.base)
-        self.operation = kill_subjects.operation(kind, name)
-        self.command = self.operation.command(self.subject)
         self.states = self.opened = self.doubled = 0
 
     def restore(self):
-        """The subject as it was, and nothing beside it."""
+        """The subject as it was, and nothing new beside it."""
         for name in os.listdir(self.folder):
             path = os.path.join(self.folder, name)
-            if os.path.isdir(path) and path != self.base:
+            if os.path.isdir(path) and path != self.base and name != kill_subjects.SOURCE:
                 shutil.rmtree(path)
         if os.path.exists(self.base):
             shutil.copytree(self.base, self.subject.path)
+
+    def view(self):
+        return self.subject.view(self.operation.seen)
 
     def attempt(self):
         """Whether the command succeeds."""
@@ -64,14 +67,14 @@ class Case:
 
     def run(self):
         self.restore()
-        self.before, foreign_before = self.subject.view(), self.subject.foreign_view()
+        self.before, foreign_before = self.view(), self.subject.foreign_view()
         start = time.time()
         self.subject.run(*self.command)
         self.duration = time.time() - start
-        self.after, foreign_after = self.subject.view(), self.subject.foreign_view()
+        self.after, foreign_after = self.view(), self.subject.foreign_view()
         # Of changes some are refused the second time, and duplicates double.
         self.succeeds_twice = self.attempt()
-        self.twice = self.subject.view()
+        self.twice = self.view()
         self.foreign = [foreign_before, foreign_after]
         self.window = None
         if self.operation.merges and self.kind == "dups":
@@ -110,7 +113,7 @@ class Case:
 
     def check(self, how, is_killed):
         self.states += 1
-        found = self.subject.view()
+        found = self.view()
         sides = ([self.before] if is_killed else []) + [self.after]
         effect = self.operation.effect
         if effect == "change" and found not in sides or effect == "upkeep" and not is_between(found, sides):
@@ -125,7 +128,7 @@ class Case:
         self.check_again(how, found)
 
     def check_again(self, how, found):
-        succeeds, again = self.attempt(), self.subject.view()
+        succeeds, again = self.attempt(), self.view()
         is_once = succeeds and is_between(again, [self.after])
         if self.operation.effect == "upkeep":
             is_right = is_once

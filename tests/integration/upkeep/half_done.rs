@@ -18,8 +18,8 @@ fn an_error_of_a_consolidation_says_whether_fragments_were_merged() {
     for history in [CHANGES, DENSE_CHANGES] {
         let (store, place) = array_in_memory(history);
         let (files, before) = (store.files(), names(&place));
-        let (mut merged_count, mut call_idx) = (0, 0);
-        loop {
+        let (mut merged_count, mut call_idx, mut has_failed) = (0, 0, true);
+        while std::mem::take(&mut has_failed) {
             for effect in [FaultEffect::Before, FaultEffect::After] {
                 let store = MemoryStore::from_files(files.clone()).unwrap();
                 let faulty = Arc::new(FaultStore::new(store.clone()));
@@ -32,11 +32,7 @@ fn an_error_of_a_consolidation_says_whether_fragments_were_merged() {
                 let is_unsure = error.contains("effect is unknown");
                 assert!(says_so == is_merged || is_unsure, "{effect:?} {call_idx}, {is_merged}: {error}");
                 merged_count += usize::from(says_so);
-            }
-            let faulty = FaultStore::new(MemoryStore::from_files(files.clone()).unwrap());
-            faulty.set_plan(Some(FaultPlan::once(call_idx)));
-            if consolidate_fragments(&place_in(Arc::new(faulty)), &options).is_ok() {
-                break;
+                has_failed = true;
             }
             call_idx += 1;
         }

@@ -3,11 +3,12 @@
 //! Tiles are copied as they are; of the metadata the footer alone is written anew, as it names the schema. Order: data files,
 //! metadata, and when everything of all fragments is durable their commits.
 
-use smalti_array::{ArrayPlace, Fragment, Snapshot};
+use smalti_array::{ArrayPlace, Fragment, Listing, Snapshot};
 use smalti_format::names::{CommitKind, FRAGMENT_METADATA_FILE, commit_path, fragment_path, last_part};
 use smalti_format::{ArraySchema, CurrentDomain, Rule};
 use smalti_store::{ByteRange, Store, StoreExt, join};
 use smalti_types::{Error, ErrorKind, Result, TimeRange};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What of a file is in memory at once.
@@ -22,8 +23,9 @@ const PIECE_BYTE_LEN: u64 = 4 << 20;
 /// # Errors
 /// `InvalidArgument` for names that are not those of fragments of the snapshot, when no schema of the target is like the fragment's
 /// (the message names the difference), when enumerations differ, or cells lie outside of the target's current domain;
-/// `Permission` when the arrays have different encryption keys; `AlreadyExists` when the target has such a fragment; what the
-/// stores report. Nothing is seen in the target then, unless the last step, the commits, failed.
+/// `Permission` when the arrays have different encryption keys; `AlreadyExists` when the target has such a fragment; `Io` when
+/// upkeep of the target is running; what the stores report. Nothing is seen in the target then, unless the last step, the
+/// commits, failed. What a copy that was stopped left without a commit is made anew.
 pub fn copy_fragments(from: &Snapshot, names: &[String], to: &ArrayPlace) -> Result<Vec<String>> {
     let wanted = names.iter().map(|name| find(from, last_part(name)));
     let wanted = wanted.collect::<Result<Vec<&Arc<Fragment>>>>()?;
@@ -38,12 +40,23 @@ pub fn copy_fragments(from: &Snapshot, names: &[String], to: &ArrayPlace) -> Res
         )
         .at_uri(to.uri()));
     }
+    let _lock = to.upkeep_lock()?;
     let target = Snapshot::open(to.clone(), TimeRange::ALL)?;
     let schemas = target.schema_history()?;
+    let listing = Listing::read(to, TimeRange::ALL, target.schema().is_dense())?;
+    let replaced = listing.replaced.iter().map(|old| &old.fragment);
+    let committed: HashSet<&str> =
+        listing.fragments.iter().chain(replaced).map(|fragment| fragment.name.as_str()).collect();
+    if let Some(fragment) = fragments.iter().find(|fragment| committed.contains(fragment.name().as_str())) {
+        let message = format!("the other array has the fragment {} already", fragment.name());
+        return Err(Error::new(ErrorKind::AlreadyExists, message).at_uri(to.uri()));
+    }
     let copies = fragments
         .iter()
         .map(|fragment| Copied::new(from, fragment, &target, &schemas))
         .collect::<Result<Vec<_>>>()?;
+    let folders: Vec<&str> = copies.iter().map(|copy| copy.folder.as_str()).collect();
+    to.store().delete_folders(&folders)?;
     for (idx, copy) in copies.iter().enumerate() {
         if let Err(error) = copy.put_files() {
             // What cannot be removed is without a commit, and nobody sees it.
@@ -102,9 +115,6 @@ impl<'a> Copied<'a> {
         }
         let version = name.fragment_version()?;
         let folder = to.join(&fragment_path(name, version));
-        if !to.store().list(&folder)?.is_empty() {
-            return Err(refused(Error::new(ErrorKind::AlreadyExists, "the other array has it already")));
-        }
         Ok(Copied { fragment, from: from.place(), to, folder, schema_name: schema_name.clone() })
     }
 
