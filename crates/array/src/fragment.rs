@@ -32,7 +32,7 @@ pub struct Fragment {
     /// Whether the footer is known to be that of the fragment's own metadata file.
     is_own_footer: OnceLock<()>,
     /// In versions 1 and 2: everything, in memory.
-    legacy: Option<LegacyFragmentMetadata>,
+    legacy: Option<Box<LegacyFragmentMetadata>>,
     rtree: OnceLock<RTree>,
     offsets: Mutex<HashMap<(FieldId, Plane), Arc<TileOffsets>>>,
     var_byte_lens: Mutex<HashMap<FieldId, Arc<Vec<u64>>>>,
@@ -210,7 +210,7 @@ impl Fragment {
         let outline = FooterOutline::from(footer.clone());
         let fragment = Fragment::assemble(listed, kin, outline, StoredFooter::default())?;
         let footer = OnceLock::from(Box::new(footer));
-        Ok(Fragment { footer, legacy: Some(legacy), is_own_footer: OnceLock::new(), ..fragment })
+        Ok(Fragment { footer, legacy: Some(Box::new(legacy)), is_own_footer: OnceLock::new(), ..fragment })
     }
 
     fn assemble(

@@ -5,11 +5,12 @@
 //! listing; whatever is damaged, missing or does not fit the fragment is taken from the fragment's own file.
 
 use crate::fragment::Kin;
+use crate::listing::EarlyFooters;
 use crate::{ArrayPlace, Fragment, ListedFragment, Listing};
 use bytes::Bytes;
 use smalti_format::Rule;
 use smalti_format::fragment::ConsolidatedFooters;
-use smalti_types::{Error, ErrorKind, Result};
+use smalti_types::{AlignedBuf, Error, ErrorKind, Result};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,7 +36,11 @@ struct FooterFile {
 
 impl FoundFooters {
     /// Reads the newest files until no two fragments are left that another could help.
-    pub(crate) fn read(place: &ArrayPlace, listing: &mut Listing) -> FoundFooters {
+    pub(crate) fn read(
+        place: &ArrayPlace,
+        listing: &mut Listing,
+        mut early: Option<EarlyFooters>,
+    ) -> FoundFooters {
         let mut found = FoundFooters { files: Vec::new(), footers: vec![None; listing.fragments.len()] };
         for (name, path) in listing.fragment_meta.iter().take(MAX_FILE_COUNT) {
             let open = listing.fragments.iter().zip(&found.footers);
@@ -45,7 +50,11 @@ impl FoundFooters {
             if open.filter(may_help).take(2).count() < 2 {
                 continue;
             }
-            match found.add(place, path, &listing.fragments) {
+            let tile = match early.take_if(|early| early.path == *path) {
+                Some(early) => early.tile,
+                None => place.read_tile_file(&place.join(path)),
+            };
+            match tile.and_then(|tile| found.add(place, path, tile, &listing.fragments)) {
                 // A vacuum took the file since it was listed.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => listing.warnings.push(format!(
@@ -57,10 +66,14 @@ impl FoundFooters {
         found
     }
 
-    fn add(&mut self, place: &ArrayPlace, path: &str, fragments: &[ListedFragment]) -> Result<()> {
-        let path = place.join(path);
-        let tile = place.read_tile_file(&path)?;
-        let address = place.store().address(&path);
+    fn add(
+        &mut self,
+        place: &ArrayPlace,
+        path: &str,
+        tile: AlignedBuf,
+        fragments: &[ListedFragment],
+    ) -> Result<()> {
+        let address = place.store().address(&place.join(path));
         let file =
             ConsolidatedFooters::decode(tile.as_slice()).map_err(|error| error.at_uri(address.clone()))?;
         let index = file.index();
@@ -114,7 +127,8 @@ impl FoundFooters {
             false => place.store().read_tails(place.path(), &paths, tail_byte_len),
         }
         .into_iter();
-        let open = |(listed, footer): (&ListedFragment, &Option<(usize, Range<usize>)>)| {
+        let mut opened = Vec::with_capacity(fragments.len());
+        for (listed, footer) in fragments.iter().zip(footers) {
             let fragment = match footer {
                 Some((file, range)) => self.open_found(place, listed, *file, range.clone(), kin_of),
                 None if listed.version.has(Rule::FragmentFooter)
@@ -124,9 +138,9 @@ impl FoundFooters {
                 }
                 None => Fragment::open(place, listed, kin_of),
             };
-            fragment.map(Arc::new)
-        };
-        fragments.iter().zip(footers).map(open).collect()
+            opened.push(Arc::new(fragment?));
+        }
+        Ok(opened)
     }
 
     /// Opens a fragment with the footer in a range of a file, or if it does not fit, with its own.

@@ -7,6 +7,7 @@
 //! a merged fragment and hides what it replaces. Names read from files only select among entries of the listing.
 
 use crate::commits::{Commits, LISTING_ATTEMPTS, SAME_LISTING_ATTEMPTS, read_list};
+use crate::side_by_side::at_once;
 use crate::{ArrayPlace, ListedDelete};
 use bytes::Bytes;
 use smalti_format::names::{
@@ -15,7 +16,7 @@ use smalti_format::names::{
 };
 use smalti_format::{Rule, Version};
 use smalti_store::{Entry, Store, StoreExt};
-use smalti_types::{Error, ErrorKind, Result, TimeRange};
+use smalti_types::{AlignedBuf, Error, ErrorKind, Result, TimeRange};
 use std::collections::HashSet;
 
 /// A fragment that a listing found.
@@ -113,13 +114,49 @@ impl Listing {
     /// # Errors
     /// What the store reports; `Corrupt` when a consolidated commits file is damaged.
     pub fn read(place: &ArrayPlace, time: TimeRange, is_dense: bool) -> Result<Listing> {
+        let (first, folders) = first_listings(place, |_| ListedCommits::read(place));
+        Listing::of_first(place, time, is_dense, first?, folders)
+    }
+
+    /// As [`read`](Listing::read), after reading the schema, with the newest file of consolidated fragment metadata, if there was
+    /// time to read it.
+    ///
+    /// # Errors
+    /// As `read_schema` and `read`.
+    pub(crate) fn read_to_open<S>(
+        place: &ArrayPlace,
+        time: TimeRange,
+        read_schema: impl FnOnce() -> Result<S>,
+        is_dense: impl FnOnce(&S) -> bool,
+    ) -> Result<(S, Listing, Option<EarlyFooters>)> {
+        let mut footers = None;
+        let (read, folders) = first_listings(place, |has_time| -> Result<_> {
+            let schema = read_schema()?;
+            let first = ListedCommits::read(place)?;
+            if has_time && let Ok(listed) = &first.1 {
+                footers = EarlyFooters::newest(place, &listed.root);
+            }
+            Ok((schema, first))
+        });
+        let (schema, first) = read?;
+        let listing = Listing::of_first(place, time, is_dense(&schema), first, folders)?;
+        Ok((schema, listing, footers))
+    }
+
+    fn of_first(
+        place: &ArrayPlace,
+        time: TimeRange,
+        is_dense: bool,
+        (mut names, mut commits): (Vec<String>, Result<ListedCommits>),
+        mut early_folders: Option<Vec<Entry>>,
+    ) -> Result<Listing> {
         let store = &**place.store();
         let folder = place.join(COMMITS_FOLDER);
-        let (first, mut early_folders) = first_listings(place);
-        let mut names = first?;
         let mut attempt = 1;
         loop {
-            let outcome = Listing::with_commits(place, time, is_dense, &names, early_folders.take());
+            let outcome = commits.and_then(|commits| {
+                Listing::with_commits(place, time, is_dense, commits, early_folders.take())
+            });
             let may_differ = match &outcome {
                 Ok((_, orphan_count)) => *orphan_count > 0,
                 Err(error) => error.kind() == ErrorKind::NotFound,
@@ -136,6 +173,7 @@ impl Listing {
             if attempt >= limit {
                 return outcome.map(|(listing, _)| listing);
             }
+            commits = ListedCommits::of_names(place, &again);
             (names, attempt) = (again, attempt + 1);
         }
     }
@@ -146,14 +184,10 @@ impl Listing {
         place: &ArrayPlace,
         time: TimeRange,
         is_dense: bool,
-        commit_names: &[String],
+        ListedCommits { root, commits }: ListedCommits,
         early_folders: Option<Vec<Entry>>,
     ) -> Result<(Listing, usize)> {
         let store = &**place.store();
-        let root = store.list(place.path())?;
-        let root_files: Vec<String> =
-            root.iter().filter(|entry| entry.is_file()).map(|entry| entry.name.clone()).collect();
-        let commits = Commits::of_names(place, &root_files, commit_names)?;
         let mut listing = Listing {
             fragments: Vec::new(),
             deletes: Vec::new(),
@@ -252,7 +286,7 @@ impl Listing {
         listing.add_uncommitted(&present)?;
         listing.replaced.sort_by(|a, b| a.fragment.name.cmp(&b.fragment.name));
         if listing.fragments.len() >= 2 {
-            listing.fragment_meta = fragment_meta_files(place, &root_files)?;
+            listing.fragment_meta = fragment_meta_files(place, &file_names(&root))?;
         }
         let orphan_count = folder_count.saturating_sub(found_count);
         Ok((listing, orphan_count))
@@ -390,21 +424,57 @@ impl ListedVacuum {
     }
 }
 
-/// Lists the commits, and where there are many fragments, their folders at the same time: as good as after it, unless one is
-/// missing.
-fn first_listings(place: &ArrayPlace) -> (Result<Vec<String>>, Option<Vec<Entry>>) {
-    let store = &**place.store();
-    let (commits, fragments) = (place.join(COMMITS_FOLDER), place.join(FRAGMENTS_FOLDER));
-    let is_worthwhile = || store.is_long(&fragments) && store.is_long(&commits);
-    if rayon::current_num_threads() < 2 || !is_worthwhile() {
-        return (store.list_names(&commits), None);
+/// What the commits of an array say, and what its folder holds beside theirs.
+struct ListedCommits {
+    root: Vec<Entry>,
+    commits: Commits,
+}
+
+impl ListedCommits {
+    /// The names of the files of commits, and what they and the array's folder say.
+    fn read(place: &ArrayPlace) -> Result<(Vec<String>, Result<Self>)> {
+        let names = place.store().list_names(&place.join(COMMITS_FOLDER))?;
+        let read = ListedCommits::of_names(place, &names);
+        Ok((names, read))
     }
-    let mut folders = None;
-    let names = rayon::in_place_scope(|scope| {
-        scope.spawn(|_| folders = store.list(&fragments).ok());
-        store.list_names(&commits)
-    });
-    (names, folders)
+
+    fn of_names(place: &ArrayPlace, names: &[String]) -> Result<Self> {
+        let root = place.store().list(place.path())?;
+        let commits = Commits::of_names(place, &file_names(&root), names)?;
+        Ok(ListedCommits { root, commits })
+    }
+}
+
+fn file_names(entries: &[Entry]) -> Vec<String> {
+    entries.iter().filter(|entry| entry.is_file()).map(|entry| entry.name.clone()).collect()
+}
+
+/// A file of consolidated fragment metadata, read before it was known whether it is needed.
+#[derive(Debug)]
+pub(crate) struct EarlyFooters {
+    /// Its path, relative to the array.
+    pub path: String,
+    pub tile: Result<AlignedBuf>,
+}
+
+impl EarlyFooters {
+    fn newest(place: &ArrayPlace, root: &[Entry]) -> Option<Self> {
+        let (_, path) = fragment_meta_files(place, &file_names(root)).ok()?.into_iter().next()?;
+        let tile = place.read_tile_file(&place.join(&path));
+        Some(EarlyFooters { path, tile })
+    }
+}
+
+/// Reads the commits, and where there are many fragments, lists their folders at the same time: as good as after it, unless
+/// one is missing. `read_commits` is told whether the folders take longer than the commits.
+fn first_listings<T>(place: &ArrayPlace, read_commits: impl FnOnce(bool) -> T) -> (T, Option<Vec<Entry>>) {
+    let store = &**place.store();
+    let fragments = place.join(FRAGMENTS_FOLDER);
+    let is_worthwhile = || store.is_long(&fragments) && store.is_long(&place.join(COMMITS_FOLDER));
+    if rayon::current_num_threads() < 2 || !is_worthwhile() {
+        return (read_commits(false), None);
+    }
+    at_once(|| read_commits(true), || store.list(&fragments).ok())
 }
 
 /// The names of folders among the entries of two listings.

@@ -26,9 +26,17 @@ pub(crate) fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &
             done.lock().unwrap_or_else(PoisonError::into_inner).push((idx, outcome));
         }
     };
+    let here = Processor::of_this_thread();
     rayon::in_place_scope(|scope| {
-        for _ in 1..thread_count.min(share_count) {
-            scope.spawn(|_| take_shares());
+        let other_count = thread_count.min(share_count).saturating_sub(1);
+        for _ in 0..other_count {
+            scope.spawn(|_| {
+                here.leave();
+                take_shares();
+            });
+        }
+        if other_count > 0 {
+            std::thread::yield_now();
         }
         take_shares();
     });
@@ -37,9 +45,85 @@ pub(crate) fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &
     done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
+/// Does `own` on this thread, and `other` at the same time on another one of its pool, if there is one that has nothing else to do.
+pub(crate) fn at_once<A, B: Send>(own: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
+    let here = Processor::of_this_thread();
+    let mut outcome = None;
+    let own = rayon::in_place_scope(|scope| {
+        scope.spawn(|_| {
+            here.leave();
+            outcome = Some(other());
+        });
+        std::thread::yield_now();
+        own()
+    });
+    (own, outcome.expect("a scope ends when all that it spawned has ended"))
+}
+
+/// The processor that a thread runs on.
+///
+/// In virtual machines a processor that sleeps passes for one that is taken away, so that Linux puts a thread that is woken up behind
+/// the one that woke it, and leaves it there for some milliseconds: longer than what the two are to share takes. So the one that
+/// wakes gives way for a moment, and the one that is woken moves to another processor, if it finds itself on the same one.
+#[derive(Debug, Clone, Copy)]
+struct Processor {
+    #[cfg(target_os = "linux")]
+    number: usize,
+}
+
+#[cfg(target_os = "linux")]
+impl Processor {
+    fn of_this_thread() -> Self {
+        Processor { number: rustix::thread::sched_getcpu() }
+    }
+
+    /// Moves this thread to another processor if it is on this one. It may come back at any time.
+    fn leave(self) {
+        use rustix::thread::{sched_getaffinity, sched_setaffinity};
+        if Processor::of_this_thread().number != self.number {
+            return;
+        }
+        let Ok(allowed) = sched_getaffinity(None) else { return };
+        let mut others = allowed;
+        others.unset(self.number);
+        // Refused when there is no other one.
+        if sched_setaffinity(None, &others).is_ok() {
+            let _ = sched_setaffinity(None, &allowed);
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Processor {
+    fn of_this_thread() -> Self {
+        Processor {}
+    }
+
+    fn leave(self) {}
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_things_are_done_at_once_wherever_threads_run() {
+        for _ in 0..50 {
+            let here = Processor::of_this_thread();
+            let (own, other) = at_once(|| 1, || 2);
+            here.leave();
+            assert_eq!((own, other), (1, 2));
+        }
+        #[cfg(target_os = "linux")]
+        {
+            let allowed = rustix::thread::sched_getaffinity(None).unwrap();
+            Processor::of_this_thread().leave();
+            assert!(
+                rustix::thread::sched_getaffinity(None).unwrap() == allowed,
+                "threads keep their processors"
+            );
+        }
+    }
 
     #[test]
     fn each_item_is_worked_on_once_and_outcomes_keep_their_order() {

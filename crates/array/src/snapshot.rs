@@ -43,16 +43,20 @@ impl Snapshot {
     /// `NotFound` when no array is there; `Corrupt`, `Unsupported`, `Permission`, with the file named.
     pub fn open(place: ArrayPlace, time: TimeRange) -> Result<Snapshot> {
         let lease = place.reader_lease();
-        let files = schema_files(&place)?;
-        let at = files
-            .iter()
-            .rposition(|(name, _)| name.as_ref().is_none_or(|name| name.range().end <= time.end))
-            .unwrap_or(0);
-        let (name, path) = &files[at];
-        let schema = Arc::new(read_schema(&place, path)?);
-        let schema_name = name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str).to_owned();
-        let mut listing = Listing::read(&place, time, schema.is_dense())?;
-        let footers = FoundFooters::read(&place, &mut listing);
+        let open_schema = || {
+            let files = schema_files(&place)?;
+            let at = files
+                .iter()
+                .rposition(|(name, _)| name.as_ref().is_none_or(|name| name.range().end <= time.end))
+                .unwrap_or(0);
+            let (name, path) = &files[at];
+            let schema = Arc::new(read_schema(&place, path)?);
+            let schema_name = name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str).to_owned();
+            Ok((files, schema, schema_name))
+        };
+        let ((files, schema, schema_name), mut listing, early) =
+            Listing::read_to_open(&place, time, open_schema, |(_, schema, _)| schema.is_dense())?;
+        let footers = FoundFooters::read(&place, &mut listing, early);
         let kin = |schema: &Arc<ArraySchema>| Arc::new(Kin::new(&place, Arc::clone(schema)));
         let known: RwLock<HashMap<String, Arc<Kin>>> =
             RwLock::new(HashMap::from([(schema_name.clone(), kin(&schema))]));
@@ -75,7 +79,7 @@ impl Snapshot {
             footers.open(&place, start, listed, tail_byte_len, kin_of)
         };
         // Footers that are in memory already take a microsecond each.
-        let is_quick = listed.len() < 4 || footers.are_complete() && listed.len() < 2_000;
+        let is_quick = listed.len() < 4 || footers.are_complete() && listed.len() < 500;
         let fragments = if is_quick {
             open(0, listed)?
         } else {

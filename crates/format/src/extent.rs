@@ -60,18 +60,17 @@ pub(crate) fn read_rect(reader: &mut Reader<'_>, dimensions: &[DimensionShape]) 
     let read = |reader: &mut Reader<'_>, shape: &DimensionShape| {
         read_extent(reader, *shape).map(ExtentRef::to_owned)
     };
-    dimensions
-        .iter()
-        .map(|shape| {
-            reader.part(
-                "interval",
-                "low and high value",
-                "The interval on a dimension, in the order of the dimensions.",
-                |extent: &Extent| shown(*shape, extent.as_ref()),
-                |reader| read(reader, shape),
-            )
-        })
-        .collect()
+    let mut rect = Vec::with_capacity(dimensions.len());
+    for shape in dimensions {
+        rect.push(reader.part(
+            "interval",
+            "low and high value",
+            "The interval on a dimension, in the order of the dimensions.",
+            |extent: &Extent| shown(*shape, extent.as_ref()),
+            |reader| read(reader, shape),
+        )?);
+    }
+    Ok(rect)
 }
 
 /// An interval as text.
