@@ -6,7 +6,7 @@ use smalti::upkeep::{FragmentOptions, UpkeepOptions, VacuumOptions};
 use smalti::{ReadRequest, Result, SyncLevel};
 use smalti_format::fragment::{Footer, Section};
 use smalti_format::{Shape, Version};
-use smalti_tile::{Scratch, read_generic_tile, write_generic_tile};
+use smalti_tile::{DEFAULT_GENERIC_TILE_LIMIT, Scratch, read_generic_tile, write_generic_tile};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -166,7 +166,8 @@ pub fn maintain(ground: &Ground) -> Result<()> {
 
 /// The payload of a generic tile, and how many bytes the tile takes.
 pub fn payload(tile: &[u8]) -> (Vec<u8>, usize) {
-    let (payload, byte_len) = read_generic_tile(tile, None, &mut Scratch::new()).unwrap();
+    let (payload, byte_len) =
+        read_generic_tile(tile, None, DEFAULT_GENERIC_TILE_LIMIT, &mut Scratch::new()).unwrap();
     (payload.as_slice().to_vec(), byte_len as usize)
 }
 

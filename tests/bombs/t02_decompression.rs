@@ -129,3 +129,17 @@ fn t2_a_generic_tile_that_decompresses_into_more_than_it_says_is_refused() {
         refused("metadata", || read(&ground));
     }
 }
+
+#[test]
+fn t2_metadata_takes_no_more_memory_than_was_allowed() {
+    let _turn = turn();
+    let ground = crate::arrays::array(false, false);
+    fs::write(ground.file("/__meta/"), tile(&vec![0; 128 << 20])).unwrap();
+    let limited = options().metadata_limit(16 << 20);
+    refused("metadata beyond the limit", || {
+        let array = Array::open_with(&ground.uri(), &limited)?;
+        array.metadata().map(drop)
+    });
+    let error = Array::open_with(&ground.uri(), &options().metadata_limit(10)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error}");
+}

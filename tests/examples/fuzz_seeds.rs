@@ -8,7 +8,7 @@ use smalti_format::{ArraySchema, Encryption, GenericTileHeader, Shape, Version, 
 use smalti_tests::fuzz::array::packed;
 use smalti_tests::fuzz::condition::with_schema;
 use smalti_tests::fuzz::{Random, seeds_folder, targets};
-use smalti_tile::read_generic_tile;
+use smalti_tile::{DEFAULT_GENERIC_TILE_LIMIT, read_generic_tile};
 use smalti_types::FilterPipeline;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::Read;
@@ -143,7 +143,7 @@ fn is_text(target: &str) -> bool {
 /// The unfiltered tile at a place of a file, and its header; none for encrypted ones and for what is no tile.
 fn unfiltered(bytes: &[u8]) -> Option<(GenericTileHeader, Vec<u8>)> {
     let (header, _) = GenericTileHeader::split(bytes).ok()?;
-    let (tile, _) = read_generic_tile(bytes, None, &mut Scratch::new()).ok()?;
+    let (tile, _) = read_generic_tile(bytes, None, DEFAULT_GENERIC_TILE_LIMIT, &mut Scratch::new()).ok()?;
     (header.encryption == Encryption::None).then(|| (header, tile.as_slice().to_vec()))
 }
 

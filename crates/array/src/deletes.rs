@@ -6,8 +6,7 @@ use crate::{ArrayPlace, Snapshot};
 use bytes::Bytes;
 use smalti_format::names::{CommitKind, TimestampedName, commit_path};
 use smalti_format::{ConditionTree, Rule};
-use smalti_store::StoreExt;
-use smalti_tile::{MAX_GENERIC_TILE_BYTE_LEN, Scratch, read_generic_tile, write_generic_tile};
+use smalti_tile::{Scratch, write_generic_tile};
 use smalti_types::{Error, Result, TimeRange};
 
 /// A delete commit that a listing found.
@@ -61,12 +60,11 @@ impl ArrayPlace {
         let bytes = match &listed.tile {
             Some(tile) => tile.clone(),
             None => self
-                .store()
-                .read_all(&listed.path, MAX_GENERIC_TILE_BYTE_LEN)
+                .read_metadata_file(&listed.path)
                 .or_else(|error| moved_delete(self, &listed.name, error))?,
         };
         let decode = || {
-            let (tile, _) = read_generic_tile(&bytes, self.cipher(), &mut Scratch::new())?;
+            let (tile, _) = self.open_tile(&bytes)?;
             ConditionTree::decode(tile.as_slice())
         };
         let stays = decode().map_err(|error| error.at_uri(self.store().address(&listed.path)))?;

@@ -10,8 +10,8 @@ use smalti_format::names::{self, DataPart, TimestampedName, data_file_name};
 use smalti_format::{ArraySchema, GenericTileHeader, Rule, Shape, Version};
 use smalti_space::{Interval, RTree, stored_mbr_interval};
 use smalti_store::{ByteRange, StoreExt, Tail, join};
-use smalti_tile::{MAX_GENERIC_TILE_BYTE_LEN, Scratch, read_generic_tile};
-use smalti_types::{AlignedBuf, Error, ErrorKind, Extent, Filter, RectList, Result, TimeRange};
+use smalti_tile::beyond_limit;
+use smalti_types::{AlignedBuf, Error, Extent, Filter, RectList, Result, TimeRange};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -658,15 +658,12 @@ impl Fragment {
                 .checked_add(header.filtered_len)
                 .and_then(|len| offset.checked_add(len))
                 .ok_or_else(|| Error::corrupt("a section beyond the end of all files"))?;
-            if header.filtered_len > MAX_GENERIC_TILE_BYTE_LEN {
-                return Err(Error::new(
-                    ErrorKind::OutOfMemory,
-                    format!("a section of {} filtered bytes exceeds the limit", header.filtered_len),
-                ));
+            let limit = at.place.metadata_limit();
+            if header.filtered_len > limit {
+                return Err(beyond_limit(header.filtered_len, limit));
             }
             let tile = self.metadata.bytes(at, offset..end)?;
-            let (payload, _) = read_generic_tile(&tile, self.kin.place.cipher(), &mut Scratch::new())
-                .map_err(|error| error.at_offset(offset))?;
+            let (payload, _) = at.place.open_tile(&tile).map_err(|error| error.at_offset(offset))?;
             Ok(payload)
         };
         read().map_err(|error| self.in_metadata(error.context(format_args!("section {section:?}"))))

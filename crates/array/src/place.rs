@@ -1,10 +1,11 @@
 //! Where an array is: its store, path, key, and the injected clock and randomness of its writers.
 
+use bytes::Bytes;
 use smalti_codecs::Encryption;
 use smalti_format::fragment::FieldId;
 use smalti_format::{ArraySchema, Version};
 use smalti_store::{Lease, Place, Store, StoreExt, SyncLevel, join, open_uri};
-use smalti_tile::{FieldCodec, MAX_GENERIC_TILE_BYTE_LEN, Scratch, codec_rules, read_generic_tile};
+use smalti_tile::{DEFAULT_GENERIC_TILE_LIMIT, FieldCodec, Scratch, codec_rules, read_generic_tile};
 use smalti_types::{AlignedBuf, EncryptionKey, Env, Error, Result};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -15,6 +16,8 @@ pub struct ArrayPlace {
     path: String,
     cipher: Option<Encryption>,
     env: Env,
+    /// The most bytes of a generic tile, filtered or not.
+    metadata_limit: u64,
     /// The claim of its open snapshots, which share it.
     pub(crate) readers: Arc<Mutex<Weak<Lease>>>,
 }
@@ -32,7 +35,20 @@ impl ArrayPlace {
     /// A path in a store.
     pub fn in_store(store: Arc<dyn Store>, path: String, key: Option<EncryptionKey>, env: Env) -> Self {
         let cipher = key.map(|key| Encryption { key, entropy: Arc::clone(&env.entropy) });
-        ArrayPlace { store, path, cipher, env, readers: Arc::default() }
+        let metadata_limit = DEFAULT_GENERIC_TILE_LIMIT;
+        ArrayPlace { store, path, cipher, env, metadata_limit, readers: Arc::default() }
+    }
+
+    /// The same place, of whose metadata no part may take more bytes than so many, on disk or in memory: schemas, the lists of
+    /// fragments, delete conditions, each alone. 1 GiB where nobody says.
+    #[must_use]
+    pub fn with_metadata_limit(self, byte_len: u64) -> Self {
+        ArrayPlace { metadata_limit: byte_len, ..self }
+    }
+
+    /// The most bytes of a part of the metadata.
+    pub fn metadata_limit(&self) -> u64 {
+        self.metadata_limit
     }
 
     /// Another place with the same key and surroundings.
@@ -41,8 +57,7 @@ impl ArrayPlace {
     /// As [`open`](ArrayPlace::open).
     pub(crate) fn at(&self, uri: &str) -> Result<Self> {
         let Place { store, path } = open_uri(uri, SyncLevel::None)?;
-        let (cipher, env) = (self.cipher.clone(), self.env.clone());
-        Ok(ArrayPlace { store, path, cipher, env, readers: Arc::default() })
+        Ok(ArrayPlace { store, path, readers: Arc::default(), ..self.clone() })
     }
 
     /// Another path in the same store, with the same key and surroundings.
@@ -91,10 +106,24 @@ impl ArrayPlace {
     /// # Errors
     /// `NotFound`, `Corrupt`, `Permission`; the file is named.
     pub fn read_tile_file(&self, path: &str) -> Result<AlignedBuf> {
-        let bytes = self.store.read_all(path, MAX_GENERIC_TILE_BYTE_LEN)?;
-        read_generic_tile(&bytes, self.cipher(), &mut Scratch::new())
-            .map(|(tile, _)| tile)
-            .map_err(|error| error.at_uri(self.store.address(path)))
+        let bytes = self.read_metadata_file(path)?;
+        self.open_tile(&bytes).map(|(tile, _)| tile).map_err(|error| error.at_uri(self.store.address(path)))
+    }
+
+    /// The bytes of a file of metadata.
+    ///
+    /// # Errors
+    /// `NotFound`; `OutOfMemory` when it is longer than the limit.
+    pub fn read_metadata_file(&self, path: &str) -> Result<Bytes> {
+        self.store.read_all(path, self.metadata_limit)
+    }
+
+    /// Unfilters the generic tile at the start of some bytes, and says how many it takes there.
+    ///
+    /// # Errors
+    /// `Corrupt`; `Permission` for a wrong key; `OutOfMemory` beyond the limit.
+    pub fn open_tile(&self, bytes: &[u8]) -> Result<(AlignedBuf, u64)> {
+        read_generic_tile(bytes, self.cipher(), self.metadata_limit, &mut Scratch::new())
     }
 
     /// The codecs of a field in fragments of a version. They go by the rules of the schema's version, which fragments that

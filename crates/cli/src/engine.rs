@@ -21,6 +21,9 @@ pub(crate) fn options(global: &Global, times: OpenTimes) -> Outcome<Options> {
     if let Some(key) = global.encryption_key()? {
         options = options.key(key);
     }
+    if let Some(byte_len) = global.metadata_limit {
+        options = options.metadata_limit(byte_len);
+    }
     if let Some(threads) = global.threads {
         options = options.threads(threads.into());
     }

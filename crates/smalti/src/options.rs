@@ -23,6 +23,7 @@ pub struct Options {
     sync: SyncLevel,
     env: Option<Env>,
     threads: Option<usize>,
+    metadata_limit: Option<u64>,
 }
 
 impl Options {
@@ -73,12 +74,26 @@ impl Options {
         self
     }
 
+    /// The most bytes that any one part of the metadata may take, on disk or in memory: a schema, a list of a fragment's tiles, a
+    /// delete condition. 1 GiB if not said: less for arrays of strangers, more for fragments of a hundred million tiles. What
+    /// takes more is an `OutOfMemory` error.
+    #[must_use]
+    pub fn metadata_limit(mut self, byte_len: u64) -> Options {
+        self.metadata_limit = Some(byte_len);
+        self
+    }
+
     pub(crate) fn sync_level(&self) -> SyncLevel {
         self.sync
     }
 
     pub(crate) fn place(&self, uri: &str) -> Result<ArrayPlace> {
-        ArrayPlace::open(uri, self.sync, self.key.clone(), self.env.clone().unwrap_or_else(system_env))
+        let env = self.env.clone().unwrap_or_else(system_env);
+        let place = ArrayPlace::open(uri, self.sync, self.key.clone(), env)?;
+        Ok(match self.metadata_limit {
+            Some(byte_len) => place.with_metadata_limit(byte_len),
+            None => place,
+        })
     }
 
     pub(crate) fn time(&self) -> Result<TimeRange> {

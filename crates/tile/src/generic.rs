@@ -8,21 +8,22 @@ use smalti_codecs::{Codec, Encryption as Cipher, FieldKind, Scratch};
 use smalti_format::{Encryption, GenericTileHeader, Version};
 use smalti_types::{AlignedBuf, CellValNum, Error, ErrorKind, Result};
 
-/// The largest unfiltered generic tile that is read unless a caller asks for more: 1 GiB. Bounds what a damaged or
-/// hostile header can make a reader allocate.
-pub const MAX_GENERIC_TILE_BYTE_LEN: u64 = 1 << 30;
+/// The largest generic tile that is read where nobody chose another limit, filtered and unfiltered: 1 GiB.
+pub const DEFAULT_GENERIC_TILE_LIMIT: u64 = 1 << 30;
 
 /// The most that filters can shrink a generic tile by: deflate reaches about 1:1032. A header that promises more lies.
 const MAX_EXPANSION: u64 = 1100;
 
-/// Unfilters the generic tile at the start of `bytes`, and says how many bytes it takes there.
+/// Unfilters the generic tile at the start of `bytes`, and says how many bytes it takes there. `limit` bounds the unfiltered bytes,
+/// and so what a damaged or hostile header can make a reader allocate.
 ///
 /// # Errors
-/// `Corrupt`; `Permission` when the tile is encrypted and the key is absent or wrong, or when it is plain although a
+/// `OutOfMemory` for a tile beyond the limit; `Corrupt`; `Permission` when the tile is encrypted and the key is absent or wrong, or when it is plain although a
 /// key was given: an attacker without the key could have put it there.
 pub fn read_generic_tile(
     bytes: &[u8],
     cipher: Option<&Cipher>,
+    limit: u64,
     scratch: &mut Scratch,
 ) -> Result<(AlignedBuf, u64)> {
     let (header, filtered) = GenericTileHeader::split(bytes)?;
@@ -39,14 +40,18 @@ pub fn read_generic_tile(
             ));
         }
     };
-    let limit = MAX_GENERIC_TILE_BYTE_LEN.min((filtered.len() as u64).saturating_mul(MAX_EXPANSION));
-    if header.unfiltered_len > limit {
+    if header.unfiltered_len > (filtered.len() as u64).saturating_mul(MAX_EXPANSION) {
         return Err(Error::corrupt(format!(
             "{} filtered bytes cannot hold the {} unfiltered ones that are claimed",
             filtered.len(),
             header.unfiltered_len
         ))
         .in_field("generic tile header", "unfiltered_len"));
+    }
+    if header.unfiltered_len > limit {
+        return Err(
+            beyond_limit(header.unfiltered_len, limit).in_field("generic tile header", "unfiltered_len")
+        );
     }
     let mut pipeline = header.filters.clone();
     pipeline.filters.retain(|filter| !matches!(filter, smalti_types::Filter::Aes256Gcm));
@@ -58,7 +63,7 @@ pub fn read_generic_tile(
         })?;
     let kind = FieldKind::data(header.datatype, cell_val_num);
     let codec = Codec::new(&pipeline, kind, codec_rules(header.version), cipher)?;
-    let byte_len = codec.decoded_len(filtered, limit)?;
+    let byte_len = codec.decoded_len(filtered, header.unfiltered_len)?;
     if byte_len as u64 != header.unfiltered_len {
         return Err(Error::corrupt(format!(
             "the tile's chunks hold {byte_len} bytes, its header says {}",
@@ -69,6 +74,17 @@ pub fn read_generic_tile(
     let mut tile = AlignedBuf::zeroed(byte_len)?;
     codec.decode_into(filtered, tile.as_mut_slice(), scratch)?;
     Ok((tile, GenericTileHeader::header_len(bytes)? + header.filtered_len))
+}
+
+/// The error for a generic tile of so many bytes, filtered or not, where fewer are allowed.
+pub fn beyond_limit(byte_len: u64, limit: u64) -> Error {
+    Error::new(
+        ErrorKind::OutOfMemory,
+        format!(
+            "a part of the metadata takes {byte_len} bytes, more than the limit of {limit}; if the array can be trusted, raise the \
+             limit (--metadata-limit)"
+        ),
+    )
 }
 
 /// Filters `payload` into a generic tile as the reference does: 64 KiB chunks, gzip, then encryption. Appends to `out`
@@ -109,7 +125,8 @@ mod tests {
         let written = write_generic_tile(&payload, Version::DEFAULT, None, &mut file, &mut scratch).unwrap();
         assert_eq!(written, file.len() as u64);
         file.extend_from_slice(b"more");
-        let (tile, byte_len) = read_generic_tile(&file, None, &mut scratch).unwrap();
+        let (tile, byte_len) =
+            read_generic_tile(&file, None, DEFAULT_GENERIC_TILE_LIMIT, &mut scratch).unwrap();
         assert_eq!(tile.as_slice(), payload);
         assert_eq!(byte_len, written);
     }
@@ -120,7 +137,10 @@ mod tests {
         let mut file = Vec::new();
         write_generic_tile(&[7; 100], Version::DEFAULT, None, &mut file, &mut scratch).unwrap();
         file[12..20].copy_from_slice(&(1u64 << 40).to_le_bytes());
-        assert_eq!(read_generic_tile(&file, None, &mut scratch).unwrap_err().kind(), ErrorKind::Corrupt);
+        assert_eq!(
+            read_generic_tile(&file, None, DEFAULT_GENERIC_TILE_LIMIT, &mut scratch).unwrap_err().kind(),
+            ErrorKind::Corrupt
+        );
     }
 
     #[test]
@@ -129,7 +149,10 @@ mod tests {
         let mut file = Vec::new();
         write_generic_tile(b"some payload", Version::DEFAULT, None, &mut file, &mut scratch).unwrap();
         for len in 0..file.len() {
-            assert!(read_generic_tile(&file[..len], None, &mut scratch).is_err(), "{len} bytes");
+            assert!(
+                read_generic_tile(&file[..len], None, DEFAULT_GENERIC_TILE_LIMIT, &mut scratch).is_err(),
+                "{len} bytes"
+            );
         }
     }
 }

@@ -18,8 +18,7 @@ use smalti_format::names::{
     parse_commit_file,
 };
 use smalti_format::{ArraySchema, ConditionTree, Enumeration, GroupFile, MetadataFile, Reader, TraceDetail};
-use smalti_store::{StoreExt, SyncLevel, split};
-use smalti_tile::MAX_GENERIC_TILE_BYTE_LEN;
+use smalti_store::{SyncLevel, split};
 use smalti_types::{EncryptionKey, Env, Error, Result};
 
 /// A file of an array or group that is to be explained.
@@ -119,6 +118,12 @@ impl Inspector {
         Inspector::of(file, uri.to_owned(), false)
     }
 
+    /// The same, if no generic tile may take more than so many bytes, on disk or in memory.
+    #[must_use]
+    pub fn with_metadata_limit(self, byte_len: u64) -> Inspector {
+        Inspector { file: self.file.with_metadata_limit(byte_len), ..self }
+    }
+
     /// As [`open`](Inspector::open), of a file of an array that is in the same store as a whole.
     ///
     /// # Errors
@@ -211,7 +216,7 @@ impl Inspector {
 
     /// The whole file.
     fn bytes(&self) -> Result<Bytes> {
-        self.file.store().read_all(self.file.path(), MAX_GENERIC_TILE_BYTE_LEN)
+        self.file.read_metadata_file(self.file.path())
     }
 
     /// The folder of the file.

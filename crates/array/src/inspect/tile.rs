@@ -6,7 +6,7 @@ use crate::ArrayPlace;
 use bytes::Bytes;
 use smalti_codecs::{Codec, FieldKind};
 use smalti_format::{GenericTileHeader, Reader, TraceDetail, TraceEntry};
-use smalti_tile::{Scratch, codec_rules, read_generic_tile};
+use smalti_tile::codec_rules;
 use smalti_types::{Error, Filter, Result};
 
 /// The fields of an unfiltered tile, up to the damage if there is any.
@@ -89,7 +89,7 @@ pub(super) fn explain(
     if let Some(error) = tile.damage {
         output.damaged(error.context(title));
     }
-    match read_generic_tile(bytes, place.cipher(), &mut Scratch::new()) {
+    match place.open_tile(bytes) {
         Ok((payload, _)) => {
             let payload = payload.as_slice();
             let (fields, damage) = explain_payload(payload, output.detail);

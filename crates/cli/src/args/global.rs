@@ -17,6 +17,10 @@ pub(crate) struct Global {
     /// Memory budget of an operation, such as 64MiB or 2GiB
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_byte_len)]
     pub(crate) memory: Option<u64>,
+    /// The most that one part of an array's metadata may take, such as a schema or a list of tiles: less for arrays of strangers,
+    /// more for fragments of a hundred million tiles [default: 1GiB]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = parse_byte_len)]
+    pub(crate) metadata_limit: Option<u64>,
     /// Number of threads to work with
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,

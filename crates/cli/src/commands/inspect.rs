@@ -8,8 +8,11 @@ use std::io::Write;
 
 pub(super) fn run(global: &Global, args: &InspectArgs) -> Outcome {
     let uri = args.file.to_string_lossy();
-    let inspector = Inspector::open(&uri, global.encryption_key()?, smalti::system_env())
+    let mut inspector = Inspector::open(&uri, global.encryption_key()?, smalti::system_env())
         .map_err(|error| error.at_uri(uri))?;
+    if let Some(byte_len) = global.metadata_limit {
+        inspector = inspector.with_metadata_limit(byte_len);
+    }
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let detail = if args.all || global.json { TraceDetail::Full } else { TraceDetail::Folded };
     let (all, json) = (args.all, global.json);

@@ -29,8 +29,7 @@ use bytes::Bytes;
 use smalti_array::{ArrayPlace, Commits};
 use smalti_format::names::{COMMITS_FOLDER, CommitKind, FRAGMENTS_FOLDER, TimestampedName, commit_path};
 use smalti_format::{ConditionTree, ConsolidatedCommits, NameList, NewCommitEntry, Rule, Version};
-use smalti_store::{Entry, Store, StoreExt};
-use smalti_tile::{MAX_GENERIC_TILE_BYTE_LEN, Scratch, read_generic_tile};
+use smalti_store::{Entry, Store};
 use smalti_types::{Error, ErrorKind, Result};
 use std::collections::{BTreeMap, HashSet};
 
@@ -180,8 +179,7 @@ impl Plan {
                 continue;
             }
             let path = place.join(&file.path);
-            let tile =
-                is_delete.then(|| place.store().read_all(&path, MAX_GENERIC_TILE_BYTE_LEN)).transpose()?;
+            let tile = is_delete.then(|| place.read_metadata_file(&path)).transpose()?;
             members.insert(key, Member { version: file.name.fragment_version()?, tile });
         }
         for ((name, _), member) in &members {
@@ -212,7 +210,7 @@ impl Plan {
 /// A condition that cannot be read must not be copied: the file that it stands in says where the damage is.
 fn check_delete(place: &ArrayPlace, name: &TimestampedName, tile: &[u8]) -> Result<()> {
     let decode = || -> Result<()> {
-        let (tree, _) = read_generic_tile(tile, place.cipher(), &mut Scratch::new())?;
+        let (tree, _) = place.open_tile(tile)?;
         ConditionTree::decode(tree.as_slice()).map(drop)
     };
     decode().map_err(|error| {

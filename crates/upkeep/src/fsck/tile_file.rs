@@ -5,8 +5,6 @@ use super::finding::{Class, Finding, FindingKind};
 use bytes::Bytes;
 use smalti_array::{ArrayPlace, Inspector};
 use smalti_format::{GenericTileHeader, Reader, TraceDetail};
-use smalti_store::StoreExt;
-use smalti_tile::{MAX_GENERIC_TILE_BYTE_LEN, Scratch, read_generic_tile};
 use smalti_types::{AlignedBuf, Error, ErrorKind, Result};
 
 /// What is wrong with a tile.
@@ -62,7 +60,7 @@ impl Flaw {
 
 /// Unfilters the tile at the start of some bytes; its length there too.
 pub(super) fn open_tile(place: &ArrayPlace, bytes: &[u8]) -> Result<(AlignedBuf, u64), Flaw> {
-    read_generic_tile(bytes, place.cipher(), &mut Scratch::new()).map_err(|error| match tear(bytes) {
+    place.open_tile(bytes).map_err(|error| match tear(bytes) {
         Some(torn) => Flaw::Torn(torn),
         None => Flaw::of(error),
     })
@@ -111,7 +109,7 @@ impl Check<'_> {
 
     /// The whole of a file whose size the format bounds.
     pub(super) fn bytes(&self, path: &str) -> Result<Bytes> {
-        self.place.store().read_all(&self.place.join(path), MAX_GENERIC_TILE_BYTE_LEN)
+        self.place.read_metadata_file(&self.place.join(path))
     }
 
     /// The finding for a flaw of a file; damage is looked up to the field.

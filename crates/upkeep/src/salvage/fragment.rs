@@ -8,10 +8,8 @@ use smalti_array::{ArrayPlace, FieldId, Fragment, Plane, field_name};
 use smalti_format::Rule;
 use smalti_format::fragment::{RTree as StoredTree, Section, TileBounds, TileNumbers};
 use smalti_space::RTree;
-use smalti_store::{StoreExt, join, split};
-use smalti_tile::{
-    ColumnRef, FilteredTile, MAX_GENERIC_TILE_BYTE_LEN, Scratch, Stats, StatsBuilder, StatsKind,
-};
+use smalti_store::{join, split};
+use smalti_tile::{ColumnRef, FilteredTile, Scratch, Stats, StatsBuilder, StatsKind};
 use smalti_types::{AlignedBuf, Error, ErrorKind, RectList, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -188,7 +186,7 @@ impl View<'_> {
         }
         let folder = files.first().map(|(path, _)| split(path).0.to_owned()).unwrap_or_default();
         let path = join(&folder, smalti_format::names::FRAGMENT_METADATA_FILE);
-        let bytes = shown.store().read_all(&path, MAX_GENERIC_TILE_BYTE_LEN)?;
+        let bytes = shown.read_metadata_file(&path)?;
         let examined = Examined { fragment, folder: &folder, entries: &[], bytes: &bytes };
         let metadata = assemble(&examined, &mending, shown)
             .ok_or_else(|| Error::corrupt("the fragment's metadata cannot be put together anew"))?;

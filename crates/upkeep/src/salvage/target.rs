@@ -126,6 +126,7 @@ fn creatable(source: &Snapshot) -> ArraySchema {
 fn beside(place: &ArrayPlace, path: &str) -> ArrayPlace {
     let key = place.cipher().map(|cipher| cipher.key.clone());
     ArrayPlace::in_store(place.store().clone(), path.to_owned(), key, place.env().clone())
+        .with_metadata_limit(place.metadata_limit())
 }
 
 fn columns<'a>(fields: &[ResultField], batch: &'a Batch, is_dense: bool) -> Vec<(String, ColumnRef<'a>)> {

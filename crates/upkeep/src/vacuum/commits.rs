@@ -31,8 +31,7 @@ use smalti_format::CommitEntry;
 use smalti_format::names::{
     COMMITS_FOLDER, CommitKind, TimestampedName, commit_file_name, last_part, parse_commit_file,
 };
-use smalti_store::{Entry, Store, StoreExt, join};
-use smalti_tile::MAX_GENERIC_TILE_BYTE_LEN;
+use smalti_store::{Entry, Store, join};
 use smalti_types::{Error, ErrorKind, Result};
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -166,8 +165,7 @@ fn superfluous(
         let Some((holder, entry)) = held.get(&(&file.name, is_delete)) else { continue };
         // Not among the sizes: another vacuum was faster, or it is a folder, which nobody ever wrote here.
         let Some(&byte_len) = sizes.get(&file.path) else { continue };
-        let is_same = |tile| match place.store().read_all(&place.join(&file.path), MAX_GENERIC_TILE_BYTE_LEN)
-        {
+        let is_same = |tile| match place.read_metadata_file(&place.join(&file.path)) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
             bytes => bytes.map(|bytes| bytes == tile),
         };
