@@ -122,6 +122,23 @@ fn cut_sequences(mut pieces: Pieces, sample: Sample, befores: impl Fn(usize) -> 
 }
 
 #[test]
+fn a_vacuum_of_merges_of_merges_that_a_power_cut_interrupts_shows_a_time_as_it_was_or_refuses_it() {
+    let mut counts = Counts::default();
+    let sample = Sample { stride: 5, random_count: 1 };
+    for array in arrays() {
+        let merged = changed(&array, BEFORE[6]).image();
+        for first in [Operation::ConsolidateFragments, Operation::PurgeFragments] {
+            let base = Expectation::new(&merged, first).image_after().clone();
+            let expectation = Expectation::new(&base, Operation::VacuumFragments);
+            let others = operations(&array, every_operation(70, 700, "latest", 7));
+            let context = format!("{first:?}, VacuumFragments of {:?}", array[0]);
+            counts.cut(&expectation, &base, &others, sample, &context);
+        }
+    }
+    assert!(counts.checked > 50, "{counts:?}");
+}
+
+#[test]
 fn every_sequence_of_two_operations_survives_a_power_cut_in_the_second() {
     let sample = Sample { stride: 31, random_count: 1 };
     let counts = on_one_thread(|| cut_sequences(Pieces::all("cuts"), sample, |_| vec![0]));

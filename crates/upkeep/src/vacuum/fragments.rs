@@ -126,7 +126,10 @@ impl<'a> Due<'a> {
             let TimeRange { start, end } = vacuum.name.range();
             let version = vacuum.name.fragment_version()?;
             let tells_times = !is_dense && version.has(Rule::CellTimestamps);
-            let is_there = listing.fragments.iter().any(|fragment| fragment.name == vacuum.name);
+            // One that is replaced itself still speaks for its times until its own commit goes, which may be after those that it replaces.
+            let mut replaced = listing.replaced.iter().filter(|replaced| replaced.is_present);
+            let is_there = listing.fragments.iter().any(|fragment| fragment.name == vacuum.name)
+                || replaced.any(|replaced| replaced.fragment.name == vacuum.name);
             if tells_times || start == end || !is_there {
                 continue;
             }
