@@ -72,11 +72,12 @@ class Array(Subject):
             self.run(*command(self))
 
     def source(self):
-        """Makes another array like this one, of one fragment."""
+        """Makes another array like this one, of two fragments."""
         other = Array(self.smalti.binary, self.folder, self.kind, None)
         other.path = self.beside(SOURCE)
         other.run(*other.creation())
         other.run(*other.write(40, [7, 8]))
+        other.run(*other.write(45, [8, 9]))
         return other.path
 
     def fragments(self, path):
@@ -169,9 +170,7 @@ def evolution(array):
 
 
 def deletion_of_fragments(array):
-    """Of one that is visible."""
-    since, until = (20, 20) if array.prepared == "fresh" else (10, 30)
-    return ["fragments", array.path, "delete", "--since", str(since), "--at", str(until)]
+    return ["fragments", array.path, "delete", "--since", "10", "--at", "30"]
 
 
 def copy_of_fragments(array):
@@ -199,8 +198,7 @@ ARRAY_OPERATIONS = {
     "purge": Operation(lambda array: ["consolidate", array.path, "--purge"], "upkeep", merges=True),
     **{"consolidate " + which: Operation(mode("consolidate", which), "upkeep", merges=which == "fragments") for which in ARRAY_MODES},
     **{"vacuum " + which: Operation(mode("vacuum", which), "upkeep") for which in ARRAY_MODES},
-    # Times may vanish one after the other.
-    "fragments delete": Operation(deletion_of_fragments, "upkeep"),
+    "fragments delete": Operation(deletion_of_fragments, "change"),
     "fragments copy": Operation(copy_of_fragments, "change"),
     **OBJECT_OPERATIONS,
 }

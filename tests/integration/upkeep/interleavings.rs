@@ -135,9 +135,9 @@ impl Scene {
             let user = self.users[at];
             match outcome {
                 Ok(Done::Operation) => done |= usize::from(user.is_change()) << at,
-                Ok(Done::WaitsForReaders) => again.push(user),
+                Ok(Done::WaitsForReaders) => again.push((at, user)),
                 Ok(Done::Seen(states)) => self.explain(&states, None, &context),
-                Err(error) if is_busy(&error) => again.push(user),
+                Err(error) if is_busy(&error) => again.push((at, user)),
                 // The other's schema is the later one.
                 Err(error)
                     if user.changes_schema()
@@ -149,10 +149,12 @@ impl Scene {
         let found = look(&place_on(&disk)).unwrap_or_else(|error| panic!("{context}: {error}"));
         self.explain(&found, Some(done), &context);
         if seed.is_multiple_of(4) {
-            again.extend([Operation::ConsolidateFragments, Operation::VacuumFragments].map(User::Does));
+            let upkeep = [Operation::ConsolidateFragments, Operation::VacuumFragments];
+            again.extend(upkeep.map(|operation| (self.users.len(), User::Does(operation))));
         }
-        for user in &again {
+        for (at, user) in &again {
             let outcome = user.act(&place_on(&disk));
+            done |= usize::from(user.is_change()) << at;
             assert!(matches!(outcome, Ok(Done::Operation)), "{context}: {user:?} again");
         }
         if !again.is_empty() {

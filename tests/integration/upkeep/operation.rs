@@ -7,7 +7,9 @@ use smalti_query::condition::{Condition, Relation};
 use smalti_query::{Duplicates, WriteRequest, delete, write};
 use smalti_tile::ColumnRef;
 use smalti_types::{ArrayType, CellValNum, Datatype, Extent, Layout, Result, Scalar, TimeRange};
-use smalti_upkeep::{FileReport, FragmentOptions, Options, Report, VacuumOptions};
+use smalti_upkeep::{
+    FileReport, FragmentChoice, FragmentDeletion, FragmentOptions, Options, Report, VacuumOptions,
+};
 
 /// An operation on an array of one dimension `x`, with a number `n` and a text `s` in each cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +55,10 @@ pub enum Operation {
     ConsolidateFragments,
     PurgeFragments,
     VacuumFragments,
+    /// Deletes the fragments of all times up to that, with what they replace.
+    DeleteFragments {
+        until: u64,
+    },
 }
 
 /// Those that change nothing of what an array says.
@@ -86,6 +92,7 @@ pub fn every_operation(at: u64, number: u32, name: &'static str, value: i32) -> 
         Operation::Evolve { at: at + 3, name },
         Operation::Upgrade { at: at + 4 },
         Operation::PurgeFragments,
+        Operation::DeleteFragments { until: 35 },
     ];
     all.extend(ALL_UPKEEP);
     all
@@ -192,6 +199,15 @@ impl Operation {
             Operation::VacuumFragments => {
                 let done = smalti_upkeep::vacuum_fragments(place, &VacuumOptions::default())?;
                 let removed = files(done.fragments.iter().chain(&done.vacuum_files));
+                let warnings = done.waits_for_readers.then(|| WAITS_FOR_READERS.to_owned());
+                let warnings = warnings.into_iter().collect();
+                return Ok(Some(Report { removed, warnings, ..Report::default() }));
+            }
+            Operation::DeleteFragments { until } => {
+                let times = TimeRange { start: 0, end: until };
+                let deletion = FragmentDeletion::of(FragmentChoice::Within(times));
+                let done = smalti_upkeep::delete_fragments(place, &deletion)?;
+                let removed = files(done.fragments.iter().chain(&done.replaced));
                 let warnings = done.waits_for_readers.then(|| WAITS_FOR_READERS.to_owned());
                 let warnings = warnings.into_iter().collect();
                 return Ok(Some(Report { removed, warnings, ..Report::default() }));

@@ -86,6 +86,20 @@ pub fn consolidate_commits(place: &ArrayPlace, options: &Options) -> Result<Repo
     Ok(report)
 }
 
+/// Commits fragments at one moment: one file of consolidated commits names them all. The array's version must have such files.
+///
+/// # Errors
+/// What the store reports.
+pub(crate) fn commit_at_once(place: &ArrayPlace, version: Version, names: &[&TimestampedName]) -> Result<()> {
+    let mut entries = Vec::with_capacity(names.len());
+    for name in names {
+        entries.push(NewCommitEntry { name, version: name.fragment_version()?, delete_tile: None });
+    }
+    let Some(range) = hull(names.iter().copied()) else { return Ok(()) };
+    let path = commit_path(&place.new_name(range, Some(version))?, CommitKind::Consolidated, version);
+    place.store().put(&place.join(&path), &[&ConsolidatedCommits::encode(&entries)])
+}
+
 /// Takes back, with an ignore file, those of some committed fragments of which the folder is gone but a consolidated commits
 /// file still names them. The caller knows that they were whole when it began. See the text of this module.
 ///

@@ -1,10 +1,13 @@
 //! Copying fragments to another array, file by file.
 //!
 //! Tiles are copied as they are; of the metadata the footer alone is written anew, as it names the schema. Order: data files,
-//! metadata, and when everything of all fragments is durable their commits.
+//! metadata, and when everything of all fragments is durable their commits, in one file.
 
+use crate::consolidate::commit_at_once;
 use smalti_array::{ArrayPlace, Fragment, Listing, Snapshot};
-use smalti_format::names::{CommitKind, FRAGMENT_METADATA_FILE, commit_path, fragment_path, last_part};
+use smalti_format::names::{
+    CommitKind, FRAGMENT_METADATA_FILE, TimestampedName, commit_path, fragment_path, last_part,
+};
 use smalti_format::{ArraySchema, CurrentDomain, Rule};
 use smalti_store::{ByteRange, Store, StoreExt, join};
 use smalti_types::{Error, ErrorKind, Result, TimeRange};
@@ -24,8 +27,8 @@ const PIECE_BYTE_LEN: u64 = 4 << 20;
 /// `InvalidArgument` for names that are not those of fragments of the snapshot, when no schema of the target is like the fragment's
 /// (the message names the difference), when enumerations differ, or cells lie outside of the target's current domain;
 /// `Permission` when the arrays have different encryption keys; `AlreadyExists` when the target has such a fragment; `Io` when
-/// upkeep of the target is running; what the stores report. Nothing is seen in the target then, unless the last step, the
-/// commits, failed. What a copy that was stopped left without a commit is made anew.
+/// upkeep of the target is running; what the stores report. Nothing is seen in the target then; before version 12,
+/// which commits one after the other, a part may be. What a copy that was stopped left without a commit is made anew.
 pub fn copy_fragments(from: &Snapshot, names: &[String], to: &ArrayPlace) -> Result<Vec<String>> {
     let wanted = names.iter().map(|name| find(from, last_part(name)));
     let wanted = wanted.collect::<Result<Vec<&Arc<Fragment>>>>()?;
@@ -66,9 +69,7 @@ pub fn copy_fragments(from: &Snapshot, names: &[String], to: &ArrayPlace) -> Res
             return Err(error);
         }
     }
-    for copy in &copies {
-        copy.commit()?;
-    }
+    commit(&copies, &target)?;
     Ok(fragments.iter().map(|fragment| fragment.name().to_string()).collect())
 }
 
@@ -164,15 +165,26 @@ impl<'a> Copied<'a> {
         writer.write(end)?;
         writer.finish()
     }
+}
 
-    fn commit(&self) -> Result<()> {
-        let name = self.fragment.name();
-        let version = name.fragment_version()?;
-        if !version.has(Rule::CommitFiles) {
-            return Ok(());
+/// Commits all copies at one moment, where the target's version has consolidated commits.
+fn commit(copies: &[Copied<'_>], target: &Snapshot) -> Result<()> {
+    let mut names = Vec::with_capacity(copies.len());
+    for copy in copies {
+        let (name, version) = (copy.fragment.name(), copy.fragment.name().fragment_version()?);
+        // Before that the metadata file is the commit.
+        if version.has(Rule::CommitFiles) {
+            names.push((name, version));
         }
-        self.to.store().put(&self.to.join(&commit_path(name, CommitKind::Write, version)), &[])
     }
+    let (to, version) = (target.place(), target.schema().write_version());
+    if names.len() > 1 && version.has(Rule::CommitsFolder) {
+        let names: Vec<&TimestampedName> = names.into_iter().map(|(name, _)| name).collect();
+        return commit_at_once(to, version, &names);
+    }
+    names.into_iter().try_for_each(|(name, version)| {
+        to.store().put(&to.join(&commit_path(name, CommitKind::Write, version)), &[])
+    })
 }
 
 /// What decides the meaning of a fragment's bytes and differs between two schemas, if anything does.

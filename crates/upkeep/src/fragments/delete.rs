@@ -1,14 +1,15 @@
 //! Deleting fragments, with the cells that they alone have.
 //!
-//! Order: commits are taken back, those of what a fragment replaces first, while the vacuum file still hides it; then the folders go,
-//! the vacuum files, and what is written down of the history. After a crash the rest is an orphan or hidden: nothing that was
-//! replaced comes back.
+//! Order: commits are taken back, with those of what the fragments replace, all at one moment; then the folders go, the vacuum files, and
+//! what is written down of the history. After a crash the rest is an orphan: nothing that was replaced comes back. Before version
+//! 12, which has no consolidated commits, one commit goes after the other, those of what is replaced first, while the
+//! vacuum file still hides it.
 
 use crate::Report;
 use crate::consolidate::{finish_pending, ignore_taken};
-use crate::retire::take_back_commits;
+use crate::retire::take_back_at_once;
 use smalti_array::{
-    ArrayPlace, CommitPlace, Commits, ListedFragment, ListedVacuum, Listing, ReplacedFragment,
+    ArrayPlace, CommitPlace, Commits, ListedFragment, ListedVacuum, Listing, ReplacedFragment, purged_at,
 };
 use smalti_format::Rule;
 use smalti_format::names::{CommitKind, FRAGMENT_METADATA_FILE, TimestampedName, last_part};
@@ -60,7 +61,8 @@ pub struct DeletedFragments {
 ///
 /// # Errors
 /// `InvalidArgument` for names that are not those of visible fragments, and then nothing is deleted; `Io` when a consolidation or
-/// vacuum is running; what the store reports. What was not deleted then is hidden for the most part, and can be deleted again.
+/// vacuum is running; what the store reports: then all of them are there still, before version 12 a part of them, unless the
+/// message says that they are deleted.
 pub fn delete_fragments(place: &ArrayPlace, deletion: &FragmentDeletion) -> Result<DeletedFragments> {
     let is_dense = place.newest_schema()?.is_dense();
     let _lock = if deletion.is_dry_run { None } else { Some(place.upkeep_lock()?) };
@@ -80,11 +82,9 @@ pub fn delete_fragments(place: &ArrayPlace, deletion: &FragmentDeletion) -> Resu
     }
     doomed.take_back(place)?;
     drop(away);
-    let folders: Vec<String> = doomed.folders(place).collect();
-    let folders: Vec<&str> = folders.iter().map(String::as_str).collect();
-    place.store().delete_folders(&folders)?;
-    ignore_taken(place, doomed.names(), &mut Report::default())?;
-    doomed.forget(place)?;
+    doomed.remove(place).map_err(|error| {
+        error.context("the fragments are deleted, but files of theirs that nobody sees are left; `smalti fsck` lists them")
+    })?;
     Ok(report)
 }
 
@@ -159,7 +159,7 @@ impl<'a> Doomed<'a> {
         let mut commits: Vec<(&TimestampedName, &CommitPlace)> =
             self.replaced.iter().map(|old| (&old.fragment.name, &old.commit)).collect();
         commits.extend(self.fragments.iter().map(|fragment| &fragment.name).zip(&own));
-        take_back_commits(place, &commits)?;
+        take_back_at_once(place, &commits)?;
         // Before version 5 the metadata file is the commit.
         let mut files = Vec::new();
         let names = commits.iter().map(|(name, _)| *name);
@@ -173,12 +173,25 @@ impl<'a> Doomed<'a> {
         place.store().delete_files(&files)
     }
 
-    /// Removes vacuum files, and what is written down of the history of fragments that are no more.
+    /// Removes what nobody sees any more.
+    fn remove(&self, place: &ArrayPlace) -> Result<()> {
+        let folders: Vec<String> = self.folders(place).collect();
+        let folders: Vec<&str> = folders.iter().map(String::as_str).collect();
+        place.store().delete_folders(&folders)?;
+        ignore_taken(place, self.names(), &mut Report::default())?;
+        self.forget(place)
+    }
+
+    /// Removes vacuum files, and what is written down of the history of fragments that are no more. That cells were purged stays
+    /// written down: it is told of times, whatever became of the fragments.
     fn forget(&self, place: &ArrayPlace) -> Result<()> {
         let mut files: Vec<String> = self.vacuums.iter().map(|vacuum| place.join(&vacuum.path)).collect();
         let names: HashSet<&TimestampedName> = self.names().collect();
-        let gone = Commits::read(place)?.gone;
-        files.extend(gone.iter().filter(|(name, _)| names.contains(name)).map(|(_, path)| place.join(path)));
+        for (name, path) in &Commits::read(place)?.gone {
+            if names.contains(name) && purged_at(place, path)?.is_none() {
+                files.push(place.join(path));
+            }
+        }
         let files: Vec<&str> = files.iter().map(String::as_str).collect();
         place.store().delete_files(&files)
     }
