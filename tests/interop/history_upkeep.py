@@ -79,7 +79,6 @@ class Fragments:
         there = {**self.visible, **self.replaced}
         self.visible = {name: one for name, one in self.visible.items() if name not in names}
         self.replaced = {name: one for name, one in self.replaced.items() if name not in names}
-        self.purges = [purge for purge in self.purges if purge[2] not in names]
         kept = set().union(*(one.times for one in self.visible.values()))
         return set().union(*(there[name].times for name in names)) - kept
 
