@@ -1,7 +1,9 @@
 //! Deleting and copying fragments.
 
 use smalti::prelude::*;
-use smalti::upkeep::{Choice, FragmentChoice, FragmentDeletion, FragmentOptions, VacuumOptions};
+use smalti::upkeep::{
+    Choice, FragmentChoice, FragmentDeletion, FragmentOptions, UpkeepOptions, VacuumOptions,
+};
 use smalti::{EncryptionKey, Error, ErrorKind, TimeRange};
 
 fn array(name: &str, capacity: u64) -> Array {
@@ -118,6 +120,23 @@ fn copied_fragments_say_the_same() {
     assert_eq!(to.fragments().unwrap().len(), 2, "nothing of a refused copy is seen");
     let schema_name = to.fragments().unwrap()[0].schema_name().to_owned();
     assert_ne!(schema_name, from.fragments().unwrap()[0].schema_name());
+}
+
+#[test]
+fn fragments_that_were_deleted_are_copied_back() {
+    let (from, names) = written("copy-back-from");
+    let mut to = array("copy-back-to", 3);
+    for times in 1..=2 {
+        assert_eq!(from.copy_fragments(&names, &to).unwrap(), names, "time {times}");
+        assert_eq!(sum(&to), sum(&from), "time {times}");
+        to.consolidate_commits(&UpkeepOptions::default()).unwrap();
+        to.vacuum_commits(&UpkeepOptions::default()).unwrap();
+        assert_eq!(sum(&to), sum(&from), "time {times}, with commits consolidated");
+        to.delete_fragments(&named(&[&names[0], &names[2]])).unwrap();
+        assert_eq!(to.fragments().unwrap().len(), 1, "time {times}");
+        to.delete_fragments(&named(&[&names[1]])).unwrap();
+        assert_eq!(sum(&to), (0, 0), "time {times}");
+    }
 }
 
 fn refusal(from: &Array, to: &Array) -> Error {

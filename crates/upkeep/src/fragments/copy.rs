@@ -4,11 +4,12 @@
 //! metadata, and when everything of all fragments is durable their commits, in one file.
 
 use crate::consolidate::commit_at_once;
-use smalti_array::{ArrayPlace, Fragment, Listing, Snapshot};
+use smalti_array::{ArrayPlace, Commits, Fragment, Listing, Snapshot};
 use smalti_format::names::{
-    CommitKind, FRAGMENT_METADATA_FILE, TimestampedName, commit_path, fragment_path, last_part,
+    CommitKind, FRAGMENT_METADATA_FILE, TimestampedName, commit_file_name, commit_path, fragment_path,
+    last_part,
 };
-use smalti_format::{ArraySchema, CurrentDomain, Rule};
+use smalti_format::{ArraySchema, CurrentDomain, Rule, Version};
 use smalti_store::{ByteRange, Store, StoreExt, join};
 use smalti_types::{Error, ErrorKind, Result, TimeRange};
 use std::collections::HashSet;
@@ -28,7 +29,7 @@ const PIECE_BYTE_LEN: u64 = 4 << 20;
 /// (the message names the difference), when enumerations differ, or cells lie outside of the target's current domain;
 /// `Permission` when the arrays have different encryption keys; `AlreadyExists` when the target has such a fragment; `Io` when
 /// upkeep of the target is running; what the stores report. Nothing is seen in the target then; before version 12,
-/// which commits one after the other, a part may be. What a copy that was stopped left without a commit is made anew.
+/// and where it had some of them before, which is committed one after the other, a part may be. What a copy that was stopped left without a commit is made anew.
 pub fn copy_fragments(from: &Snapshot, names: &[String], to: &ArrayPlace) -> Result<Vec<String>> {
     let wanted = names.iter().map(|name| find(from, last_part(name)));
     let wanted = wanted.collect::<Result<Vec<&Arc<Fragment>>>>()?;
@@ -167,7 +168,7 @@ impl<'a> Copied<'a> {
     }
 }
 
-/// Commits all copies at one moment, where the target's version has consolidated commits.
+/// Commits all copies at one moment, where the target's version has consolidated commits, and never had one of them.
 fn commit(copies: &[Copied<'_>], target: &Snapshot) -> Result<()> {
     let mut names = Vec::with_capacity(copies.len());
     for copy in copies {
@@ -178,7 +179,12 @@ fn commit(copies: &[Copied<'_>], target: &Snapshot) -> Result<()> {
         }
     }
     let (to, version) = (target.place(), target.schema().write_version());
-    if names.len() > 1 && version.has(Rule::CommitsFolder) {
+    // Of fragments that the target had before and lost, an ignore file takes back what consolidated commits say.
+    let ignored = Commits::read(to)?.ignored;
+    let is_ignored = |(name, version): &(&TimestampedName, Version)| {
+        ignored.contains(&commit_file_name(name, CommitKind::Write, *version))
+    };
+    if names.len() > 1 && version.has(Rule::CommitsFolder) && !names.iter().any(is_ignored) {
         let names: Vec<&TimestampedName> = names.into_iter().map(|(name, _)| name).collect();
         return commit_at_once(to, version, &names);
     }
