@@ -7,7 +7,6 @@ mod fragments;
 mod handles;
 mod labels;
 mod many_fragments;
-mod progress;
 mod reads;
 mod upkeep;
 mod versions;

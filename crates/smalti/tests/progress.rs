@@ -1,8 +1,8 @@
-//! Reads that are watched and stopped from another thread.
+//! Reads that are watched and stopped from another thread: a program of its own, as other tests beside it would delay them.
 
 use smalti::prelude::*;
 use smalti::{Aggregate, ReadProgress};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -43,8 +43,17 @@ fn sparse(name: &str, cell_count: u64) -> Array {
 
 /// Moments of a read's life at which it is stopped.
 const MOMENTS: u32 = 12;
-/// Tries at each moment: other work on the machine delays some, but a stage that cannot be stopped delays all.
+/// Reads that are stopped at each moment: other work on the machine delays some, but a stage that cannot be stopped delays all.
 const TRIES: usize = 4;
+/// Reads that are begun at each moment at most; some end before they are stopped.
+const MAX_READS: usize = 16;
+
+/// Held by the one test that runs.
+static TURN: Mutex<()> = Mutex::new(());
+
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Stops a read at several moments of its life; at each it must keep the promise.
 fn check(what: &str, read: impl Fn(Arc<ReadProgress>) -> smalti::Result<()> + Sync) {
@@ -54,13 +63,13 @@ fn check(what: &str, read: impl Fn(Arc<ReadProgress>) -> smalti::Result<()> + Sy
     let mut stopped_count = 0;
     for moment in 0..MOMENTS {
         let mut delays = Vec::new();
-        for _ in 0..TRIES {
+        for _ in 0..MAX_READS {
             match stopped(&read, whole * moment / MOMENTS) {
                 Stopped::After(delay) => delays.push(delay),
                 // There was nothing to stop: other reads were slower.
                 Stopped::Never(life) => whole = whole.min(life),
             }
-            if delays.last().is_some_and(|delay| *delay < PROMISE) {
+            if delays.len() == TRIES || delays.last().is_some_and(|delay| *delay < PROMISE) {
                 break;
             }
         }
@@ -99,6 +108,7 @@ fn stopped(read: &(impl Fn(Arc<ReadProgress>) -> smalti::Result<()> + Sync), mom
 
 #[test]
 fn dense_reads_stop_at_once() {
+    let _turn = turn();
     let array = dense("stop-dense");
     let batches = |progress| array.read().progress(progress).batches()?.try_for_each(|batch| batch.map(drop));
     check("batches", batches);
@@ -114,6 +124,7 @@ fn dense_reads_stop_at_once() {
 
 #[test]
 fn dense_reads_of_strings_stop_at_once() {
+    let _turn = turn();
     let schema = Schema::dense()
         .dimension(Dimension::new("x", 0..=3_999_999).tile(100_000))
         .attribute(Attribute::utf8("s"))
@@ -130,6 +141,7 @@ fn dense_reads_of_strings_stop_at_once() {
 
 #[test]
 fn sparse_reads_stop_at_once() {
+    let _turn = turn();
     let array = sparse("stop-sparse", 10_000_000);
     for (what, layout, memory) in [
         ("tile by tile", Layout::Unordered, 512 << 20),
@@ -147,6 +159,7 @@ fn sparse_reads_stop_at_once() {
 
 #[test]
 fn sparse_reads_of_strings_stop_at_once() {
+    let _turn = turn();
     let schema = Schema::sparse()
         .dimension(Dimension::string("name"))
         .attribute(Attribute::of::<i32>("a"))
@@ -171,6 +184,7 @@ fn sparse_reads_of_strings_stop_at_once() {
 
 #[test]
 fn a_read_that_goes_on_tells_what_it_did() {
+    let _turn = turn();
     let array = sparse("watched", 3_000_000);
     let progress = Arc::new(ReadProgress::new());
     let mut batches =
