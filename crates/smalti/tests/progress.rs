@@ -44,9 +44,9 @@ fn sparse(name: &str, cell_count: u64) -> Array {
 /// Moments of a read's life at which it is stopped.
 const MOMENTS: u32 = 12;
 /// Reads that are stopped at each moment: other work on the machine delays some, but a stage that cannot be stopped delays all.
-const TRIES: usize = 4;
+const TRIES: usize = 12;
 /// Reads that are begun at each moment at most; some end before they are stopped.
-const MAX_READS: usize = 16;
+const MAX_READS: usize = 24;
 
 /// Held by the one test that runs.
 static TURN: Mutex<()> = Mutex::new(());
@@ -73,29 +73,10 @@ fn check(what: &str, read: impl Fn(Arc<ReadProgress>) -> smalti::Result<()> + Sy
                 break;
             }
         }
-        // One late read alone, where all others had ended by themselves, tells of the machine.
-        let is_kept = delays.len() < 2
-            || delays.iter().any(|delay| *delay < PROMISE)
-            || delays.iter().any(|delay| *delay < PROMISE + time_of_memory());
-        assert!(is_kept, "{what}: {delays:?}");
+        assert!(delays.iter().min().is_none_or(|delay| *delay < PROMISE), "{what}: {delays:?}");
         stopped_count += u32::from(!delays.is_empty());
     }
     assert!(stopped_count > MOMENTS / 3, "{what}: {stopped_count} reads were stopped");
-}
-
-/// How long this machine takes now to hand out the memory of a batch, which nothing can stop: virtual machines whose memory the host
-/// has taken back take ten times as long as others.
-fn time_of_memory() -> Duration {
-    const BYTE_LEN: usize = 256 << 20;
-    const PAGE_BYTE_LEN: usize = 4 << 10;
-    let start = Instant::now();
-    let mut memory = vec![0_u8; BYTE_LEN];
-    memory.iter_mut().step_by(PAGE_BYTE_LEN).for_each(|byte| *byte = 1);
-    std::hint::black_box(&memory);
-    drop(memory);
-    let time = start.elapsed();
-    println!("256 MiB of memory take {time:?}");
-    time
 }
 
 enum Stopped {
@@ -116,6 +97,10 @@ fn stopped(read: &(impl Fn(Arc<ReadProgress>) -> smalti::Result<()> + Sync), mom
         progress.cancel();
         let (outcome, end) = reader.join().unwrap();
         match outcome {
+            // All but done, it ended as soon as one that gives up has to.
+            Ok(()) if end > stop && end.duration_since(stop) < PROMISE => {
+                Stopped::After(end.duration_since(stop))
+            }
             Ok(()) => Stopped::Never(end.saturating_duration_since(start)),
             Err(error) => {
                 assert_eq!(error.kind(), ErrorKind::Cancelled);
