@@ -4,7 +4,7 @@
 //! are each copied by one loop. Long lists are cut into pieces that threads copy side by side.
 
 use rayon::prelude::*;
-use smalti_space::Check;
+use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Pace};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{AlignedBuf, Result};
 
@@ -21,9 +21,6 @@ pub(crate) struct CellRun {
 
 /// Cells that one task copies: enough to outweigh the cost of handing it out.
 const CELLS_PER_TASK: usize = 1 << 15;
-
-/// Cells that a loop of one thread goes over before it asks whether the read goes on.
-pub(crate) const CELLS_BETWEEN_CHECKS: usize = 1 << 16;
 
 /// A piece of the list of runs, with the number of cells before and in it.
 struct Piece<'r> {
@@ -44,20 +41,36 @@ pub(crate) fn gather(
     shape: CellShape,
     check: Check<'_>,
 ) -> Result<Column> {
-    let pieces = cut(runs, check)?;
+    gather_lists(&[runs], tiles, shape, check)
+}
+
+/// As [`gather`], the runs in several lists that follow each other.
+///
+/// # Errors
+/// As [`gather`].
+///
+/// # Panics
+/// As [`gather`].
+pub(crate) fn gather_lists(
+    lists: &[impl AsRef<[CellRun]>],
+    tiles: &[ColumnRef<'_>],
+    shape: CellShape,
+    check: Check<'_>,
+) -> Result<Column> {
+    let pieces = cut(lists, check)?;
     let total = pieces.iter().map(|piece| piece.cell_count).sum::<usize>();
     let mut column = Column::default();
     if shape.is_var() {
-        let mut offsets = AlignedBuf::zeroed((total + 1) * 8)?;
+        let mut offsets = AlignedBuf::zeroed_checked((total + 1) * 8, check)?;
         column.data = gather_var(&pieces, tiles, offsets.values_mut(), check)?;
         column.offsets = Some(offsets);
     } else {
-        column.data = AlignedBuf::zeroed(total * shape.cell_byte_len())?;
+        column.data = AlignedBuf::zeroed_checked(total * shape.cell_byte_len(), check)?;
         let out = column.data.as_mut_slice();
         gather_fixed(&pieces, out, shape.cell_byte_len(), |slot| tiles[slot].data, check)?;
     }
     if shape.is_nullable {
-        let mut validity = AlignedBuf::zeroed(total)?;
+        let mut validity = AlignedBuf::zeroed_checked(total, check)?;
         let source = |slot: usize| tiles[slot].validity.unwrap_or_default();
         gather_fixed(&pieces, validity.as_mut_slice(), 1, source, check)?;
         column.validity = Some(validity);
@@ -68,41 +81,69 @@ pub(crate) fn gather(
 /// A column in which every cell has the same value.
 ///
 /// # Errors
-/// `OutOfMemory`.
-pub(crate) fn constant(shape: CellShape, value: &[u8], is_valid: bool, cell_count: usize) -> Result<Column> {
-    let mut data = AlignedBuf::zeroed(value.len() * cell_count)?;
+/// `OutOfMemory`; what `check` returns.
+pub(crate) fn constant(
+    shape: CellShape,
+    value: &[u8],
+    is_valid: bool,
+    cell_count: usize,
+    check: Check<'_>,
+) -> Result<Column> {
+    let mut data = AlignedBuf::zeroed_checked(value.len() * cell_count, check)?;
     if !value.is_empty() {
-        data.as_mut_slice().chunks_exact_mut(value.len()).for_each(|cell| cell.copy_from_slice(value));
+        fill(data.as_mut_slice(), value.len(), check, |_, cell| cell.copy_from_slice(value))?;
     }
     let mut column = Column { data, ..Column::default() };
     if shape.is_var() {
-        let mut offsets = AlignedBuf::zeroed((cell_count + 1) * 8)?;
-        for (cell, offset) in offsets.values_mut::<u64>().iter_mut().enumerate() {
-            *offset = (cell * value.len()) as u64;
-        }
+        let mut offsets = AlignedBuf::zeroed_checked((cell_count + 1) * 8, check)?;
+        fill(offsets.values_mut(), 1, check, |cell, offset| offset[0] = (cell * value.len()) as u64)?;
         column.offsets = Some(offsets);
     }
     if shape.is_nullable {
-        let mut validity = AlignedBuf::zeroed(cell_count)?;
-        validity.as_mut_slice().fill(u8::from(is_valid));
+        let mut validity = AlignedBuf::zeroed_checked(cell_count, check)?;
+        fill(validity.as_mut_slice(), 1, check, |_, cell| cell[0] = u8::from(is_valid))?;
         column.validity = Some(validity);
     }
     Ok(column)
 }
 
-fn cut<'r>(runs: &'r [CellRun], check: Check<'_>) -> Result<Vec<Piece<'r>>> {
-    let mut pieces = Vec::new();
-    let (mut start, mut cell_count) = (0, 0);
-    for (i, run) in runs.iter().enumerate() {
-        cell_count += run.len as usize;
-        if cell_count >= CELLS_PER_TASK {
-            check()?;
-            pieces.push(Piece { runs: &runs[start..=i], cell_count });
-            (start, cell_count) = (i + 1, 0);
-        }
+/// Fills cells of `len` elements each, by their index.
+fn fill<T: Send>(
+    out: &mut [T],
+    len: usize,
+    check: Check<'_>,
+    put: impl Fn(usize, &mut [T]) + Sync,
+) -> Result<()> {
+    let step = |(step, cells): (usize, &mut [T])| {
+        check()?;
+        let cells = cells.chunks_exact_mut(len).enumerate();
+        cells.for_each(|(at, cell)| put(step * CELLS_BETWEEN_CHECKS + at, cell));
+        Ok(())
+    };
+    if out.len() <= len * CELLS_BETWEEN_CHECKS {
+        return step((0, out));
     }
-    if cell_count > 0 {
-        pieces.push(Piece { runs: &runs[start..], cell_count });
+    out.par_chunks_mut(len * CELLS_BETWEEN_CHECKS).enumerate().try_for_each(step)
+}
+
+/// Cuts lists of runs into pieces.
+fn cut<'r>(lists: &'r [impl AsRef<[CellRun]>], check: Check<'_>) -> Result<Vec<Piece<'r>>> {
+    let mut pieces = Vec::new();
+    let mut pace = Pace::new(check);
+    for list in lists {
+        let runs = list.as_ref();
+        let (mut start, mut cell_count) = (0, 0);
+        for (i, run) in runs.iter().enumerate() {
+            cell_count += run.len as usize;
+            if cell_count >= CELLS_PER_TASK {
+                pace.went(cell_count)?;
+                pieces.push(Piece { runs: &runs[start..=i], cell_count });
+                (start, cell_count) = (i + 1, 0);
+            }
+        }
+        if cell_count > 0 {
+            pieces.push(Piece { runs: &runs[start..], cell_count });
+        }
     }
     Ok(pieces)
 }
@@ -173,7 +214,7 @@ fn gather_var(
             Ok(piece.runs.iter().map(span).sum::<u64>() as usize)
         })
         .collect::<Result<_>>()?;
-    let mut data = AlignedBuf::zeroed(byte_lens.iter().sum())?;
+    let mut data = AlignedBuf::zeroed_checked(byte_lens.iter().sum(), check)?;
     let (mut out, mut ends) = (data.as_mut_slice(), &mut offsets[1..]);
     let mut tasks = Vec::with_capacity(pieces.len());
     let mut base = 0u64;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 /// What a read has done so far. Other threads may look at it, and stop the read.
 ///
 /// A read that was [cancelled](ReadProgress::cancel) ends with an error of kind `Cancelled` before the next tile is fetched,
-/// or, where it sorts, filters or copies, within some 65,000 cells of each thread.
+/// or, where it sorts, filters, copies or converts, within some 65,000 cells of each thread or the values of one column.
 #[derive(Debug, Default)]
 pub struct ReadProgress {
     is_cancelled: AtomicBool,
@@ -54,7 +54,11 @@ impl ReadProgress {
         }
     }
 
-    pub(crate) fn check(&self) -> Result<()> {
+    /// Whether the read goes on.
+    ///
+    /// # Errors
+    /// `Cancelled` once it was stopped.
+    pub fn check(&self) -> Result<()> {
         match self.is_cancelled.load(Relaxed) {
             false => Ok(()),
             true => Err(Error::new(ErrorKind::Cancelled, "the read was stopped")),

@@ -5,6 +5,7 @@ use crate::condition::BoundCondition;
 use crate::current_domain;
 use crate::dense::DenseBatches;
 use crate::explain::{self, Explanation, Strategy};
+use crate::gather::{CellRun, gather_lists};
 use crate::labels::{self, LabelFields, LabelsAlone};
 use crate::progress::ReadProgress;
 use crate::ranges;
@@ -12,7 +13,10 @@ use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, 
 use crate::sparse::{DeleteHistory, SparseBatches, SparsePlan};
 use smalti_array::{FieldId, Snapshot, field_name, field_shape, find_field};
 use smalti_format::ArraySchema;
+use smalti_space::CELLS_BETWEEN_CHECKS;
+use smalti_tile::{Column, ColumnRef};
 use smalti_types::{Error, Layout, Result};
+use std::mem;
 use std::sync::Arc;
 
 /// The batches of a read, made as they are pulled. An error ends the stream.
@@ -140,6 +144,30 @@ impl Batches<'_> {
         &self.progress
     }
 
+    /// The cells of all batches that are left, as one batch. Columns of the parts are let go as soon as they are copied.
+    ///
+    /// # Errors
+    /// What reading a batch reports; `OutOfMemory` when they do not fit side by side.
+    pub fn join(&mut self) -> Result<Batch> {
+        let mut parts = self.collect::<Result<Vec<Batch>>>()?;
+        if parts.len() == 1
+            && let Some(only) = parts.pop()
+        {
+            return Ok(only);
+        }
+        let check = || self.progress.check();
+        let lists = parts.iter().enumerate().map(|(slot, part)| whole(slot, part.cell_count));
+        let lists = lists.collect::<Result<Vec<Vec<CellRun>>>>()?;
+        let columns = self.fields.iter().enumerate().map(|(idx, field)| {
+            let columns: Vec<Column> =
+                parts.iter_mut().map(|part| mem::take(&mut part.columns[idx])).collect();
+            let columns: Vec<ColumnRef<'_>> = columns.iter().map(Column::as_ref).collect();
+            gather_lists(&lists, &columns, field.shape, &check)
+        });
+        let columns = columns.collect::<Result<_>>()?;
+        Ok(Batch { cell_count: parts.iter().map(|part| part.cell_count).sum(), columns })
+    }
+
     /// How the read would be carried out.
     ///
     /// # Errors
@@ -197,6 +225,16 @@ impl Iterator for Batches<'_> {
         }
         pulled.transpose()
     }
+}
+
+/// All cells of a tile, in runs that can be copied one by one.
+fn whole(slot: usize, cell_count: usize) -> Result<Vec<CellRun>> {
+    let too_many = || Error::unsupported(format!("a batch of {cell_count} cells cannot be joined to others"));
+    let run = |start: usize| {
+        let len = (cell_count - start).min(CELLS_BETWEEN_CHECKS) as u32;
+        Ok(CellRun { slot: slot as u32, start: u32::try_from(start).map_err(|_| too_many())?, len })
+    };
+    (0..cell_count).step_by(CELLS_BETWEEN_CHECKS).map(run).collect()
 }
 
 /// The order of a read's cells.

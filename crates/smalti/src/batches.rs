@@ -74,6 +74,15 @@ impl Iterator for RecordBatches<'_> {
     }
 }
 
+impl RecordBatches<'_> {
+    /// The cells of all batches that are left, in one.
+    pub(crate) fn join(mut self) -> Result<RecordBatch> {
+        let RecordBatches { batches, pool, .. } = &mut self;
+        let batch = pool.run(|| batches.join())?;
+        self.record_batch(batch)
+    }
+}
+
 struct Reader<'a>(RecordBatches<'a>);
 
 impl Iterator for Reader<'_> {
@@ -105,6 +114,7 @@ impl RecordBatches<'_> {
         let arrays = fields
             .zip(columns)
             .map(|((field, dictionary), column)| {
+                self.batches.progress().check()?;
                 match dictionary {
                     Some(dictionary) => dictionary.array(column, field.shape),
                     None => arrow_array(column, field.shape, cell_count, self.form),

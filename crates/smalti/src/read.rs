@@ -11,7 +11,7 @@ use smalti_query::{
     Aggregate, AggregateRequest, Batches, Explanation, LabelRange, ReadProgress, ReadRequest,
     TIMESTAMPS_FIELD,
 };
-use smalti_types::{Error, Extent, Layout, Result};
+use smalti_types::{Error, ErrorKind, Extent, Layout, Result};
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
@@ -289,14 +289,7 @@ impl<'a> ReadBuilder<'a> {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn collect(self) -> Result<RecordBatch> {
-        let batches = self.batches()?;
-        let schema = batches.schema().clone();
-        let batches = batches.collect::<Result<Vec<_>>>()?;
-        match <[RecordBatch; 1]>::try_from(batches) {
-            Ok([only]) => Ok(only),
-            Err(batches) => arrow_select::concat::concat_batches(&schema, &batches)
-                .map_err(|error| Error::invalid(format!("the batches cannot be joined: {error}"))),
-        }
+        self.batches()?.join()
     }
 
     /// An attribute of a dense array as an `ndarray` array, with an axis for each dimension, and one more for attributes of
@@ -356,21 +349,37 @@ impl<'a> ReadBuilder<'a> {
         self.request.batch_cell_count = Some(cell_count.max(1));
         let pool = self.array.pool();
         let mut batches = self.columns()?;
+        let progress = Arc::clone(batches.progress());
         let mut values: Vec<T> = Vec::new();
+        values
+            .try_reserve_exact(shape.iter().fold(1, |count: usize, &len| count.saturating_mul(len)))
+            .map_err(|error| {
+                Error::new(
+                    ErrorKind::OutOfMemory,
+                    format!("attribute {attribute:?} of {cell_count} cells: {error}"),
+                )
+            })?;
         while let Some(batch) = pool.run(|| batches.next()) {
             for column in batch?.columns {
                 let nulls = column.validity.as_ref().map(|validity| validity.as_slice());
                 if let Some(cell) = nulls.and_then(|nulls| nulls.iter().position(|&byte| byte == 0)) {
+                    let cell = values.len() / per_cell + cell;
                     return Err(Error::invalid(format!(
                         "cell {cell} of attribute {attribute:?} is null, which an ndarray cannot hold; read batches"
                     )));
                 }
-                values.extend_from_slice(column.data.values());
+                for part in column.data.values().chunks(VALUES_BETWEEN_CHECKS) {
+                    progress.check()?;
+                    values.extend_from_slice(part);
+                }
             }
         }
         shaped(values, shape, per_cell, layout)
     }
 }
+
+/// Values that are copied before a read is asked again whether it goes on.
+const VALUES_BETWEEN_CHECKS: usize = 1 << 16;
 
 /// Values with their shape. In column-major order the values of one cell still follow each other.
 fn shaped<T: Number>(

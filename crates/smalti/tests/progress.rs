@@ -44,9 +44,9 @@ fn sparse(name: &str, cell_count: u64) -> Array {
 /// Moments of a read's life at which it is stopped.
 const MOMENTS: u32 = 12;
 /// Reads that are stopped at each moment: other work on the machine delays some, but a stage that cannot be stopped delays all.
-const TRIES: usize = 12;
+const TRIES: usize = 4;
 /// Reads that are begun at each moment at most; some end before they are stopped.
-const MAX_READS: usize = 24;
+const MAX_READS: usize = 16;
 
 /// Held by the one test that runs.
 static TURN: Mutex<()> = Mutex::new(());

@@ -1,6 +1,6 @@
 //! Sort keys of cells.
 
-use crate::check::{Check, STEP};
+use crate::check::{CELLS_BETWEEN_CHECKS, Check};
 use crate::{BitMask, Permutation};
 use rayon::prelude::*;
 use smalti_types::{Error, Result};
@@ -185,14 +185,16 @@ fn first_pair<T: Copy>(keys: &[T], holds: impl Fn(T, T) -> bool) -> Option<usize
 /// The positions of which `is_repeat` holds; it is not asked of the first.
 fn mark_repeats(len: usize, check: Check<'_>, is_repeat: impl Fn(usize) -> bool + Sync) -> Result<BitMask> {
     let mut mask = BitMask::zeros(len);
-    mask.words_mut().par_chunks_mut(STEP / 64).enumerate().try_for_each(|(step, words)| {
-        check()?;
-        for (word_idx, word) in (step * (STEP / 64)..).zip(words) {
-            for at in (word_idx * 64).max(1)..((word_idx + 1) * 64).min(len) {
-                *word |= u64::from(is_repeat(at)) << (at % 64);
+    mask.words_mut().par_chunks_mut(CELLS_BETWEEN_CHECKS / 64).enumerate().try_for_each(
+        |(step, words)| {
+            check()?;
+            for (word_idx, word) in (step * (CELLS_BETWEEN_CHECKS / 64)..).zip(words) {
+                for at in (word_idx * 64).max(1)..((word_idx + 1) * 64).min(len) {
+                    *word |= u64::from(is_repeat(at)) << (at % 64);
+                }
             }
-        }
-        Ok::<(), Error>(())
-    })?;
+            Ok::<(), Error>(())
+        },
+    )?;
     Ok(mask)
 }

@@ -44,7 +44,7 @@ mod transpose;
 
 pub use block::{TileBlock, TileWalk};
 pub use box_plan::{BoxRuns, box_runs};
-pub use check::{Check, UNSTOPPED};
+pub use check::{CELLS_BETWEEN_CHECKS, Check, Pace, UNSTOPPED};
 pub use column::Column;
 pub use copy::{copy_box, fill_box};
 pub use grid::{GridDim, TileGrid};

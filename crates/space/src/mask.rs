@@ -136,7 +136,12 @@ impl BitMask {
 
     /// The runs of set cells, in order.
     pub fn iter_runs(&self) -> MaskRuns<'_> {
-        MaskRuns { words: &self.words, at: 0, len: self.len }
+        self.iter_runs_in(0..self.len)
+    }
+
+    /// The runs of set cells among `cells`, in order; what of `cells` lies beyond the last is left out.
+    pub fn iter_runs_in(&self, cells: Range<usize>) -> MaskRuns<'_> {
+        MaskRuns { words: &self.words, at: cells.start, len: cells.end.min(self.len) }
     }
 
     /// The set cells, in order.
@@ -227,6 +232,8 @@ mod tests {
                 let runs: Vec<_> = mask.iter_runs().collect();
                 assert!(runs.windows(2).all(|pair| pair[0].end < pair[1].start));
                 for (start, end) in [(0, len), (3, 70), (64, 64), (len / 2, len)] {
+                    let inside = expected.iter().copied().filter(|cell| (start..end).contains(cell));
+                    assert!(mask.iter_runs_in(start..end).flatten().eq(inside), "{start} {end}");
                     let mut kept = mask.clone();
                     kept.keep_range(start..end);
                     let expected: Vec<usize> =

@@ -1,6 +1,6 @@
 //! Parallel radix sort of machine words.
 
-use crate::check::{Check, STEP};
+use crate::check::{CELLS_BETWEEN_CHECKS, Check};
 use crate::merge_sort::{MergeSort, part_ends};
 use smalti_types::Result;
 
@@ -46,7 +46,7 @@ fn sort_digits(
     let radix = 1usize << digit_bits;
     let digit = |word: u64, pass: u32| (word >> (low + pass * digit_bits)) as usize & (radix - 1);
     let mut counts = vec![0u32; radix * passes as usize];
-    for words in words.chunks(STEP) {
+    for words in words.chunks(CELLS_BETWEEN_CHECKS) {
         check()?;
         for &word in words {
             for pass in 0..passes {
@@ -64,7 +64,7 @@ fn sort_digits(
         for count in counts.iter_mut() {
             start += std::mem::replace(count, start);
         }
-        for words in from.chunks(STEP) {
+        for words in from.chunks(CELLS_BETWEEN_CHECKS) {
             check()?;
             for &word in words {
                 let at = &mut counts[digit(word, pass)];

@@ -1,6 +1,6 @@
 //! Sorting cells by their keys.
 
-use crate::check::{Check, STEP};
+use crate::check::{CELLS_BETWEEN_CHECKS, Check};
 use crate::keys::{byte_key, word_key};
 use crate::merge_sort::sort_items;
 use crate::radix::sort_words;
@@ -39,11 +39,13 @@ pub fn sort_cells(keys: &OrderKeys, check: Check<'_>) -> Result<Permutation> {
     sort_words(&mut words, idx_bits, idx_bits + prefix_bits, check)?;
     let idx_mask = (1u64 << idx_bits) - 1;
     let mut indices = vec![0u32; cell_count];
-    indices.par_chunks_mut(STEP).zip(words.par_chunks(STEP)).try_for_each(|(indices, words)| {
-        check()?;
-        indices.iter_mut().zip(words).for_each(|(idx, word)| *idx = (word & idx_mask) as u32);
-        Ok::<(), Error>(())
-    })?;
+    indices.par_chunks_mut(CELLS_BETWEEN_CHECKS).zip(words.par_chunks(CELLS_BETWEEN_CHECKS)).try_for_each(
+        |(indices, words)| {
+            check()?;
+            indices.iter_mut().zip(words).for_each(|(idx, word)| *idx = (word & idx_mask) as u32);
+            Ok::<(), Error>(())
+        },
+    )?;
     if !is_whole {
         let ties = Ties { words: &words, idx_bits, check };
         match keys {
@@ -57,9 +59,9 @@ pub fn sort_cells(keys: &OrderKeys, check: Check<'_>) -> Result<Permutation> {
 
 /// Whether a cell belongs before its predecessor.
 fn descends(keys: &OrderKeys, check: Check<'_>) -> Result<bool> {
-    for start in (0..keys.len()).step_by(STEP) {
+    for start in (0..keys.len()).step_by(CELLS_BETWEEN_CHECKS) {
         check()?;
-        let pairs = start.max(1)..(start + STEP).min(keys.len());
+        let pairs = start.max(1)..(start + CELLS_BETWEEN_CHECKS).min(keys.len());
         if keys.first_descent_in(pairs).is_some() {
             return Ok(true);
         }
@@ -118,9 +120,9 @@ fn pack(
     prefix: impl Fn(usize) -> u64 + Sync,
 ) -> Result<Vec<u64>> {
     let mut packed = vec![0u64; cell_count];
-    packed.par_chunks_mut(STEP).enumerate().try_for_each(|(step, packed)| {
+    packed.par_chunks_mut(CELLS_BETWEEN_CHECKS).enumerate().try_for_each(|(step, packed)| {
         check()?;
-        for (cell, word) in (step * STEP..).zip(packed) {
+        for (cell, word) in (step * CELLS_BETWEEN_CHECKS..).zip(packed) {
             *word = prefix(cell) << idx_bits | cell as u64;
         }
         Ok::<(), Error>(())
@@ -144,8 +146,9 @@ fn all_bits<K: Copy + Default + Send + std::ops::BitOr<Output = K>>(
 
 /// Cells in steps, for threads to share.
 fn steps(cell_count: usize) -> impl ParallelIterator<Item = Range<usize>> {
-    let range = move |step: usize| step * STEP..((step + 1) * STEP).min(cell_count);
-    (0..cell_count.div_ceil(STEP)).into_par_iter().map(range)
+    let range =
+        move |step: usize| step * CELLS_BETWEEN_CHECKS..((step + 1) * CELLS_BETWEEN_CHECKS).min(cell_count);
+    (0..cell_count.div_ceil(CELLS_BETWEEN_CHECKS)).into_par_iter().map(range)
 }
 
 /// An order-preserving code for the bytes of keys that follow their common start: every position takes the bits that

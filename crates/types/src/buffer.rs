@@ -10,6 +10,13 @@ const ALIGNMENT: usize = 64;
 /// they are; for a larger one they would write the zeros.
 type Unit = [u64; 2];
 
+/// Allocators take what is larger from the system, which hands it out as zeros that cost nothing until touched; what is smaller
+/// they may have had before, and write zeros over it. (glibc: the largest value of `M_MMAP_THRESHOLD`.)
+const MAX_REUSED_BYTE_LEN: usize = 32 << 20;
+
+/// Zeros that are written in one go.
+const ZEROING_STEP: usize = (1 << 20) / size_of::<Unit>();
+
 /// A byte buffer whose start is aligned to a cache line, so that it can be viewed as a slice of any machine type
 /// and handed to Arrow without a copy. Fresh memory is zero; growth keeps the content and zeroes the rest.
 #[derive(Default)]
@@ -34,13 +41,33 @@ impl AlignedBuf {
         if byte_len == 0 {
             return Ok(AlignedBuf::default());
         }
-        let slack = ALIGNMENT - size_of::<Unit>();
-        let unit_count =
-            byte_len.checked_add(slack).ok_or_else(|| refused(byte_len))?.div_ceil(size_of::<Unit>());
-        let units =
-            bytemuck::try_zeroed_slice_box::<Unit>(unit_count).map_err(|()| refused(byte_len))?.into_vec();
+        let units = bytemuck::try_zeroed_slice_box::<Unit>(unit_count(byte_len)?);
+        Ok(AlignedBuf::aligned(units.map_err(|()| refused(byte_len))?.into_vec(), byte_len))
+    }
+
+    /// As [`zeroed`](AlignedBuf::zeroed), for work that can be stopped: where the zeros are likely to be written, `check` is asked
+    /// about every MiB whether to go on.
+    ///
+    /// # Errors
+    /// `OutOfMemory` when the allocator refuses; what `check` returns.
+    pub fn zeroed_checked(byte_len: usize, check: &dyn Fn() -> Result<()>) -> Result<Self> {
+        let unit_count = unit_count(byte_len)?;
+        if unit_count <= ZEROING_STEP || byte_len > MAX_REUSED_BYTE_LEN {
+            check()?;
+            return AlignedBuf::zeroed(byte_len);
+        }
+        let mut units: Vec<Unit> = Vec::new();
+        units.try_reserve_exact(unit_count).map_err(|_| refused(byte_len))?;
+        while units.len() < unit_count {
+            check()?;
+            units.resize(unit_count.min(units.len() + ZEROING_STEP), Unit::default());
+        }
+        Ok(AlignedBuf::aligned(units, byte_len))
+    }
+
+    fn aligned(units: Vec<Unit>, byte_len: usize) -> Self {
         let start = units.as_ptr().cast::<u8>().align_offset(ALIGNMENT);
-        Ok(AlignedBuf { units, start, byte_len })
+        AlignedBuf { units, start, byte_len }
     }
 
     /// Changes the length. Bytes that come back into view after a shorter length keep their old content.
@@ -134,6 +161,12 @@ impl std::fmt::Debug for AlignedBuf {
     }
 }
 
+/// The units that hold a buffer wherever the allocator puts them.
+fn unit_count(byte_len: usize) -> Result<usize> {
+    let slack = ALIGNMENT - size_of::<Unit>();
+    Ok(byte_len.checked_add(slack).ok_or_else(|| refused(byte_len))?.div_ceil(size_of::<Unit>()))
+}
+
 fn refused(byte_len: usize) -> Error {
     Error::new(ErrorKind::OutOfMemory, format!("the allocator refused {byte_len} bytes"))
 }
@@ -155,7 +188,27 @@ mod tests {
     }
 
     #[test]
+    fn zeros_of_any_length_can_be_asked_for_in_steps() {
+        for byte_len in [0, 1, 1 << 20, (3 << 20) + 5, MAX_REUSED_BYTE_LEN + 1] {
+            let buf = AlignedBuf::zeroed_checked(byte_len, &|| Ok(())).unwrap();
+            assert_eq!((buf.len(), buf.as_slice().as_ptr() as usize % 64 * buf.len().min(1)), (byte_len, 0));
+            assert!(buf.as_slice().iter().all(|&byte| byte == 0));
+        }
+        let asked = std::cell::Cell::new(0);
+        let check = || {
+            asked.set(asked.get() + 1);
+            if asked.get() < 3 { Ok(()) } else { Err(Error::new(ErrorKind::Cancelled, "stopped")) }
+        };
+        let error = AlignedBuf::zeroed_checked(8 << 20, &check).unwrap_err();
+        assert_eq!((error.kind(), asked.get()), (ErrorKind::Cancelled, 3));
+    }
+
+    #[test]
     fn an_impossible_length_is_an_error() {
         assert_eq!(AlignedBuf::zeroed(usize::MAX / 2).unwrap_err().kind(), ErrorKind::OutOfMemory);
+        assert_eq!(
+            AlignedBuf::zeroed_checked(usize::MAX, &|| Ok(())).unwrap_err().kind(),
+            ErrorKind::OutOfMemory
+        );
     }
 }

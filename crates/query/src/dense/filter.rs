@@ -6,10 +6,10 @@
 use super::prune::FragmentStatistics;
 use super::reader::{DenseField, DensePlan, Purpose, Task};
 use crate::condition::{BoundCondition, Verdict};
-use crate::gather::{CELLS_BETWEEN_CHECKS, CellRun, constant, gather};
+use crate::gather::{CellRun, constant, gather_lists};
 use crate::request::Batch;
 use rayon::prelude::*;
-use smalti_space::{BitMask, Check};
+use smalti_space::{BitMask, CELLS_BETWEEN_CHECKS, Check};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{CellValNum, Error, Result};
 
@@ -41,6 +41,7 @@ impl DensePlan<'_> {
             task.verdicts = self.verdicts(filter, task)?;
             Ok::<(), Error>(())
         })?;
+        let check = || self.fetch.check();
         let mut mask = BitMask::zeros(cell_count);
         let mut known: Vec<Option<Column>> = (0..self.fields.len()).map(|_| None).collect();
         if tasks.iter().any(|task| task.verdicts.contains(&Verdict::Some)) {
@@ -55,7 +56,7 @@ impl DensePlan<'_> {
                 .collect::<Result<Vec<_>>>()?;
             let refs: Vec<Option<ColumnRef<'_>>> =
                 looked_at.iter().map(|column| Some(column.as_ref())).collect();
-            mask = filter.condition.evaluate(&refs, cell_count, &|| self.fetch.check())?;
+            mask = filter.condition.evaluate(&refs, cell_count, &check)?;
             drop(refs);
             for (column, result) in looked_at.into_iter().zip(&filter.results) {
                 if let Some(result) = result {
@@ -74,9 +75,9 @@ impl DensePlan<'_> {
                 let column = match known {
                     Some(column) => column,
                     None if is_wanted => self.read_field(field, &tasks, cell_count, Purpose::Result)?,
-                    None => return constant_of(field, kept),
+                    None => return constant_of(field, kept, &check),
                 };
-                keep(field, column, &mask, filter.leaves_out, &|| self.fetch.check())
+                keep(field, column, &mask, filter.leaves_out, &check)
             })
             .collect::<Result<_>>()?;
         Ok(Batch { cell_count: kept, columns })
@@ -94,11 +95,8 @@ fn keep(
     if mask.all() {
         return Ok(column);
     }
-    let run =
-        |run: std::ops::Range<usize>| CellRun { slot: 0, start: run.start as u32, len: run.len() as u32 };
     if leaves_out {
-        let runs: Vec<CellRun> = mask.iter_runs().map(run).collect();
-        return gather(&runs, &[column.as_ref()], shape_of(field), check);
+        return gather_lists(&run_lists(mask, None, check)?, &[column.as_ref()], shape_of(field), check);
     }
     let DenseField::Attribute { shape, fill, fill_valid, .. } = field else { return Ok(column) };
     if !shape.is_var() {
@@ -110,18 +108,30 @@ fn keep(
     }
     let (fill_offsets, fill_validity) = ([0, fill.len() as u64], [u8::from(*fill_valid)]);
     let filler = ColumnRef::var(fill, &fill_offsets).with_validity(&fill_validity);
-    let mut runs: Vec<CellRun> = Vec::new();
-    let mut at = 0;
-    let unkept = |runs: &mut Vec<CellRun>, count: usize| {
-        runs.extend(std::iter::repeat_n(CellRun { slot: 1, start: 0, len: 1 }, count));
+    gather_lists(&run_lists(mask, Some(1), check)?, &[column.as_ref(), filler], *shape, check)
+}
+
+/// The cells of a mask as runs of slot 0, and for each of the others, if there is a filler, the only cell of that slot.
+fn run_lists(mask: &BitMask, filler: Option<u32>, check: Check<'_>) -> Result<Vec<Vec<CellRun>>> {
+    let list = |step: usize| {
+        check()?;
+        let start = step * CELLS_BETWEEN_CHECKS;
+        let cells = start..mask.len().min(start + CELLS_BETWEEN_CHECKS);
+        let (mut runs, mut at) = (Vec::new(), cells.start);
+        let fill = |runs: &mut Vec<CellRun>, count: usize| {
+            if let Some(slot) = filler {
+                runs.extend(std::iter::repeat_n(CellRun { slot, start: 0, len: 1 }, count));
+            }
+        };
+        for kept in mask.iter_runs_in(cells.clone()) {
+            fill(&mut runs, kept.start - at);
+            runs.push(CellRun { slot: 0, start: kept.start as u32, len: kept.len() as u32 });
+            at = kept.end;
+        }
+        fill(&mut runs, cells.end - at);
+        Ok(runs)
     };
-    for kept in mask.iter_runs() {
-        unkept(&mut runs, kept.start - at);
-        at = kept.end;
-        runs.push(run(kept));
-    }
-    unkept(&mut runs, mask.len() - at);
-    gather(&runs, &[column.as_ref(), filler], *shape, check)
+    (0..mask.len().div_ceil(CELLS_BETWEEN_CHECKS)).into_par_iter().map(list).collect()
 }
 
 /// Puts the fill value into the cells that a mask has not.
@@ -148,10 +158,10 @@ fn shape_of(field: &DenseField<'_>) -> CellShape {
 }
 
 /// A column of fill values; nothing of coordinates, which are never left out while there are cells.
-fn constant_of(field: &DenseField<'_>, cell_count: usize) -> Result<Column> {
+fn constant_of(field: &DenseField<'_>, cell_count: usize, check: Check<'_>) -> Result<Column> {
     match field {
         DenseField::Attribute { shape, fill, fill_valid, .. } => {
-            constant(*shape, fill, *fill_valid, cell_count)
+            constant(*shape, fill, *fill_valid, cell_count, check)
         }
         DenseField::Dimension { .. } => Ok(Column::default()),
     }

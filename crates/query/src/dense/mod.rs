@@ -1,6 +1,7 @@
 //! Reading dense arrays.
 
 mod boxes;
+mod coordinates;
 mod cost;
 mod explain;
 mod filter;

@@ -6,11 +6,11 @@
 use super::boxes::Axis;
 use super::filter::DenseFilter;
 use super::reader::{DenseField, DenseFragment, DensePlan, FragmentTiles, Task, contains};
-use super::target::{Piece, pieces, target_of_tile};
+use super::target::{Piece, extents, pieces, target_of_tile};
 use crate::condition::{BoundCondition, BoundField, FieldBounds, Verdict};
 use crate::tile_statistics::TileStatistics;
 use smalti_array::FieldId;
-use smalti_space::{BitMask, Geometry, Interval, TileGrid, box_runs, intersect_rects};
+use smalti_space::{BitMask, Geometry, Interval, Pace, TileGrid, box_runs, intersect_rects};
 use smalti_types::Result;
 use std::borrow::Cow;
 
@@ -136,8 +136,13 @@ impl DensePlan<'_> {
     /// Settles the cells of the pieces whose verdict is known.
     ///
     /// # Errors
-    /// `InvalidArgument` when a piece does not lie in its output.
+    /// `InvalidArgument` when a piece does not lie in its output; `Cancelled`.
     pub(super) fn apply_verdicts(&self, tasks: &[Task], mask: &mut BitMask) -> Result<()> {
+        if tasks.iter().all(|task| task.verdicts.iter().all(|verdict| *verdict == Verdict::Some)) {
+            return Ok(());
+        }
+        let check = || self.fetch.check();
+        let mut pace = Pace::new(&check);
         let word_count = mask.len().div_ceil(64);
         let (mut all, mut none) = (vec![0; word_count], vec![0; word_count]);
         let mut start = 0;
@@ -151,9 +156,9 @@ impl DensePlan<'_> {
                         _ => continue,
                     };
                     let place = Geometry { offset: start + piece.offset, strides: &target.strides };
-                    let extents: Vec<u64> = piece.rect.iter().map(|side| side.hi - side.lo + 1).collect();
-                    for (at, _, len) in box_runs(place, place, &extents)? {
+                    for (at, _, len) in box_runs(place, place, &extents(&piece.rect))? {
                         set_run(words, at, len);
+                        pace.went(len)?;
                     }
                 }
             }

@@ -1,20 +1,24 @@
 //! Reads cells of dense arrays: plan, fetch, decode and copy, one batch at a time.
 
 use super::boxes::{Axis, ContiguousParts, Part, contiguous_parts, slow_to_fast};
+use super::coordinates::write_coordinates;
 use super::filter::DenseFilter;
 use super::points::Points;
-use super::target::{Piece, Target, part_len, pieces, target_of_tile, targets_of_part};
+use super::target::{Piece, Target, extents, part_len, pieces, target_of_tile, targets_of_part};
 use crate::budget::Budget;
 use crate::condition::Verdict;
 use crate::fetch::{Fetch, FieldSource};
-use crate::gather::{CELLS_BETWEEN_CHECKS, CellRun, gather};
+use crate::gather::{CellRun, gather_lists};
 use crate::request::Batch;
 use crate::workspace::{Workspace, Workspaces, room};
 use rayon::prelude::*;
 use smalti_array::{Fragment, Plane, Snapshot};
-use smalti_space::{Check, Geometry, Interval, TileBlock, TileGrid, box_runs, copy_box, fill_box};
+use smalti_space::{
+    CELLS_BETWEEN_CHECKS, Check, Geometry, Interval, Pace, TileBlock, TileGrid, box_runs, copy_box, fill_box,
+};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{AlignedBuf, Datatype, Error, Layout, Result};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -190,20 +194,24 @@ impl DensePlan<'_> {
         cell_count: usize,
         purpose: Purpose,
     ) -> Result<Column> {
+        let check = || self.fetch.check();
         match field {
             DenseField::Dimension { dim, datatype } => {
-                let mut data = AlignedBuf::zeroed(cell_count * datatype.byte_len())?;
+                let mut data = AlignedBuf::zeroed_checked(cell_count * datatype.byte_len(), &check)?;
                 for_each_task(tasks, data.as_mut_slice(), datatype.byte_len(), |task, out| {
-                    task.targets.iter().try_for_each(|target| write_coordinates(target, *dim, *datatype, out))
+                    let targets = task.targets.iter();
+                    targets
+                        .clone()
+                        .try_for_each(|target| write_coordinates(target, *dim, *datatype, out, &check))
                 })?;
                 Ok(Column { data, ..Column::default() })
             }
             DenseField::Attribute { shape, fill, fill_valid, sources } if shape.is_var() => {
-                self.read_var(*shape, (fill, *fill_valid), sources, tasks, cell_count, purpose)
+                self.read_var(*shape, (fill, *fill_valid), sources, tasks, purpose)
             }
             DenseField::Attribute { shape, fill, fill_valid, sources } => {
                 let byte_len = shape.cell_byte_len();
-                let mut data = AlignedBuf::zeroed(cell_count * byte_len)?;
+                let mut data = AlignedBuf::zeroed_checked(cell_count * byte_len, &check)?;
                 self.read_plane(
                     (Plane::Fixed, byte_len),
                     fill,
@@ -214,7 +222,7 @@ impl DensePlan<'_> {
                 )?;
                 let mut column = Column { data, ..Column::default() };
                 if shape.is_nullable {
-                    let mut validity = AlignedBuf::zeroed(cell_count)?;
+                    let mut validity = AlignedBuf::zeroed_checked(cell_count, &check)?;
                     let fill = [u8::from(*fill_valid)];
                     self.read_plane(
                         (Plane::Validity, 1),
@@ -311,56 +319,45 @@ impl DensePlan<'_> {
         copy_box(out, Geometry { offset, strides: &target.strides }, tile, from, &extents, byte_len)
     }
 
-    /// Reads a var-sized attribute: notes for every output cell where it comes from, then gathers.
+    /// Reads a var-sized attribute: traces every output cell to the tile that it comes from, then gathers.
     fn read_var(
         &self,
         shape: CellShape,
         (fill, fill_valid): (&[u8], bool),
         sources: &[Option<FieldSource<'_>>],
         tasks: &[Task],
-        cell_count: usize,
         purpose: Purpose,
     ) -> Result<Column> {
-        const FILL: u64 = u64::MAX;
-        let mut origin = vec![FILL; cell_count];
+        let trace = |task: &Task| self.trace(sources, task, purpose);
+        let mut traces: Vec<Trace> = match tasks {
+            [task] => vec![trace(task)?],
+            _ => tasks.par_iter().map(trace).collect::<Result<_>>()?,
+        };
+        // The tasks number their tiles from 0; here all have one numbering, with the fill value last.
         let mut wanted: Vec<(usize, usize)> = Vec::new();
-        let mut slots = std::collections::HashMap::new();
-        let tile_strides = self.grid.cell_strides(self.cell_order)?;
-        let mut start = 0;
-        for task in tasks {
-            let mut verdicts = task.verdicts.iter();
-            for target in &task.targets {
-                for piece in pieces(&self.grid, target)? {
-                    self.fetch.check()?;
-                    if !verdicts.next().is_none_or(|verdict| purpose.wants(*verdict)) {
-                        continue;
-                    }
-                    for share in self.shares(&piece, sources)?.0 {
-                        if sources[share.fragment_idx].is_none() {
-                            continue;
-                        }
-                        let slot = *slots.entry((share.fragment_idx, share.tile_idx)).or_insert_with(|| {
-                            wanted.push((share.fragment_idx, share.tile_idx));
-                            wanted.len() as u64 - 1
-                        });
-                        let offset = start + share.offset(&target.strides);
-                        if let Some(cell) = share.cell {
-                            origin[offset] = slot << 32 | cell as u64;
-                            continue;
-                        }
-                        let to = Geometry { offset, strides: &target.strides };
-                        let from = Geometry::of_part(&tile_strides, &piece.tile_rect, &share.rect)?;
-                        for (at, cell, len) in box_runs(to, from, &extents(&share.rect))? {
-                            let first = slot << 32 | cell as u64;
-                            for (place, from) in origin[at..at + len].iter_mut().zip(first..) {
-                                *place = from;
-                            }
-                        }
+        let mut slots = HashMap::new();
+        for trace in &mut traces {
+            for tile in &mut trace.tiles {
+                tile.slot = *slots.entry(tile.place).or_insert_with(|| {
+                    wanted.push(tile.place);
+                    wanted.len() as u32 - 1
+                });
+            }
+        }
+        let fill_slot = wanted.len() as u32;
+        let check = || self.fetch.check();
+        let lists: Vec<Vec<CellRun>> = traces
+            .into_par_iter()
+            .map(|Trace { tiles, mut runs }| {
+                for runs in runs.chunks_mut(CELLS_BETWEEN_CHECKS) {
+                    check()?;
+                    for run in runs {
+                        run.slot = tiles.get(run.slot as usize).map_or(fill_slot, |tile| tile.slot);
                     }
                 }
-            }
-            start += task.cell_count;
-        }
+                Ok(runs)
+            })
+            .collect::<Result<_>>()?;
         let tile_cell_count = self.tile_cell_count()?;
         let columns: Vec<Column> = wanted
             .par_iter()
@@ -379,8 +376,52 @@ impl DensePlan<'_> {
         let fill_validity = [u8::from(fill_valid)];
         let mut tiles: Vec<ColumnRef<'_>> = columns.iter().map(Column::as_ref).collect();
         tiles.push(ColumnRef::var(fill, &fill_offsets).with_validity(&fill_validity));
+        gather_lists(&lists, &tiles, shape, &check)
+    }
+
+    /// Where the cells of a task come from.
+    fn trace(&self, sources: &[Option<FieldSource<'_>>], task: &Task, purpose: Purpose) -> Result<Trace> {
+        // By cell of the output `slot + 1 << 32 | cell`; 0 for the fill value, so that memory is fresh where nothing is.
+        let mut origins = vec![0u64; task.cell_count];
+        let mut tiles: Vec<TracedTile> = Vec::new();
+        let mut slots = HashMap::new();
+        let tile_strides = self.grid.cell_strides(self.cell_order)?;
         let check = || self.fetch.check();
-        gather(&runs_of(&origin, FILL, columns.len() as u32, &check)?, &tiles, shape, &check)
+        let mut pace = Pace::new(&check);
+        let mut verdicts = task.verdicts.iter();
+        for target in &task.targets {
+            for piece in pieces(&self.grid, target)? {
+                check()?;
+                if !verdicts.next().is_none_or(|verdict| purpose.wants(*verdict)) {
+                    continue;
+                }
+                for share in self.shares(&piece, sources)?.0 {
+                    if sources[share.fragment_idx].is_none() {
+                        continue;
+                    }
+                    let place = (share.fragment_idx, share.tile_idx);
+                    let slot: u64 = *slots.entry(place).or_insert_with(|| {
+                        tiles.push(TracedTile { place, slot: 0 });
+                        tiles.len() as u64
+                    });
+                    let offset = share.offset(&target.strides);
+                    if let Some(cell) = share.cell {
+                        origins[offset] = slot << 32 | cell as u64;
+                        continue;
+                    }
+                    let to = Geometry { offset, strides: &target.strides };
+                    let from = Geometry::of_part(&tile_strides, &piece.tile_rect, &share.rect)?;
+                    for (at, cell, len) in box_runs(to, from, &extents(&share.rect))? {
+                        let first = slot << 32 | cell as u64;
+                        for (place, from) in origins[at..at + len].iter_mut().zip(first..) {
+                            *place = from;
+                        }
+                        pace.went(len)?;
+                    }
+                }
+            }
+        }
+        Ok(Trace { tiles, runs: runs_of(&origins, &check)? })
     }
 
     /// Which fragments give the cells of a piece, oldest first, none that newer ones hide; and whether they give all.
@@ -476,25 +517,9 @@ fn for_each_task(
     places.into_par_iter().try_for_each(|(task, place)| work(task, place))
 }
 
-fn write_coordinates(target: &Target, dim: usize, datatype: Datatype, out: &mut [u8]) -> Result<()> {
-    let mut extents = extents(&target.rect);
-    let len = extents[dim];
-    extents[dim] = 1;
-    for position in 0..len {
-        let value = datatype.bytes_of_ordinal(target.rect[dim].lo + position);
-        let offset = target.offset + position as usize * target.strides[dim];
-        fill_box(out, Geometry { offset, strides: &target.strides }, &extents, &value)?;
-    }
-    Ok(())
-}
-
 /// Whether a box lies in another.
 pub(super) fn contains(outer: &[Interval], inner: &[Interval]) -> bool {
     outer.iter().zip(inner).all(|(outer, inner)| outer.lo <= inner.lo && inner.hi <= outer.hi)
-}
-
-fn extents(rect: &[Interval]) -> Vec<u64> {
-    rect.iter().map(|side| side.hi - side.lo + 1).collect()
 }
 
 /// Whether a box of these sides lies the same way in both buffers, so that it is one run of the output.
@@ -502,16 +527,33 @@ fn same_order(tile: &[usize], out: &[usize], rect: &[Interval]) -> bool {
     rect.iter().zip(tile).zip(out).all(|((side, tile), out)| side.lo == side.hi || tile == out)
 }
 
-/// Runs of cells from their origins, `slot << 32 | cell`; origins of `fill` name the only cell of slot `fill_slot`.
-fn runs_of(origin: &[u64], fill: u64, fill_slot: u32, check: Check<'_>) -> Result<Vec<CellRun>> {
+/// Where the cells of a task come from.
+struct Trace {
+    tiles: Vec<TracedTile>,
+    /// The cells in the task's order; the slot is a place in `tiles`, or [`FILL_SLOT`] for the fill value.
+    runs: Vec<CellRun>,
+}
+
+struct TracedTile {
+    /// The fragment and its tile.
+    place: (usize, usize),
+    /// The slot among the tiles of all tasks, once it is known.
+    slot: u32,
+}
+
+const FILL_SLOT: u32 = u32::MAX;
+
+/// Runs of cells from their origins.
+fn runs_of(origins: &[u64], check: Check<'_>) -> Result<Vec<CellRun>> {
     let mut runs: Vec<CellRun> = Vec::new();
-    for (at, &from) in origin.iter().enumerate() {
+    for (at, &origin) in origins.iter().enumerate() {
         if at.is_multiple_of(CELLS_BETWEEN_CHECKS) {
             check()?;
         }
-        let (slot, start) = if from == fill { (fill_slot, 0) } else { ((from >> 32) as u32, from as u32) };
+        let (slot, start) = ((origin >> 32) as u32, origin as u32);
+        let slot = slot.wrapping_sub(1);
         match runs.last_mut() {
-            Some(run) if slot != fill_slot && run.slot == slot && run.start + run.len == start => {
+            Some(run) if slot != FILL_SLOT && run.slot == slot && run.start + run.len == start => {
                 run.len += 1
             }
             _ => runs.push(CellRun { slot, start, len: 1 }),

@@ -64,8 +64,7 @@ pub(crate) fn targets_of_part(axes: &[Axis], part: &Part, layout: Layout) -> Res
 /// # Errors
 /// As [`targets_of_part`].
 pub(crate) fn target_of_tile(rect: Vec<Interval>, cell_order: Layout) -> Result<Target> {
-    let shape: Vec<u64> = rect.iter().map(|side| side.hi - side.lo + 1).collect();
-    Ok(Target { strides: strides(&shape, cell_order)?, rect, offset: 0 })
+    Ok(Target { strides: strides(&extents(&rect), cell_order)?, rect, offset: 0 })
 }
 
 /// Cuts a target along the borders of the grid's tiles, in tile order.
@@ -93,6 +92,11 @@ pub(crate) fn pieces(grid: &TileGrid, target: &Target) -> Result<Vec<Piece>> {
         pieces.push(Piece { tile: tile.to_vec(), tile_rect, rect, offset: target.offset + offset });
     }
     Ok(pieces)
+}
+
+/// The lengths of a rectangle's sides.
+pub(crate) fn extents(rect: &[Interval]) -> Vec<u64> {
+    rect.iter().map(|side| side.hi - side.lo + 1).collect()
 }
 
 /// The number of cells of a part of a result, as memory counts.

@@ -1,12 +1,12 @@
 //! The labels at some positions of a dimension.
 
-use crate::gather::{CELLS_BETWEEN_CHECKS, CellRun, gather};
+use crate::gather::{CellRun, gather};
 use crate::progress::ReadProgress;
 use crate::read::read_cells;
 use crate::request::ReadRequest;
 use smalti_array::{Snapshot, label_shape};
 use smalti_format::DimensionLabel;
-use smalti_space::Interval;
+use smalti_space::{CELLS_BETWEEN_CHECKS, Interval};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{Error, Result};
 use std::sync::Arc;

@@ -85,6 +85,7 @@ impl SparsePlan<'_> {
         wanted: FieldId,
     ) -> Result<Column> {
         let fragment = &self.fragments[tile.fragment_idx];
+        let check = || self.fetch.check();
         let (mut times, mut conditions) = match (&fragment.delete_times, &fragment.delete_conditions) {
             (Some(times), Some(conditions)) => {
                 let times = self.tile_column(times, tile)?;
@@ -95,8 +96,8 @@ impl SparsePlan<'_> {
                 (times, conditions)
             }
             _ => (
-                super::constant_u64(NOT_DELETED, tile.cell_count)?,
-                super::constant_u64(NO_CONDITION, tile.cell_count)?,
+                super::constant_u64(NOT_DELETED, tile.cell_count, &check)?,
+                super::constant_u64(NO_CONDITION, tile.cell_count, &check)?,
             ),
         };
         let own_times = match &fragment.timestamps {

@@ -142,8 +142,9 @@ impl SparsePlan<'_> {
                 decoded.push(vec![None; tiles.len()]);
             } else {
                 self.check_claims(field, tiles, &selected)?;
-                column.data = AlignedBuf::zeroed(cell_count * shape.cell_byte_len())?;
-                column.validity = shape.is_nullable.then(|| AlignedBuf::zeroed(cell_count)).transpose()?;
+                let zeroed = |byte_len| AlignedBuf::zeroed_checked(byte_len, &|| self.fetch.check());
+                column.data = zeroed(cell_count * shape.cell_byte_len())?;
+                column.validity = shape.is_nullable.then(|| zeroed(cell_count)).transpose()?;
                 decoded.push(Vec::new());
             }
             columns.push(column);

@@ -23,11 +23,12 @@ pub(crate) use history::DeleteHistory;
 pub(crate) use plan::SparsePlan;
 pub use plan::cell_order;
 
+use smalti_space::Check;
 use smalti_tile::{CellShape, Column};
 use smalti_types::{CellValNum, Datatype, Result};
 
 /// A column of cells that all hold one number.
-fn constant_u64(value: u64, cell_count: usize) -> Result<Column> {
+fn constant_u64(value: u64, cell_count: usize, check: Check<'_>) -> Result<Column> {
     let shape = CellShape { datatype: Datatype::UInt64, cell_val_num: CellValNum::ONE, is_nullable: false };
-    crate::gather::constant(shape, &value.to_le_bytes(), true, cell_count)
+    crate::gather::constant(shape, &value.to_le_bytes(), true, cell_count, check)
 }

@@ -5,13 +5,13 @@
 
 use super::plan::{SparseField, SparsePlan, TileRef, cell_order};
 use super::select::{Selection, coord_column};
-use crate::gather::{CELLS_BETWEEN_CHECKS, CellRun, constant, gather};
+use crate::gather::{CellRun, constant, gather};
 use crate::request::Batch;
 use rayon::prelude::*;
 use smalti_array::FieldId;
 use smalti_space::{
-    BitMask, Check, Column as CoordColumn, Interval, KeyLayout, Permutation, column_bounds, sort_cells,
-    sort_items,
+    BitMask, CELLS_BETWEEN_CHECKS, Check, Column as CoordColumn, Interval, KeyLayout, Pace, Permutation,
+    column_bounds, sort_cells, sort_items,
 };
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{Error, Result};
@@ -231,7 +231,7 @@ impl SparsePlan<'_> {
             None => {
                 let time = fragment.fragment.time().start.to_le_bytes();
                 let value = if *id == FieldId::Timestamps { &time[..] } else { fill };
-                constant(*shape, value, *fill_valid, tile.cell_count)
+                constant(*shape, value, *fill_valid, tile.cell_count, &|| self.fetch.check())
             }
         }
     }
@@ -306,13 +306,9 @@ fn bounds_of(column: &CoordColumn<'_>, check: Check<'_>) -> Result<Interval> {
 /// `slot << 32 | cell` of the cells of some runs, in an order of them.
 fn origins(runs: &[CellRun], order: &Permutation, check: Check<'_>) -> Result<Vec<u64>> {
     let mut origins: Vec<u64> = Vec::with_capacity(order.len());
-    let mut unchecked = 0;
+    let mut pace = Pace::new(check);
     for run in runs {
-        unchecked += run.len as usize;
-        if unchecked >= CELLS_BETWEEN_CHECKS {
-            check()?;
-            unchecked = 0;
-        }
+        pace.went(run.len as usize)?;
         let first = u64::from(run.slot) << 32 | u64::from(run.start);
         origins.extend(first..first + u64::from(run.len));
     }

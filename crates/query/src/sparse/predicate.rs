@@ -221,7 +221,8 @@ impl SparsePlan<'_> {
                 Some(source) => self.tile_column(source, tile).map(Some),
                 None if field.id == FieldId::Timestamps => {
                     let time = self.fragments[tile.fragment_idx].fragment.time().start.to_le_bytes();
-                    constant(field.shape, &time, true, tile.cell_count).map(Some)
+                    let check = || self.fetch.check();
+                    constant(field.shape, &time, true, tile.cell_count, &check).map(Some)
                 }
                 None => Ok(None),
             })

@@ -9,11 +9,13 @@ use super::cost::decoded_byte_len;
 use super::ordered::retain_cells;
 use super::plan::{SparsePlan, TileRef, cell_order};
 use super::select::coord_columns;
-use crate::gather::{CELLS_BETWEEN_CHECKS, CellRun, gather};
+use crate::gather::{CellRun, gather};
 use crate::request::Batch;
 use rayon::prelude::*;
 use smalti_format::Rule;
-use smalti_space::{BitMask, Check, Interval, KeyLayout, OrderKeys, Permutation, merge_runs, sort_cells};
+use smalti_space::{
+    BitMask, CELLS_BETWEEN_CHECKS, Check, Interval, KeyLayout, OrderKeys, Permutation, merge_runs, sort_cells,
+};
 use smalti_tile::{Column, ColumnRef};
 use smalti_types::{Layout, Result};
 use std::cmp::Ordering;
@@ -355,6 +357,9 @@ impl SparsePlan<'_> {
         let share = self.budget.share();
         let (mut byte_lens, mut byte_len): (HashMap<u32, u64>, u64) = (HashMap::new(), 0);
         for (count, &origin) in cells.iter().enumerate().take(max_cell_count.max(1)) {
+            if count.is_multiple_of(CELLS_BETWEEN_CHECKS) {
+                self.fetch.check()?;
+            }
             let slot = (origin >> 32) as u32;
             let of_cell = match byte_lens.get(&slot) {
                 Some(byte_len) => *byte_len,
@@ -377,7 +382,10 @@ impl SparsePlan<'_> {
     fn emit(&self, cells: &[u64]) -> Result<Option<Batch>> {
         let (mut tiles, mut places) = (Vec::new(), HashMap::new());
         let mut runs: Vec<CellRun> = Vec::new();
-        for &origin in cells {
+        for (at, &origin) in cells.iter().enumerate() {
+            if at.is_multiple_of(CELLS_BETWEEN_CHECKS) {
+                self.fetch.check()?;
+            }
             let (tile, start) = ((origin >> 32) as u32, origin as u32);
             let slot = *places.entry(tile).or_insert_with(|| {
                 tiles.push(tile);
@@ -391,7 +399,10 @@ impl SparsePlan<'_> {
         // Of each tile the wanted cells in the order of the result, and the runs of the result in these.
         let mut of_tile: Vec<Vec<CellRun>> = vec![Vec::new(); tiles.len()];
         let mut lens = vec![0u32; tiles.len()];
-        for run in &mut runs {
+        for (at, run) in runs.iter_mut().enumerate() {
+            if at.is_multiple_of(CELLS_BETWEEN_CHECKS) {
+                self.fetch.check()?;
+            }
             let slot = run.slot as usize;
             of_tile[slot].push(CellRun { slot: 0, ..*run });
             run.start = lens[slot];
