@@ -1,6 +1,6 @@
 //! Reads as streams of Arrow record batches.
 
-use crate::arrow::{ArrowForm, Dictionary, arrow_array, arrow_field};
+use crate::arrow::{ArrowForm, Dictionary, array_of, arrow_field};
 use crate::options::Pool;
 use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema as ArrowSchema, SchemaRef};
@@ -68,18 +68,20 @@ impl Iterator for RecordBatches<'_> {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
-        let RecordBatches { batches, pool, .. } = self;
-        let batch = pool.run(|| batches.next())?;
-        Some(batch.and_then(|batch| self.record_batch(batch)))
+        self.pool.run(|| {
+            let batch = self.batches.next()?;
+            Some(batch.and_then(|batch| self.record_batch(batch)))
+        })
     }
 }
 
 impl RecordBatches<'_> {
     /// The cells of all batches that are left, in one.
     pub(crate) fn join(mut self) -> Result<RecordBatch> {
-        let RecordBatches { batches, pool, .. } = &mut self;
-        let batch = pool.run(|| batches.join())?;
-        self.record_batch(batch)
+        self.pool.run(|| {
+            let batch = self.batches.join()?;
+            self.record_batch(batch)
+        })
     }
 }
 
@@ -111,13 +113,15 @@ impl RecordBatches<'_> {
     fn record_batch(&self, batch: Batch) -> Result<RecordBatch> {
         let Batch { cell_count, columns, .. } = batch;
         let fields = self.batches.fields().iter().zip(&self.dictionaries);
+        let progress = self.batches.progress();
+        let check = || progress.check();
         let arrays = fields
             .zip(columns)
             .map(|((field, dictionary), column)| {
-                self.batches.progress().check()?;
+                check()?;
                 match dictionary {
-                    Some(dictionary) => dictionary.array(column, field.shape),
-                    None => arrow_array(column, field.shape, cell_count, self.form),
+                    Some(dictionary) => dictionary.array(column, field.shape, &check),
+                    None => array_of(column, field.shape, cell_count, self.form, &check),
                 }
                 .map_err(|error| error.context(format_args!("field {:?}", field.name)))
             })

@@ -1,7 +1,7 @@
 //! Reads that are watched and stopped from another thread: a program of its own, as other tests beside it would delay them.
 
 use smalti::prelude::*;
-use smalti::{Aggregate, ReadProgress};
+use smalti::{Aggregate, Function, ReadProgress};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -141,6 +141,63 @@ fn dense_reads_of_strings_stop_at_once() {
     check("one batch", |progress| at_once(progress).collect().map(drop));
     let condition = || field("s").gt("4").and(field("s").lt("d"));
     check("one batch with a condition", |progress| at_once(progress).filter(condition()).collect().map(drop));
+}
+
+#[test]
+fn dense_reads_of_other_forms_stop_at_once() {
+    let _turn = turn();
+    let labels = (0..100).map(|at| format!("label {at}"));
+    let schema = Schema::dense()
+        .dimension(Dimension::new("x", 0..=7_999_999).tile(100_000))
+        .enumeration(smalti::Enumeration::new("labels", labels))
+        .attribute(Attribute::of::<u8>("code").enumeration("labels").nullable())
+        .attribute(Attribute::of::<f64>("f"))
+        .build()
+        .unwrap();
+    let array = Array::create("mem://stop-forms", &schema).unwrap();
+    let code: Vec<Option<u8>> = (0..8_000_000_u32).map(|x| (x % 7 > 0).then_some((x % 100) as u8)).collect();
+    let f: Vec<f64> = (0..8_000_000).map(f64::from).collect();
+    array.write().column("code", &code).column("f", &f).commit().unwrap();
+    // Newer fragments hide every second tile.
+    for start in (0..8_000_000).step_by(200_000) {
+        let f = vec![0.5; 100_000];
+        let code = vec![Some(3_u8); 100_000];
+        let write = array.write().range("x", start..start + 100_000);
+        write.column("code", &code).column("f", &f).commit().unwrap();
+    }
+    let array = array.reopen().unwrap();
+    let at_once = |progress| array.read().batch_cells(1 << 30).progress(progress);
+    check("labels", |progress| at_once(progress).collect().map(drop));
+    check("to ndarray", |progress| at_once(progress).to_ndarray::<f64>("f").map(drop));
+    let matching = |progress| at_once(progress).filter(field("f").gt(0.5)).matching_only();
+    check("matching cells alone", |progress| matching(progress).collect().map(drop));
+    let ranges = |progress| {
+        let ranges = (0..300_000).map(|at| at * 26 + 5);
+        ranges.fold(array.read().progress(progress), |read, x| read.range("x", x..=x))
+    };
+    check("ranges", |progress| ranges(progress).collect().map(drop));
+}
+
+#[test]
+fn sparse_reads_of_other_forms_stop_at_once() {
+    let _turn = turn();
+    let array = sparse("stop-sparse-forms", 10_000_000);
+    let condition = || field("a").gt(100_000).and(field("a").lt(4_000_000));
+    let functions = || [Aggregate::new(Function::Sum, "a"), Aggregate::new(Function::Mean, "x")];
+    let aggregate =
+        |progress| array.read().filter(condition()).progress(progress).aggregate(functions()).map(drop);
+    check("aggregate", aggregate);
+    let ranges = |progress| {
+        let ranges = (0..300_000_u64).map(|at| at * 33 + 5);
+        ranges.fold(array.read().progress(progress), |read, x| read.range("x", x..=x + 1))
+    };
+    check("ranges", |progress| ranges(progress).collect().map(drop));
+    let unordered = |progress| array.read().order(Layout::Unordered).batch_cells(1 << 30).progress(progress);
+    check("one batch", |progress| unordered(progress).memory(4 << 30).collect().map(drop));
+    array.delete(field("a").lt(2_000_000)).commit().unwrap();
+    let array = array.reopen().unwrap();
+    let global = |progress| array.read().batch_cells(1 << 30).timestamps().progress(progress);
+    check("deletes and times", |progress| global(progress).collect().map(drop));
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! Codes of enumerations as Arrow dictionaries.
 
+use super::export::bits_of;
 use super::{ArrowForm, arrow_array, arrow_field, data_type, value_type};
 use arrow_array::types::*;
 use arrow_array::{ArrayRef, ArrowPrimitiveType, DictionaryArray, PrimitiveArray};
-use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
+use rayon::prelude::*;
 use smalti_format::Enumeration;
+use smalti_space::{CELLS_BETWEEN_CHECKS, Check};
 use smalti_tile::{CellShape, Column};
 use smalti_types::{AlignedBuf, CellValNum, Error, PhysicalKind, Result};
 use std::sync::Arc;
@@ -56,21 +59,21 @@ impl Dictionary {
     }
 
     /// The codes of a column as keys.
-    pub(crate) fn array(&self, column: Column, shape: CellShape) -> Result<ArrayRef> {
+    pub(crate) fn array(&self, column: Column, shape: CellShape, check: Check<'_>) -> Result<ArrayRef> {
         match shape.datatype.physical() {
-            PhysicalKind::I8 => self.keyed::<Int8Type>(column),
-            PhysicalKind::I16 => self.keyed::<Int16Type>(column),
-            PhysicalKind::I32 => self.keyed::<Int32Type>(column),
-            PhysicalKind::I64 => self.keyed::<Int64Type>(column),
-            PhysicalKind::U8 => self.keyed::<UInt8Type>(column),
-            PhysicalKind::U16 => self.keyed::<UInt16Type>(column),
-            PhysicalKind::U32 => self.keyed::<UInt32Type>(column),
-            PhysicalKind::U64 => self.keyed::<UInt64Type>(column),
+            PhysicalKind::I8 => self.keyed::<Int8Type>(column, check),
+            PhysicalKind::I16 => self.keyed::<Int16Type>(column, check),
+            PhysicalKind::I32 => self.keyed::<Int32Type>(column, check),
+            PhysicalKind::I64 => self.keyed::<Int64Type>(column, check),
+            PhysicalKind::U8 => self.keyed::<UInt8Type>(column, check),
+            PhysicalKind::U16 => self.keyed::<UInt16Type>(column, check),
+            PhysicalKind::U32 => self.keyed::<UInt32Type>(column, check),
+            PhysicalKind::U64 => self.keyed::<UInt64Type>(column, check),
             PhysicalKind::F32 | PhysicalKind::F64 => Err(Error::corrupt("codes that are no integers")),
         }
     }
 
-    fn keyed<K: ArrowDictionaryKeyType>(&self, column: Column) -> Result<ArrayRef>
+    fn keyed<K: ArrowDictionaryKeyType>(&self, column: Column, check: Check<'_>) -> Result<ArrayRef>
     where
         K::Native: smalti_types::Physical + TryInto<usize>,
     {
@@ -78,14 +81,18 @@ impl Dictionary {
         let valid = |code: K::Native| code.try_into().is_ok_and(|code: usize| code < label_count);
         let Column { mut data, validity, .. } = column;
         let codes = data.values_mut::<K::Native>();
-        let is_null = |cell: usize| {
-            validity
-                .as_ref()
-                .is_some_and(|validity| validity.as_slice().get(cell).is_none_or(|&byte| byte == 0))
-        };
-        let bits = BooleanBuffer::collect_bool(codes.len(), |cell| valid(codes[cell]) && !is_null(cell));
+        let mut bits = bits_of(codes, valid, check)?;
+        if let Some(validity) = &validity {
+            if validity.len() != codes.len() {
+                return Err(Error::corrupt("a column has more or fewer validity bytes than cells"));
+            }
+            bits = &bits & &bits_of(validity.as_slice(), |byte| byte != 0, check)?;
+        }
         // Under a null too keys have to lie among the values.
-        codes.iter_mut().filter(|code| !valid(**code)).for_each(|code| *code = K::Native::default());
+        codes.par_chunks_mut(CELLS_BETWEEN_CHECKS).try_for_each(|codes| {
+            codes.iter_mut().filter(|code| !valid(**code)).for_each(|code| *code = K::Native::default());
+            check()
+        })?;
         let nulls = (bits.count_set_bits() < bits.len()).then(|| NullBuffer::new(bits));
         let keys = keys::<K>(data, nulls)?;
         let array = DictionaryArray::<K>::try_new(keys, Arc::clone(&self.values))

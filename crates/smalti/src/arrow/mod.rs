@@ -50,10 +50,12 @@ mod numbers;
 
 pub(crate) use dictionary::Dictionary;
 pub use dictionary::ENUMERATION_KEY;
+pub(crate) use export::array_of;
 pub(crate) use import::column_of;
 
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, TimeUnit};
+use smalti_space::UNSTOPPED;
 use smalti_tile::{CellShape, Column};
 use smalti_types::{CellValNum, Datatype, Result};
 use std::collections::HashMap;
@@ -137,7 +139,7 @@ pub fn arrow_field(name: &str, shape: CellShape, form: ArrowForm) -> Field {
 /// # Ok::<(), smalti::Error>(())
 /// ```
 pub fn arrow_array(column: Column, shape: CellShape, cell_count: usize, form: ArrowForm) -> Result<ArrayRef> {
-    export::array_of(column, shape, cell_count, form)
+    export::array_of(column, shape, cell_count, form, UNSTOPPED)
 }
 
 /// The cells of an Arrow array as a column of a field: [`arrow_array()`] backwards, for every type that the field
