@@ -10,6 +10,7 @@
 //! | which tile holds a cell, which tiles meet a rectangle | [`TileGrid`], [`TileBlock`], [`TileWalk`] |
 //! | where is a cell inside its tile | [`strides`], [`Geometry`] |
 //! | move a box of cells between two buffers | [`copy_box`], [`fill_box`], [`box_runs`] |
+//! | the same for several ranges on each dimension | [`Cross`] |
 //! | in which order do sparse cells come | [`CellOrder`], [`KeyLayout`], [`OrderKeys`], [`Permutation`] |
 //! | which cells do ranges select | [`RangeSet`], [`select_cells`], [`BitMask`] |
 //! | which tiles do ranges select | [`RTree`] |
@@ -21,6 +22,7 @@ mod box_plan;
 mod check;
 mod column;
 mod copy;
+mod cross;
 mod grid;
 mod hilbert;
 mod hilbert_bucket;
@@ -47,6 +49,7 @@ pub use box_plan::{BoxRuns, box_runs};
 pub use check::{CELLS_BETWEEN_CHECKS, Check, Pace, UNSTOPPED};
 pub use column::Column;
 pub use copy::{copy_box, fill_box};
+pub use cross::{Cross, Stretch};
 pub use grid::{GridDim, TileGrid};
 pub use hilbert::Hilbert;
 pub use hilbert_bucket::hilbert_values;

@@ -17,16 +17,31 @@ pub(crate) struct Segment {
     pub(crate) start: u64,
 }
 
+impl Segment {
+    /// The position of its last coordinate.
+    fn last(&self) -> u64 {
+        self.start + (self.cells.hi - self.cells.lo)
+    }
+}
+
 /// The result of a dense read along one dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Axis {
     pub(crate) segments: Vec<Segment>,
     /// The number of positions.
     pub(crate) len: u64,
-    /// Positions between borders of space tiles, where parts are best cut; 1 where the ranges do not follow tiles.
+    /// Positions between borders of space tiles, where parts are best cut; of several ranges their mean number.
     pub(crate) step: u64,
-    /// Positions before the first such border.
-    pub(crate) lead: u64,
+    borders: Borders,
+}
+
+/// Positions where space tiles begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Borders {
+    /// Of one range: the first of them, and every [`Axis::step`] from there.
+    Even { lead: u64 },
+    /// Of several ranges: where one begins in another tile than the last one ended in.
+    At(Vec<u64>),
 }
 
 /// A part of a result: per dimension the positions it covers.
@@ -42,36 +57,51 @@ impl Axis {
             segments.push(Segment { cells, start: len });
             len = len.checked_add(u64::try_from(cells.value_count()).ok()?)?;
         }
-        let (step, lead) = match ranges {
-            [only] => (extent, (extent - (only.lo - domain_lo) % extent) % extent),
-            _ => (1, 0),
-        };
-        Some(Axis { segments, len, step, lead })
+        if let [only] = ranges {
+            let lead = (extent - (only.lo - domain_lo) % extent) % extent;
+            return Some(Axis { segments, len, step: extent, borders: Borders::Even { lead } });
+        }
+        let tile = |cell: u64| (cell - domain_lo) / extent;
+        let borders: Vec<u64> = segments
+            .windows(2)
+            .filter(|pair| tile(pair[0].cells.hi) != tile(pair[1].cells.lo))
+            .map(|pair| pair[1].start)
+            .collect();
+        let step = len.div_ceil(borders.len() as u64 + 1).max(1);
+        Some(Axis { segments, len, step, borders: Borders::At(borders) })
     }
 
     /// The coordinates at positions `part`, each with the position in `part` where it starts.
     pub(crate) fn cells(&self, part: &Range<u64>) -> impl Iterator<Item = Segment> {
         let (from, to) = (part.start, part.end);
-        self.segments.iter().filter_map(move |segment| {
-            let last = segment.start + (segment.cells.hi - segment.cells.lo);
-            let (first, last) = (segment.start.max(from), last.min(to.checked_sub(1)?));
-            (first <= last).then(|| Segment {
+        let first = self.segments.partition_point(|segment| segment.last() < from);
+        let met = self.segments[first..].iter().take_while(move |segment| segment.start < to);
+        met.map(move |segment| {
+            let (first, last) = (segment.start.max(from), segment.last().min(to - 1));
+            Segment {
                 cells: Interval {
                     lo: segment.cells.lo + (first - segment.start),
                     hi: segment.cells.lo + (last - segment.start),
                 },
                 start: first - from,
-            })
+            }
         })
     }
 
     /// The greatest border not beyond `from + most`, or `from + most` where there is none after `from`.
     fn cut(&self, from: u64, most: u64, end: u64) -> u64 {
         let limit = from.saturating_add(most).min(end);
-        if limit == end || limit < self.lead {
+        if limit == end {
             return limit;
         }
-        let border = self.lead + (limit - self.lead) / self.step * self.step;
+        let border = match &self.borders {
+            Borders::Even { lead } if limit < *lead => from,
+            Borders::Even { lead } => lead + (limit - lead) / self.step * self.step,
+            Borders::At(borders) => match borders.partition_point(|border| *border <= limit) {
+                0 => from,
+                behind => borders[behind - 1],
+            },
+        };
         if border > from { border } else { limit }
     }
 }
@@ -201,6 +231,17 @@ mod tests {
         let axes: Arc<[Axis]> = [Axis::new(&[Interval { lo: 3, hi: 22 }], 0, 8).unwrap()].into();
         let parts: Vec<Part> = contiguous_parts(&axes, vec![0..20], Layout::RowMajor, 9).collect();
         assert_eq!(parts, [vec![0..5], vec![5..13], vec![13..20]]);
+    }
+
+    #[test]
+    #[expect(clippy::single_range_in_vec_init, reason = "a part of one dimension is one range")]
+    fn cuts_of_several_ranges_prefer_the_borders_of_tiles_too() {
+        let ranges = [1, 3, 5, 9, 11, 12, 20, 21].map(|at| Interval { lo: at, hi: at });
+        let axes: Arc<[Axis]> = [Axis::new(&ranges, 0, 8).unwrap()].into();
+        let parts: Vec<Part> = contiguous_parts(&axes, vec![0..8], Layout::RowMajor, 5).collect();
+        assert_eq!(parts, [vec![0..3], vec![3..8]]);
+        let parts: Vec<Part> = contiguous_parts(&axes, vec![0..8], Layout::RowMajor, 2).collect();
+        assert_eq!(parts, [vec![0..2], vec![2..3], vec![3..5], vec![5..6], vec![6..8]]);
     }
 
     #[test]

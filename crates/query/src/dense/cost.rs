@@ -2,7 +2,7 @@
 
 use super::boxes::{Part, contiguous_parts, part_cell_count};
 use super::reader::{DenseField, DensePlan};
-use super::target::{pieces, targets_of_part};
+use super::target::Target;
 use crate::fetch::FieldSource;
 use crate::workspace::Workspaces;
 use smalti_types::Result;
@@ -84,14 +84,12 @@ impl DensePlan<'_> {
     fn var_byte_len_of(&self, part: &Part, sources: &[Option<FieldSource<'_>>]) -> Result<u64> {
         let cells = self.tile_cell_count()? as u64;
         let (mut met, mut byte_len) = (HashSet::new(), 0u64);
-        for target in targets_of_part(&self.axes, part, self.layout)? {
-            for piece in pieces(&self.grid, &target)? {
-                for share in self.shares(&piece, sources)?.0 {
-                    let Some(source) = &sources[share.fragment_idx] else { continue };
-                    if met.insert((share.fragment_idx, share.tile_idx)) {
-                        let values = source.fragment.var_byte_len(source.field, share.tile_idx)? as u64;
-                        byte_len = byte_len.saturating_add(values).saturating_add(cells.saturating_mul(8));
-                    }
+        for piece in Target::of_part(&self.grid, &self.axes, part, self.layout)?.pieces() {
+            for share in self.shares(&piece, sources)?.0 {
+                let Some(source) = &sources[share.fragment_idx] else { continue };
+                if met.insert((share.fragment_idx, share.tile_idx)) {
+                    let values = source.fragment.var_byte_len(source.field, share.tile_idx)? as u64;
+                    byte_len = byte_len.saturating_add(values).saturating_add(cells.saturating_mul(8));
                 }
             }
         }

@@ -3,7 +3,7 @@
 use super::DenseBatches;
 use super::boxes::contiguous_parts;
 use super::reader::{DenseField, DensePlan, Purpose};
-use super::target::{pieces, targets_of_part};
+use super::target::Target;
 use crate::condition::Verdict;
 use crate::explain::{ExplainedFragment, Explanation, FragmentFate, Strategy, blank, stored_cost};
 use smalti_array::Snapshot;
@@ -59,24 +59,23 @@ impl DensePlan<'_> {
         let mut by_field: Vec<HashSet<(usize, usize)>> = vec![HashSet::new(); fields.len()];
         let whole = self.axes.iter().map(|axis| 0..axis.len).collect();
         for part in contiguous_parts(&self.axes, whole, Layout::RowMajor, u64::MAX) {
-            for target in targets_of_part(&self.axes, &part, Layout::RowMajor)? {
-                for piece in pieces(&self.grid, &target)? {
-                    let verdict = match &self.filter {
-                        Some(filter) => self.verdict(filter, &piece)?,
-                        None => Verdict::Some,
-                    };
-                    for ((field, purpose), of_field) in fields.iter().zip(&mut by_field) {
-                        let DenseField::Attribute { sources, .. } = field else { continue };
-                        for share in self.shares(&piece, sources)?.0 {
-                            let tile = (share.fragment_idx, share.tile_idx);
-                            let Some(source) = sources[share.fragment_idx].as_ref() else { continue };
-                            met.insert(tile);
-                            if purpose.wants(verdict) && of_field.insert(tile) {
-                                let (requests, bytes) = stored_cost(source, share.tile_idx)?;
-                                explanation.request_count += requests;
-                                explanation.byte_len += bytes;
-                                read.insert(tile);
-                            }
+            let target = Target::of_part(&self.grid, &self.axes, &part, Layout::RowMajor)?;
+            for piece in target.pieces() {
+                let verdict = match &self.filter {
+                    Some(filter) => self.verdict(filter, &piece)?,
+                    None => Verdict::Some,
+                };
+                for ((field, purpose), of_field) in fields.iter().zip(&mut by_field) {
+                    let DenseField::Attribute { sources, .. } = field else { continue };
+                    for share in self.shares(&piece, sources)?.0 {
+                        let tile = (share.fragment_idx, share.tile_idx);
+                        let Some(source) = sources[share.fragment_idx].as_ref() else { continue };
+                        met.insert(tile);
+                        if purpose.wants(verdict) && of_field.insert(tile) {
+                            let (requests, bytes) = stored_cost(source, share.tile_idx)?;
+                            explanation.request_count += requests;
+                            explanation.byte_len += bytes;
+                            read.insert(tile);
                         }
                     }
                 }

@@ -6,11 +6,11 @@
 use super::boxes::Axis;
 use super::filter::DenseFilter;
 use super::reader::{DenseField, DenseFragment, DensePlan, FragmentTiles, Task, contains};
-use super::target::{Piece, extents, pieces, target_of_tile};
+use super::target::{Piece, Target};
 use crate::condition::{BoundCondition, BoundField, FieldBounds, Verdict};
 use crate::tile_statistics::TileStatistics;
 use smalti_array::FieldId;
-use smalti_space::{BitMask, Geometry, Interval, Pace, TileGrid, box_runs, intersect_rects};
+use smalti_space::{BitMask, Interval, Pace, TileGrid, intersect_rects};
 use smalti_types::Result;
 use std::borrow::Cow;
 
@@ -54,13 +54,7 @@ impl DensePlan<'_> {
     /// # Errors
     /// `Corrupt` from the fragments' metadata.
     pub(super) fn verdicts(&self, filter: &DenseFilter<'_>, task: &Task) -> Result<Vec<Verdict>> {
-        let mut verdicts = Vec::new();
-        for target in &task.targets {
-            for piece in pieces(&self.grid, target)? {
-                verdicts.push(self.verdict(filter, &piece)?);
-            }
-        }
-        Ok(verdicts)
+        task.target.pieces().map(|piece| self.verdict(filter, &piece)).collect()
     }
 
     /// What the condition says about the wanted cells of one tile.
@@ -68,8 +62,10 @@ impl DensePlan<'_> {
     /// # Errors
     /// `Corrupt` from the fragments' metadata.
     pub(super) fn verdict_of_rect(&self, filter: &DenseFilter<'_>, rect: &[Interval]) -> Result<Verdict> {
-        match &pieces(&self.grid, &target_of_tile(rect.to_vec(), self.cell_order)?)?[..] {
-            [piece] => self.verdict(filter, piece),
+        let target = Target::of_tile(&self.grid, rect, self.cell_order)?;
+        let mut pieces = target.pieces();
+        match (pieces.next(), pieces.next()) {
+            (Some(piece), None) => self.verdict(filter, &piece),
             _ => Ok(Verdict::Some),
         }
     }
@@ -78,7 +74,7 @@ impl DensePlan<'_> {
     ///
     /// # Errors
     /// `Corrupt` from the fragments' metadata.
-    pub(super) fn verdict(&self, filter: &DenseFilter<'_>, piece: &Piece) -> Result<Verdict> {
+    pub(super) fn verdict(&self, filter: &DenseFilter<'_>, piece: &Piece<'_>) -> Result<Verdict> {
         let Some((tiles, is_covered)) = self.tiles_shown(filter, piece)? else { return Ok(Verdict::Some) };
         let tile_cell_count = self.tile_cell_count()? as u64;
         let judge = |tile: Option<(usize, usize)>| {
@@ -113,7 +109,7 @@ impl DensePlan<'_> {
     fn tiles_shown(
         &self,
         filter: &DenseFilter<'_>,
-        piece: &Piece,
+        piece: &Piece<'_>,
     ) -> Result<Option<(Vec<(usize, usize)>, bool)>> {
         let mut shown: Option<(Vec<(usize, usize)>, bool)> = None;
         for field in &filter.fields {
@@ -147,20 +143,16 @@ impl DensePlan<'_> {
         let (mut all, mut none) = (vec![0; word_count], vec![0; word_count]);
         let mut start = 0;
         for task in tasks {
-            let mut verdicts = task.verdicts.iter();
-            for target in &task.targets {
-                for piece in pieces(&self.grid, target)? {
-                    let words = match verdicts.next() {
-                        Some(Verdict::All) => &mut all,
-                        Some(Verdict::None) => &mut none,
-                        _ => continue,
-                    };
-                    let place = Geometry { offset: start + piece.offset, strides: &target.strides };
-                    for (at, _, len) in box_runs(place, place, &extents(&piece.rect))? {
-                        set_run(words, at, len);
-                        pace.went(len)?;
-                    }
-                }
+            for (piece, verdict) in task.target.pieces().zip(&task.verdicts) {
+                let words = match verdict {
+                    Verdict::All => &mut all,
+                    Verdict::None => &mut none,
+                    Verdict::Some => continue,
+                };
+                piece.cells(&piece.rect).for_each_place(&task.target.strides, |at, len| {
+                    set_run(words, start + at, len);
+                    pace.went(len)
+                })?;
             }
             start += task.cell_count;
         }

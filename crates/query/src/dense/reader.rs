@@ -4,7 +4,7 @@ use super::boxes::{Axis, ContiguousParts, Part, contiguous_parts, slow_to_fast};
 use super::coordinates::write_coordinates;
 use super::filter::DenseFilter;
 use super::points::Points;
-use super::target::{Piece, Target, extents, part_len, pieces, target_of_tile, targets_of_part};
+use super::target::{Piece, Target, part_len};
 use crate::budget::Budget;
 use crate::condition::Verdict;
 use crate::fetch::{Fetch, FieldSource};
@@ -13,9 +13,7 @@ use crate::request::Batch;
 use crate::workspace::{Workspace, Workspaces, room};
 use rayon::prelude::*;
 use smalti_array::{Fragment, Plane, Snapshot};
-use smalti_space::{
-    CELLS_BETWEEN_CHECKS, Check, Geometry, Interval, Pace, TileBlock, TileGrid, box_runs, copy_box, fill_box,
-};
+use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Cross, Interval, Pace, TileBlock, TileGrid};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{AlignedBuf, Datatype, Error, Layout, Result};
 use std::collections::HashMap;
@@ -64,11 +62,11 @@ pub(crate) struct DensePlan<'a> {
     pub(crate) filter: Option<DenseFilter<'a>>,
 }
 
-/// A contiguous piece of the output and the rectangles that fill it.
+/// A contiguous piece of the output and what fills it.
 pub(super) struct Task {
-    pub(super) targets: Vec<Target>,
+    pub(super) target: Target,
     pub(super) cell_count: usize,
-    /// What the condition says about the pieces of the targets, one after the other; empty without a condition.
+    /// What the condition says about the pieces of the target, one after the other; empty without a condition.
     pub(super) verdicts: Vec<Verdict>,
 }
 
@@ -92,8 +90,15 @@ impl Purpose {
 }
 
 impl Task {
-    fn new(targets: Vec<Target>, cell_count: usize) -> Self {
-        Task { targets, cell_count, verdicts: Vec::new() }
+    fn new(target: Target, cell_count: usize) -> Self {
+        Task { target, cell_count, verdicts: Vec::new() }
+    }
+
+    /// The pieces of the target that are read for a purpose.
+    fn pieces(&self, purpose: Purpose) -> impl Iterator<Item = Piece<'_>> {
+        let mut verdicts = self.verdicts.iter();
+        let is_wanted = move |_: &Piece<'_>| verdicts.next().is_none_or(|verdict| purpose.wants(*verdict));
+        self.target.pieces().filter(is_wanted)
     }
 }
 
@@ -102,7 +107,7 @@ pub(super) struct Share<'p> {
     pub(super) fragment_idx: usize,
     pub(super) tile_idx: usize,
     rect: Vec<Interval>,
-    piece: &'p Piece,
+    piece: &'p Piece<'p>,
     /// The index in the tile of a cell that was written alone.
     cell: Option<usize>,
 }
@@ -113,12 +118,9 @@ impl Share<'_> {
         self.cell.is_some()
     }
 
-    /// Where its first cell goes in the output, whose strides these are.
-    fn offset(&self, strides: &[usize]) -> usize {
-        let steps = self.rect.iter().zip(&self.piece.rect).zip(strides);
-        steps.fold(self.piece.offset, |at, ((part, whole), &stride)| {
-            at + (part.lo - whole.lo) as usize * stride
-        })
+    /// Its cells, from the tile to the output.
+    fn cells(&self) -> Cross {
+        self.piece.cells(&self.rect)
     }
 }
 
@@ -137,7 +139,8 @@ impl DensePlan<'_> {
         let mut tasks = Vec::new();
         for part in contiguous_parts(&self.axes, part.clone(), self.layout, self.task_cell_count(part)) {
             let cell_count = part_len(&part)?;
-            tasks.push(Task::new(targets_of_part(&self.axes, &part, self.layout)?, cell_count));
+            let target = Target::of_part(&self.grid, &self.axes, &part, self.layout)?;
+            tasks.push(Task::new(target, cell_count));
         }
         self.run(tasks)
     }
@@ -150,7 +153,7 @@ impl DensePlan<'_> {
         let mut tasks = Vec::with_capacity(rects.len());
         for rect in rects {
             let cell_count = rect.iter().map(|side| (side.hi - side.lo + 1) as usize).product();
-            tasks.push(Task::new(vec![target_of_tile(rect, self.cell_order)?], cell_count));
+            tasks.push(Task::new(Target::of_tile(&self.grid, &rect, self.cell_order)?, cell_count));
         }
         self.run(tasks)
     }
@@ -199,10 +202,7 @@ impl DensePlan<'_> {
             DenseField::Dimension { dim, datatype } => {
                 let mut data = AlignedBuf::zeroed_checked(cell_count * datatype.byte_len(), &check)?;
                 for_each_task(tasks, data.as_mut_slice(), datatype.byte_len(), |task, out| {
-                    let targets = task.targets.iter();
-                    targets
-                        .clone()
-                        .try_for_each(|target| write_coordinates(target, *dim, *datatype, out, &check))
+                    write_coordinates(&task.target, *dim, *datatype, out, &check)
                 })?;
                 Ok(Column { data, ..Column::default() })
             }
@@ -251,20 +251,13 @@ impl DensePlan<'_> {
     ) -> Result<()> {
         for_each_task(tasks, out, byte_len, |task, out| {
             self.workspaces.with(|workspace| {
-                let mut verdicts = task.verdicts.iter();
-                for target in &task.targets {
-                    for piece in pieces(&self.grid, target)? {
-                        if !verdicts.next().is_none_or(|verdict| purpose.wants(*verdict)) {
-                            continue;
-                        }
-                        let (shares, is_covered) = self.shares(&piece, sources)?;
-                        if !is_covered {
-                            let to = Geometry { offset: piece.offset, strides: &target.strides };
-                            fill_box(out, to, &extents(&piece.rect), fill)?;
-                        }
-                        for share in shares {
-                            self.copy_share(plane, byte_len, &share, sources, target, out, workspace)?;
-                        }
+                for piece in task.pieces(purpose) {
+                    let (shares, is_covered) = self.shares(&piece, sources)?;
+                    if !is_covered {
+                        piece.cells(&piece.rect).fill(out, &task.target.strides, fill)?;
+                    }
+                    for share in shares {
+                        self.copy_share(plane, byte_len, &share, sources, &task.target, out, workspace)?;
                     }
                 }
                 Ok(())
@@ -283,7 +276,7 @@ impl DensePlan<'_> {
         workspace: &mut Workspace,
     ) -> Result<()> {
         let Some(source) = &sources[share.fragment_idx] else { return Ok(()) };
-        let offset = share.offset(&target.strides);
+        let cells = share.cells();
         if let Some(cell) = share.cell {
             let column = self.point_column(source, share)?;
             let values = match plane {
@@ -292,31 +285,28 @@ impl DensePlan<'_> {
             };
             let value = values.and_then(|values| values.as_slice().get(cell * byte_len..)?.get(..byte_len));
             let value = value.ok_or_else(|| Error::corrupt(format!("a tile without cell {cell}")))?;
-            out[offset * byte_len..][..byte_len].copy_from_slice(value);
-            return Ok(());
+            return cells.fill(out, &target.strides, value);
         }
         let tile_strides = self.grid.cell_strides(self.cell_order)?;
         let cell_count = self.tile_cell_count()?;
         let tile_byte_len = self.fetch.tile_byte_len(source, plane, share.tile_idx, cell_count, byte_len)?;
-        let is_whole = share.rect == share.piece.tile_rect;
+        let is_whole = cells.is_box() && share.rect == share.piece.tile_rect;
         let Workspace { scratch, filtered, tile } = workspace;
         if is_whole && same_order(&tile_strides, &target.strides, &share.rect) {
+            let offset = cells.first_place(&target.strides)?;
             let place = &mut out[offset * byte_len..][..tile_byte_len];
             let all = 0..tile_byte_len;
             return self.fetch.bytes(source, plane, share.tile_idx, &[all], place, (scratch, filtered));
         }
-        let from = Geometry::of_part(&tile_strides, &share.piece.tile_rect, &share.rect)?;
-        let extents = extents(&share.rect);
         let wanted: Vec<Range<usize>> = if is_whole {
             std::iter::once(0..tile_byte_len).collect()
         } else {
-            box_runs(from, from, &extents)?
-                .map(|(_, cell, len)| cell * byte_len..(cell + len) * byte_len)
-                .collect()
+            let runs = cells.source_runs(&tile_strides)?.into_iter();
+            runs.map(|run| run.start * byte_len..run.end * byte_len).collect()
         };
         let tile = room(tile, tile_byte_len)?;
         self.fetch.bytes(source, plane, share.tile_idx, &wanted, tile, (scratch, filtered))?;
-        copy_box(out, Geometry { offset, strides: &target.strides }, tile, from, &extents, byte_len)
+        cells.copy(out, &target.strides, tile, &tile_strides, byte_len)
     }
 
     /// Reads a var-sized attribute: traces every output cell to the tile that it comes from, then gathers.
@@ -388,37 +378,24 @@ impl DensePlan<'_> {
         let tile_strides = self.grid.cell_strides(self.cell_order)?;
         let check = || self.fetch.check();
         let mut pace = Pace::new(&check);
-        let mut verdicts = task.verdicts.iter();
-        for target in &task.targets {
-            for piece in pieces(&self.grid, target)? {
-                check()?;
-                if !verdicts.next().is_none_or(|verdict| purpose.wants(*verdict)) {
+        for piece in task.pieces(purpose) {
+            check()?;
+            for share in self.shares(&piece, sources)?.0 {
+                if sources[share.fragment_idx].is_none() {
                     continue;
                 }
-                for share in self.shares(&piece, sources)?.0 {
-                    if sources[share.fragment_idx].is_none() {
-                        continue;
+                let place = (share.fragment_idx, share.tile_idx);
+                let slot: u64 = *slots.entry(place).or_insert_with(|| {
+                    tiles.push(TracedTile { place, slot: 0 });
+                    tiles.len() as u64
+                });
+                share.cells().for_each_run(&task.target.strides, &tile_strides, |at, cell, len| {
+                    let first = slot << 32 | share.cell.unwrap_or(cell) as u64;
+                    for (place, from) in origins[at..at + len].iter_mut().zip(first..) {
+                        *place = from;
                     }
-                    let place = (share.fragment_idx, share.tile_idx);
-                    let slot: u64 = *slots.entry(place).or_insert_with(|| {
-                        tiles.push(TracedTile { place, slot: 0 });
-                        tiles.len() as u64
-                    });
-                    let offset = share.offset(&target.strides);
-                    if let Some(cell) = share.cell {
-                        origins[offset] = slot << 32 | cell as u64;
-                        continue;
-                    }
-                    let to = Geometry { offset, strides: &target.strides };
-                    let from = Geometry::of_part(&tile_strides, &piece.tile_rect, &share.rect)?;
-                    for (at, cell, len) in box_runs(to, from, &extents(&share.rect))? {
-                        let first = slot << 32 | cell as u64;
-                        for (place, from) in origins[at..at + len].iter_mut().zip(first..) {
-                            *place = from;
-                        }
-                        pace.went(len)?;
-                    }
-                }
+                    pace.went(len)
+                })?;
             }
         }
         Ok(Trace { tiles, runs: runs_of(&origins, &check)? })
@@ -427,7 +404,7 @@ impl DensePlan<'_> {
     /// Which fragments give the cells of a piece, oldest first, none that newer ones hide; and whether they give all.
     pub(super) fn shares<'p>(
         &self,
-        piece: &'p Piece,
+        piece: &'p Piece<'p>,
         sources: &[Option<FieldSource<'_>>],
     ) -> Result<(Vec<Share<'p>>, bool)> {
         let mut shares = Vec::new();
@@ -437,19 +414,20 @@ impl DensePlan<'_> {
         let mut lacking: Vec<Vec<Interval>> = Vec::new();
         for (fragment_idx, fragment) in self.fragments.iter().enumerate().rev() {
             let mut rect = vec![Interval::ALL; piece.rect.len()];
-            if !smalti_space::intersect_rects(&fragment.rect, &piece.rect, &mut rect) {
+            if !smalti_space::intersect_rects(&fragment.rect, &piece.rect, &mut rect) || !piece.meets(&rect) {
                 continue;
             }
             let block = match &fragment.tiles {
                 FragmentTiles::Space(block) => block,
                 FragmentTiles::Points(points) => {
-                    shares.extend(points.inside(&rect).map(|point| Share {
+                    let shown = points.inside(&rect).map(|point| Share {
                         fragment_idx,
                         tile_idx: point.tile_idx,
                         rect: point.coords.iter().map(|&at| Interval { lo: at, hi: at }).collect(),
                         piece,
                         cell: Some(point.cell),
-                    }));
+                    });
+                    shares.extend(shown.filter(|share| piece.meets(&share.rect)));
                     continue;
                 }
             };
