@@ -26,6 +26,7 @@ pub(crate) fn check(schema: &ArraySchema, ranges: &[Vec<Extent>]) -> Result<()> 
 
 fn check_range(dimension: &Dimension, range: &Extent) -> Result<()> {
     let name = &dimension.name;
+    // There may be hundreds of thousands: nothing is worked out for those that are right.
     let is_inverted = match range {
         Extent::Num { .. } if dimension.is_var() => {
             return Err(Error::invalid(format!(
@@ -41,10 +42,11 @@ fn check_range(dimension: &Dimension, range: &Extent) -> Result<()> {
         Extent::Num { lo, hi } => lo > hi,
         Extent::Str { lo, hi } => hi.as_ref().is_some_and(|hi| lo > hi),
     };
-    let shown = dimension.shown(range.as_ref());
+    let shown = || dimension.shown(range.as_ref());
     if is_inverted {
         return Err(Error::invalid(format!(
-            "the range {shown} of dimension {name:?} is inverted; give the lower end first"
+            "the range {} of dimension {name:?} is inverted; give the lower end first",
+            shown()
         )));
     }
     let Some((lo, hi)) = dimension.domain else { return Ok(()) };
@@ -53,7 +55,8 @@ fn check_range(dimension: &Dimension, range: &Extent) -> Result<()> {
         return Ok(());
     }
     Err(Error::invalid(format!(
-        "the range {shown} of dimension {name:?} lies outside its domain {}",
+        "the range {} of dimension {name:?} lies outside its domain {}",
+        shown(),
         dimension.shown(domain.as_ref())
     )))
 }

@@ -73,7 +73,8 @@ fn select_strings(column: &Column<'_>, ranges: &RangeSet, mask: &mut BitMask) {
 
 fn select_numbers<T: Physical>(values: &[u8], intervals: &[Interval], is_float: bool, mask: &mut BitMask) {
     let type_bounds = number_bounds::<T>(is_float);
-    let clipped: Vec<Interval> = intervals.iter().filter_map(|i| i.intersect(type_bounds)).collect();
+    let met = if intervals.len() > FEW { met_by::<T>(values, intervals) } else { intervals };
+    let clipped: Vec<Interval> = met.iter().filter_map(|i| i.intersect(type_bounds)).collect();
     let ends: Vec<(T, T)> = clipped.iter().map(|i| (T::from_ordinal(i.lo), T::from_ordinal(i.hi))).collect();
     let blocks = values.chunks(64 * size_of::<T>()).zip(mask.words_mut()).filter(|(_, word)| **word != 0);
     match ends.as_slice() {
@@ -104,6 +105,19 @@ fn select_numbers<T: Physical>(values: &[u8], intervals: &[Interval], is_float: 
             }
         }
     }
+}
+
+/// Of many intervals those between the least and the greatest value: a tile meets few of them.
+fn met_by<'i, T: Physical>(values: &[u8], intervals: &'i [Interval]) -> &'i [Interval] {
+    let (lo, hi) = values_of::<T>(values).fold((u64::MAX, 0), |(lo, hi), value| {
+        let ordinal = value.ordinal();
+        (ordinal.min(lo), ordinal.max(hi))
+    });
+    // The two zeros of floats are neighbours and the same value.
+    let (lo, hi) = (lo.saturating_sub(1), hi.saturating_add(1));
+    let first = intervals.partition_point(|interval| interval.hi < lo);
+    let behind = intervals.partition_point(|interval| interval.lo <= hi);
+    intervals.get(first..behind).unwrap_or_default()
 }
 
 /// The ordinals of all numbers of a type: all of them for integers, those between the infinities for floats.

@@ -62,7 +62,7 @@ proptest! {
     fn selected_cells_are_those_inside_a_range_on_every_dimension(
         cells in prop::collection::vec((any::<i8>(), prop_oneof![Just(0.0f32), Just(-0.0), Just(f32::NAN), -5.0f32..5.0], "[a-c]{0,3}"), 0..300),
         ints in prop::collection::vec((any::<i8>(), any::<i8>()), 0..9),
-        floats in prop::collection::vec((prop_oneof![Just(0.0f32), -6.0f32..6.0], -6.0f32..6.0), 1..3),
+        floats in prop::collection::vec((prop_oneof![Just(0.0f32), -6.0f32..6.0], -6.0f32..6.0), 1..12),
         texts in prop::collection::vec(text_side(), 1..4),
     ) {
         let bytes_a: Vec<u8> = cells.iter().map(|c| c.0 as u8).collect();

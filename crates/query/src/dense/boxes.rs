@@ -32,6 +32,8 @@ pub(crate) struct Axis {
     pub(crate) len: u64,
     /// Positions between borders of space tiles, where parts are best cut; of several ranges their mean number.
     pub(crate) step: u64,
+    /// Whether the ranges follow each other in the dimension as in the result.
+    pub(crate) ascends: bool,
     borders: Borders,
 }
 
@@ -40,7 +42,7 @@ pub(crate) struct Axis {
 enum Borders {
     /// Of one range: the first of them, and every [`Axis::step`] from there.
     Even { lead: u64 },
-    /// Of several ranges: where one begins in another tile than the last one ended in.
+    /// Of several ranges that ascend: where one begins in another tile than the last one ended in.
     At(Vec<u64>),
 }
 
@@ -59,16 +61,23 @@ impl Axis {
         }
         if let [only] = ranges {
             let lead = (extent - (only.lo - domain_lo) % extent) % extent;
-            return Some(Axis { segments, len, step: extent, borders: Borders::Even { lead } });
+            return Some(Axis {
+                segments,
+                len,
+                step: extent,
+                ascends: true,
+                borders: Borders::Even { lead },
+            });
         }
+        let ascends = segments.is_sorted_by_key(|segment| segment.cells.lo);
         let tile = |cell: u64| (cell - domain_lo) / extent;
         let borders: Vec<u64> = segments
             .windows(2)
-            .filter(|pair| tile(pair[0].cells.hi) != tile(pair[1].cells.lo))
+            .filter(|pair| ascends && tile(pair[0].cells.hi) != tile(pair[1].cells.lo))
             .map(|pair| pair[1].start)
             .collect();
         let step = len.div_ceil(borders.len() as u64 + 1).max(1);
-        Some(Axis { segments, len, step, borders: Borders::At(borders) })
+        Some(Axis { segments, len, step, ascends, borders: Borders::At(borders) })
     }
 
     /// The coordinates at positions `part`, each with the position in `part` where it starts.

@@ -158,7 +158,8 @@ impl DensePlan<'_> {
         self.run(tasks)
     }
 
-    /// Cells of a task: whole rows of tiles where that leaves work for every thread, so that no tile is decoded twice.
+    /// Cells of a task: whole rows of tiles where that leaves work for every thread, so that no tile is decoded twice. Of ranges in
+    /// no order each task may need every tile, so there is one for each thread.
     fn task_cell_count(&self, part: &Part) -> u64 {
         let threads = rayon::current_num_threads() as u64;
         let slowest = slow_to_fast(part.len(), self.layout)
@@ -170,7 +171,7 @@ impl DensePlan<'_> {
         let inner = total / len.max(1);
         let step = self.axes[slowest].step.min(len);
         let rows = len.div_ceil(step.max(1));
-        if rows >= threads || threads == 1 {
+        if self.axes[slowest].ascends && (rows >= threads || threads == 1) {
             inner.saturating_mul(step).saturating_mul(rows.div_ceil(threads * 4))
         } else {
             total.div_ceil(threads)
