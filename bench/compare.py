@@ -26,6 +26,7 @@ WHAT = {
     "D6": "8 columns of a wide array",
     "D7": "column-major result",
     "D8": "sum, minimum, maximum and mean of a box and of it all",
+    "D9": "many ranges on every axis",
     "S1": "write unordered cells, two int64 dimensions, two attributes",
     "S2": "read them all",
     "S2b": "read them all in bounded batches",
@@ -45,6 +46,7 @@ WHAT = {
     "S11w": "write in Hilbert order",
     "S11q": "random boxes, Hilbert order",
     "S11r": "read all in another order, Hilbert order",
+    "S12": "many ranges on a dimension",
 }
 DEFAULT_WORKLOADS = ",".join(WHAT)
 # The parts of a variant's name, which slashes divide.
@@ -60,6 +62,8 @@ VARIANTS = {
     "ax1": "of the second axis",
     "ax2": "of the third axis",
     "20w": "20 writes",
+    "2nd": "every second position",
+    "1000rng": "1,000 ranges, a tenth of the cells",
     "row": "row-major",
     "hilbert": "zstd",
     "60box": "60 boxes",

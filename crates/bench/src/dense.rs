@@ -1,4 +1,4 @@
-//! Workloads D1 to D8: a dense array of one attribute.
+//! Workloads D1 to D9: a dense array of one attribute.
 
 use crate::{Outcome, boxes, extents, numbers, text, wanted};
 use serde_json::Value;

@@ -124,7 +124,7 @@ impl Peer {
                 self.dense.write(query)?;
                 Box::new(|| 0.0)
             }
-            "D2" | "D3" | "D4" | "D5" | "D6" | "D7" => {
+            "D2" | "D3" | "D4" | "D5" | "D6" | "D7" | "D9" => {
                 let columns = dense::read(query, workload == "D7")?;
                 Box::new(move || columns.iter().map(dense::checksum).sum())
             }
@@ -144,7 +144,7 @@ impl Peer {
                 sparse::open(query)?;
                 Box::new(|| 0.0)
             }
-            "S2" | "S3" | "S5" | "S6" | "S8q" | "S9r" => {
+            "S2" | "S3" | "S5" | "S6" | "S8q" | "S9r" | "S12" => {
                 let batches = sparse::read(query)?;
                 Box::new(move || batches.iter().map(sparse::checksum).sum())
             }
@@ -200,8 +200,12 @@ fn extents(sides: &[(u64, u64)]) -> Outcome<Vec<Extent>> {
     sides.iter().map(side).collect()
 }
 
-/// The ranges of each read of a query, per dimension: those of its boxes, or one read of everything.
+/// The ranges of each read of a query, per dimension: those of its axes, of each of its boxes, or one read of everything.
 fn wanted(query: &Value) -> Outcome<Vec<Vec<Vec<Extent>>>> {
+    let axes = boxes(&query["axes"]);
+    if !axes.is_empty() {
+        return Ok(vec![axes.iter().map(|ranges| extents(ranges)).collect::<Outcome<_>>()?]);
+    }
     let boxes = boxes(&query["boxes"]);
     if boxes.is_empty() {
         return Ok(vec![Vec::new()]);

@@ -1,4 +1,4 @@
-//! Workloads S1 to S3, S5 to S9 and S11: points on a plane with two attributes.
+//! Workloads S1 to S3, S5 to S9, S11 and S12: points on a plane with two attributes.
 
 use crate::dense::FIRST_WRITE_MS;
 use crate::{Outcome, npz, scale, text, wanted};
