@@ -253,6 +253,7 @@ impl DensePlan<'_> {
         for_each_task(tasks, out, byte_len, |task, out| {
             self.workspaces.with(|workspace| {
                 for piece in task.pieces(purpose) {
+                    self.fetch.check()?;
                     let (shares, is_covered) = self.shares(&piece, sources)?;
                     if !is_covered {
                         piece.cells(&piece.rect).fill(out, &task.target.strides, fill)?;
