@@ -11,7 +11,8 @@ use smalti_store::{SyncLevel, system_env};
 use smalti_tests::counting::{Counting, forget_peak, live_byte_len, peak_byte_len};
 use smalti_tile::ColumnRef;
 use smalti_types::{
-    ArrayType, CellValNum, Datatype, ErrorKind, Filter, FilterPipeline, Layout, Scalar, TimeRange,
+    ArrayType, CellValNum, Datatype, ErrorKind, Extent, Filter, FilterPipeline, Layout, Physical, Scalar,
+    TimeRange,
 };
 use smalti_upkeep::{FragmentOptions, consolidate_fragments};
 use std::sync::Mutex;
@@ -188,6 +189,16 @@ fn dense_reads_keep_to_their_budget() {
     for layout in [Layout::RowMajor, Layout::ColMajor, Layout::GlobalOrder] {
         let request = ReadRequest { layout: Some(layout), ..ReadRequest::default() };
         check(&snapshot, &request, &format!("dense, {layout}"));
+    }
+    let point = |at: i64| Extent::Num { lo: at.ordinal(), hi: at.ordinal() };
+    let every_second = vec![(0..2000).step_by(2).map(point).collect::<Vec<_>>(); 2];
+    let condition = Some(Condition::compare("n", Relation::Lt, 20_000_000));
+    for layout in [Layout::RowMajor, Layout::ColMajor] {
+        let ranges = every_second.clone();
+        let request = ReadRequest { layout: Some(layout), ranges, ..ReadRequest::default() };
+        check(&snapshot, &request, &format!("dense, many ranges, {layout}"));
+        let request = ReadRequest { condition: condition.clone(), ..request };
+        check(&snapshot, &request, &format!("dense, many ranges and a condition, {layout}"));
     }
 }
 

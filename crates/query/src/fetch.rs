@@ -112,7 +112,7 @@ impl<'a> FieldSource<'a> {
 }
 
 /// Below this many bytes between two wanted ranges of an unfiltered tile one read fetches both.
-const MAX_GAP: u64 = 4096;
+pub(crate) const MAX_GAP: u64 = 4096;
 
 /// Tiles of more filtered bytes are looked for in their file before memory is taken for them: asking costs little then.
 const MAX_UNCHECKED_BYTE_LEN: u64 = 1 << 20;

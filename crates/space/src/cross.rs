@@ -120,30 +120,38 @@ impl Cross {
         )
     }
 
-    /// The elements of the source that are wanted, in their order, each once.
+    /// The elements of the source that are wanted, in their order, each once, and of gaps between them those of at most `max_gap`
+    /// elements: so there are no more runs than the source has such gaps.
     ///
     /// # Errors
     /// As [`for_each_run`](Cross::for_each_run).
-    pub fn source_runs(&self, src_strides: &[usize]) -> Result<Vec<Range<usize>>> {
+    pub fn source_runs(&self, src_strides: &[usize], max_gap: usize) -> Result<Vec<Range<usize>>> {
+        // Sides in the order of the source: then its elements come in order too.
+        let mut source = Cross::new(self.ends.len());
+        for side in self.sides() {
+            let mut ends: Vec<Range<usize>> = side.iter().map(|one| one.src..one.src + one.len).collect();
+            ends.sort_unstable_by_key(|one| one.start);
+            ends.dedup_by(|next, last| {
+                let joins = next.start <= last.end;
+                last.end = if joins { last.end.max(next.end) } else { last.end };
+                joins
+            });
+            source.push_side(ends.into_iter().map(|one| Stretch {
+                dst: one.start,
+                src: one.start,
+                len: one.len(),
+            }));
+        }
         let mut runs: Vec<Range<usize>> = Vec::new();
-        let source = self.mapped(|stretch| Stretch { dst: stretch.src, ..stretch });
-        source.for_each_place(src_strides, |start, len| {
+        source.for_each_run(src_strides, src_strides, |start, _, len| {
             match runs.last_mut() {
-                Some(last) if last.end == start => last.end += len,
+                Some(last) if start <= last.end.saturating_add(max_gap) => {
+                    last.end = last.end.max(start + len)
+                }
                 _ => runs.push(start..start + len),
             }
             Ok(())
         })?;
-        if !runs.is_sorted_by(|a, b| a.end <= b.start) {
-            runs.sort_unstable_by_key(|run| (run.start, run.end));
-            runs.dedup_by(|next, last| {
-                let joins = next.start <= last.end;
-                if joins {
-                    last.end = last.end.max(next.end);
-                }
-                joins
-            });
-        }
         Ok(runs)
     }
 
@@ -351,6 +359,7 @@ mod tests {
             sides in prop::collection::vec(side(), 1..4),
             layouts in prop::collection::vec(prop::bool::ANY, 2),
             byte_len in 1usize..10,
+            max_gap in 0usize..9,
         ) {
             let layout = |is_row: bool| if is_row { Layout::RowMajor } else { Layout::ColMajor };
             let sides: Vec<Vec<Stretch>> = sides.iter().map(|side| stretches(side)).collect();
@@ -394,11 +403,15 @@ mod tests {
             let mut count = 0;
             cross.for_each_place(&to, |_, len| { count += len; Ok(()) }).unwrap();
             prop_assert_eq!(count, cell_count);
-            let mut found = vec![false; wanted.len()];
-            let runs = cross.source_runs(&from).unwrap();
-            runs.iter().for_each(|run| found[run.clone()].fill(true));
-            prop_assert_eq!(found, wanted);
-            prop_assert!(runs.is_sorted_by(|a, b| a.end <= b.start));
+            // Gaps that are not wanted stay, unless they are small.
+            let runs = cross.source_runs(&from, max_gap).unwrap();
+            prop_assert!(runs.is_sorted_by(|a, b| a.end + max_gap < b.start));
+            for (run, behind) in runs.iter().zip(runs.iter().skip(1).map(|run| run.start).chain([wanted.len()])) {
+                prop_assert!(wanted[run.start] && wanted[run.end - 1] && !wanted[run.end..behind].contains(&true));
+                let longest_gap = wanted[run.clone()].split(|&is_wanted| is_wanted).map(<[bool]>::len).max();
+                prop_assert!(longest_gap <= Some(max_gap));
+            }
+            prop_assert!(!wanted[..runs[0].start].contains(&true));
             // Beyond the buffers nothing is written.
             let mut short = vec![0u8; expected.len() - 1];
             prop_assert!(cross.copy(&mut short, &to, &src, &from, byte_len).is_err());

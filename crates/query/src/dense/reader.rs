@@ -7,7 +7,7 @@ use super::points::Points;
 use super::target::{Piece, Target, part_len};
 use crate::budget::Budget;
 use crate::condition::Verdict;
-use crate::fetch::{Fetch, FieldSource};
+use crate::fetch::{Fetch, FieldSource, MAX_GAP};
 use crate::gather::{CellRun, gather_lists};
 use crate::request::Batch;
 use crate::workspace::{Workspace, Workspaces, room};
@@ -303,7 +303,7 @@ impl DensePlan<'_> {
         let wanted: Vec<Range<usize>> = if is_whole {
             std::iter::once(0..tile_byte_len).collect()
         } else {
-            let runs = cells.source_runs(&tile_strides)?.into_iter();
+            let runs = cells.source_runs(&tile_strides, MAX_GAP as usize / byte_len)?.into_iter();
             runs.map(|run| run.start * byte_len..run.end * byte_len).collect()
         };
         let tile = room(tile, tile_byte_len)?;
