@@ -84,6 +84,9 @@ fn perform(case: &Case, wanted: &Value, columns: &HashMap<String, Value>) -> Res
         check_label_ranges(&snapshot, &request, dim)?;
     }
     let (fields, found) = cells(&snapshot, &request)?;
+    if labelled_dimension(schema, wanted).is_none() {
+        check_single_positions(&snapshot, &request, &fields, &found)?;
+    }
     request.batch_cell_count = Some(7);
     if cells(&snapshot, &request)?.1 != found {
         return Err("small batches give other cells than large ones".into());
@@ -194,6 +197,69 @@ fn check_label_ranges(snapshot: &Snapshot, request: &ReadRequest, dim: usize) ->
         }
     }
     Ok(())
+}
+
+/// Reads a dense array once more by single positions of each dimension, in no order and one of them twice: the cells of the whole
+/// read, picked.
+fn check_single_positions(
+    snapshot: &Snapshot,
+    request: &ReadRequest,
+    fields: &[ResultField],
+    found: &[Vec<Value>],
+) -> Result<(), Failure> {
+    const MOST_CELLS: u128 = 20_000;
+    let schema = snapshot.schema();
+    let is_row = match request.layout {
+        Some(Layout::RowMajor | Layout::Unordered) => true,
+        Some(Layout::ColMajor) => false,
+        _ => return Ok(()),
+    };
+    let current = schema.current_domain.rectangle();
+    let side = |dim: usize| match (request.ranges.get(dim).map(Vec::as_slice), current) {
+        (Some(&[Extent::Num { lo, hi }]), _) => Some((lo, hi)),
+        (Some([_, ..]), _) => None,
+        (_, Some(current)) => match &current[dim] {
+            Extent::Num { lo, hi } => Some((*lo, *hi)),
+            Extent::Str { .. } => None,
+        },
+        _ => schema.dimensions[dim].domain.map(|(lo, hi)| (lo.ordinal(), hi.ordinal())),
+    };
+    let sides: Option<Vec<(u64, u64)>> = (0..schema.dimensions.len()).map(side).collect();
+    let Some(sides) = sides.filter(|_| schema.is_dense()) else { return Ok(()) };
+    let lens: Vec<u128> = sides.iter().map(|(lo, hi)| u128::from(hi - lo) + 1).collect();
+    let cell_count = lens.iter().try_fold(1u128, |count, len| count.checked_mul(*len));
+    if cell_count
+        .is_none_or(|count| count > MOST_CELLS || found.iter().any(|values| values.len() as u128 != count))
+    {
+        return Ok(());
+    }
+    let picked: Vec<Vec<usize>> =
+        lens.iter().map(|&len| (0..len as usize).rev().step_by(2).chain([0]).collect()).collect();
+    let point = |(side, &position): (&(u64, u64), &usize)| Extent::Num {
+        lo: side.0 + position as u64,
+        hi: side.0 + position as u64,
+    };
+    let ranges = sides.iter().zip(&picked);
+    let ranges = ranges.map(|(side, picked)| picked.iter().map(|position| point((side, position))).collect());
+    let by_position = ReadRequest { ranges: ranges.collect(), ..request.clone() };
+    let (_, cells_found) = cells(snapshot, &by_position)?;
+    let slow_to_fast: Vec<usize> =
+        if is_row { (0..lens.len()).collect() } else { (0..lens.len()).rev().collect() };
+    let mut origins = vec![0usize];
+    for dim in slow_to_fast {
+        let next = |at: &usize| {
+            picked[dim].iter().map(|position| at * lens[dim] as usize + position).collect::<Vec<_>>()
+        };
+        origins = origins.iter().flat_map(next).collect();
+    }
+    let expected: Vec<Vec<Value>> =
+        found.iter().map(|values| origins.iter().map(|&at| values[at].clone()).collect()).collect();
+    let expected: Vec<&[Value]> = expected.iter().map(Vec::as_slice).collect();
+    if cells_found.iter().any(|values| values.len() != origins.len()) {
+        return Err("by single positions there are more or fewer cells".into());
+    }
+    compare(fields, cells_found, &expected, origins.len(), false)
+        .map_err(|message| format!("by single positions: {message}").into())
 }
 
 fn cells(snapshot: &Snapshot, request: &ReadRequest) -> Result<(Vec<ResultField>, Vec<Vec<Value>>), Failure> {
