@@ -1,10 +1,11 @@
 //! Taking commits back: from then on no listing shows their fragments.
 
-use crate::consolidate::commit_at_once;
+use crate::consolidate::{commit_at_once, put_ignore_file};
 use smalti_array::{ArrayPlace, CommitPlace};
-use smalti_format::names::{CommitKind, TimestampedName, commit_path};
-use smalti_format::{NameList, Rule, Version};
-use smalti_types::{Result, TimeRange};
+use smalti_format::names::TimestampedName;
+use smalti_format::{Rule, Version};
+use smalti_types::Result;
+use std::collections::BTreeMap;
 
 /// Takes back the commits of fragments at one moment, where the array's version has consolidated commits: first one such file is put of
 /// those that have files of their own only, and these go, of which nobody sees anything; then one ignore file takes all back.
@@ -46,27 +47,17 @@ pub(crate) fn take_back_commits(
     place: &ArrayPlace,
     commits: &[(&TimestampedName, &CommitPlace)],
 ) -> Result<()> {
-    let mut ignored: Vec<(&TimestampedName, CommitKind, Version)> = Vec::new();
+    let mut ignored: BTreeMap<&TimestampedName, Version> = BTreeMap::new();
     let mut files: Vec<String> = Vec::new();
     for (name, commit) in commits {
         if matches!(commit, CommitPlace::Consolidated | CommitPlace::Both(_)) {
-            ignored.push((name, CommitKind::Write, name.fragment_version()?));
+            ignored.insert(name, name.fragment_version()?);
         }
         if let CommitPlace::File(path) | CommitPlace::Both(path) = commit {
             files.push(place.join(path));
         }
     }
-    if let (Some(first), Some(version)) =
-        (ignored.first(), ignored.iter().map(|(_, _, version)| *version).max())
-    {
-        let span = ignored.iter().fold(first.0.range(), |span, (name, ..)| TimeRange {
-            start: span.start.min(name.range().start),
-            end: span.end.max(name.range().end),
-        });
-        let name = place.new_name(span, Some(version))?;
-        let path = place.join(&commit_path(&name, CommitKind::Ignore, version));
-        place.store().put(&path, &[&NameList::encode_ignore(ignored.iter().copied())])?;
-    }
+    put_ignore_file(place, &ignored)?;
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     place.store().delete_files(&files)
 }

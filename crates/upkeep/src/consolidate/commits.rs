@@ -123,15 +123,29 @@ pub fn ignore_taken<'n>(
             named.insert(&entry.name, entry.name.fragment_version()?);
         }
     }
-    let Some(range) = hull(named.keys().copied()) else { return Ok(()) };
+    if let Some((path, byte_len)) = put_ignore_file(place, &named)? {
+        report.note_written(&path, byte_len);
+    }
+    Ok(())
+}
+
+/// Puts an ignore file that takes back what consolidated commits files say of some fragments; its path in the array and its
+/// length, or `None` where there is none to take back.
+///
+/// # Errors
+/// What the store reports.
+pub(crate) fn put_ignore_file(
+    place: &ArrayPlace,
+    fragments: &BTreeMap<&TimestampedName, Version>,
+) -> Result<Option<(String, u64)>> {
+    let Some(range) = hull(fragments.keys().copied()) else { return Ok(None) };
     let version = place.newest_schema()?.write_version();
-    let file =
-        NameList::encode_ignore(named.iter().map(|(name, version)| (*name, CommitKind::Write, *version)));
+    let ignored = fragments.iter().map(|(name, version)| (*name, CommitKind::Write, *version));
+    let file = NameList::encode_ignore(ignored);
     let name = place.new_name(range, Some(version))?;
     let path = commit_path(&name, CommitKind::Ignore, version);
     place.store().put(&place.join(&path), &[&file])?;
-    report.note_written(&path, file.len() as u64);
-    Ok(())
+    Ok(Some((path, file.len() as u64)))
 }
 
 /// A commit that the new file is to hold.

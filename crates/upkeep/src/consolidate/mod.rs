@@ -9,7 +9,7 @@ mod policy;
 mod publish;
 mod verify;
 
-pub(crate) use commits::{commit_at_once, sync_commits};
+pub(crate) use commits::{commit_at_once, put_ignore_file, sync_commits};
 pub use commits::{consolidate_commits, ignore_taken};
 pub use fragment_meta::consolidate_fragment_meta;
 pub use fragments::{
