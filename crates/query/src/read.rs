@@ -227,7 +227,7 @@ impl Iterator for Batches<'_> {
     }
 }
 
-/// All cells of a tile, in runs that can be copied one by one.
+/// All cells of a batch, in runs that can be copied one by one.
 fn whole(slot: usize, cell_count: usize) -> Result<Vec<CellRun>> {
     let too_many = || Error::unsupported(format!("a batch of {cell_count} cells cannot be joined to others"));
     let run = |start: usize| {
