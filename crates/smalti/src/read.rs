@@ -11,6 +11,7 @@ use smalti_query::{
     Aggregate, AggregateRequest, Batches, Explanation, LabelRange, ReadProgress, ReadRequest,
     TIMESTAMPS_FIELD,
 };
+use smalti_space::CELLS_BETWEEN_CHECKS;
 use smalti_types::{Error, ErrorKind, Extent, Layout, Result};
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -368,7 +369,7 @@ impl<'a> ReadBuilder<'a> {
                         "cell {cell} of attribute {attribute:?} is null, which an ndarray cannot hold; read batches"
                     )));
                 }
-                for part in column.data.values().chunks(VALUES_BETWEEN_CHECKS) {
+                for part in column.data.values().chunks(CELLS_BETWEEN_CHECKS) {
                     progress.check()?;
                     values.extend_from_slice(part);
                 }
@@ -377,9 +378,6 @@ impl<'a> ReadBuilder<'a> {
         shaped(values, shape, per_cell, layout)
     }
 }
-
-/// Values that are copied before a read is asked again whether it goes on.
-const VALUES_BETWEEN_CHECKS: usize = 1 << 16;
 
 /// Values with their shape. In column-major order the values of one cell still follow each other.
 fn shaped<T: Number>(

@@ -78,6 +78,18 @@ impl Cross {
         }
     }
 
+    /// A box in the destination and in the source.
+    fn geometries<'s>(
+        &self,
+        dst_strides: &'s [usize],
+        src_strides: &'s [usize],
+    ) -> Result<(Geometry<'s>, Geometry<'s>)> {
+        let to = Geometry { offset: self.first_place(dst_strides)?, strides: dst_strides };
+        let from =
+            Geometry { offset: self.offset(src_strides, |stretch| stretch.src)?, strides: src_strides };
+        Ok((to, from))
+    }
+
     fn extents(&self) -> Vec<u64> {
         self.stretches.iter().map(|stretch| stretch.len as u64).collect()
     }
@@ -96,10 +108,8 @@ impl Cross {
             return Ok(());
         }
         if self.is_box() {
-            let dst = Geometry { offset: self.first_place(dst_strides)?, strides: dst_strides };
-            let src =
-                Geometry { offset: self.offset(src_strides, |stretch| stretch.src)?, strides: src_strides };
-            return box_runs(dst, src, &self.extents())?.try_for_each(|(dst, src, len)| visit(dst, src, len));
+            let (to, from) = self.geometries(dst_strides, src_strides)?;
+            return box_runs(to, from, &self.extents())?.try_for_each(|(dst, src, len)| visit(dst, src, len));
         }
         self.lines(dst_strides, src_strides)?.for_each(visit)
     }
@@ -177,9 +187,7 @@ impl Cross {
             return Ok(());
         }
         if self.is_box() {
-            let to = Geometry { offset: self.first_place(dst_strides)?, strides: dst_strides };
-            let from =
-                Geometry { offset: self.offset(src_strides, |stretch| stretch.src)?, strides: src_strides };
+            let (to, from) = self.geometries(dst_strides, src_strides)?;
             return copy_box(dst, to, src, from, &self.extents(), elem_byte_len);
         }
         let lines = self.lines(dst_strides, src_strides)?;

@@ -105,3 +105,23 @@ fn sparse_reads_can_tell_the_time_of_every_cell() {
     assert!(columns[1].ends_with("[1,3,4,]"), "{columns:?}");
     assert!(columns[2].ends_with("[1000,2000,2000,]"), "{columns:?}");
 }
+
+#[test]
+fn a_null_that_an_ndarray_cannot_hold_is_named_in_whatever_batch_it_comes() {
+    const NULL: usize = 90_001;
+    let schema = Schema::dense()
+        .dimension(Dimension::new("x", 0..=99_999).tile(1_000))
+        .attribute(Attribute::of::<i64>("a").nullable())
+        .build()
+        .unwrap();
+    let array = Array::create("mem://null-in-ndarray", &schema).unwrap();
+    let a: Vec<Option<i64>> = (0..100_000).map(|cell| (cell != NULL as i64).then_some(cell)).collect();
+    array.write().column("a", &a).commit().unwrap();
+    // Little memory makes many batches.
+    let read = || array.read().select(["a"]).memory(64 << 10);
+    assert!(read().batches().unwrap().count() > 1);
+    let error = read().to_ndarray::<i64>("a").unwrap_err();
+    assert!(error.message().contains(&format!("cell {NULL} ")), "{error}");
+    let part = read().range("x", ..NULL as i64).to_ndarray::<i64>("a").unwrap();
+    assert!(part.iter().copied().eq(0..NULL as i64));
+}
