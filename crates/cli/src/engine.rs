@@ -2,6 +2,7 @@
 
 use crate::args::{Global, OpenTimes, Sync};
 use crate::failure::{Failure, Outcome};
+use crate::warning::warn;
 use smalti::json::SchemaFile;
 use smalti::{Array, ErrorKind, Group, Options, SyncLevel};
 
@@ -34,7 +35,7 @@ pub(crate) fn options(global: &Global, times: OpenTimes) -> Outcome<Options> {
 pub(crate) fn open(global: &Global, uri: &str, times: OpenTimes) -> Outcome<Array> {
     let array = Array::open_with(uri, &options(global, times)?).map_err(|error| error.at_uri(uri))?;
     for warning in array.warnings()? {
-        eprintln!("smalti: warning: {uri}: {warning}");
+        warn(global, uri, warning);
     }
     Ok(array)
 }

@@ -15,6 +15,7 @@ mod picture;
 mod progress;
 mod ranges;
 mod statistics;
+mod warning;
 
 use clap::Parser;
 use std::process::ExitCode;

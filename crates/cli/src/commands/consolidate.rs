@@ -6,6 +6,7 @@ use crate::failure::{Failure, Outcome};
 use crate::human;
 use crate::interrupt::Watch;
 use crate::progress::Progress;
+use crate::warning::warn;
 use smalti::upkeep::{
     Choice, Consolidation, FileReport, FragmentOptions, FragmentPlan, Steps, Tiers, UpkeepOptions,
     UpkeepReport,
@@ -159,7 +160,7 @@ fn print(global: &Global, done: &Consolidation) -> Outcome {
 /// Prints what was done, or would be.
 pub(super) fn print_files(global: &Global, array: &str, is_dry_run: bool, report: &UpkeepReport) -> Outcome {
     for warning in &report.warnings {
-        eprintln!("smalti: warning: {}: {warning}", array);
+        warn(global, array, warning);
     }
     let mut out = std::io::stdout().lock();
     let lists = [("read", &report.read), ("written", &report.written), ("removed", &report.removed)];

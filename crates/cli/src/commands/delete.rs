@@ -3,6 +3,7 @@
 use crate::args::{DeleteArgs, Global, OpenTimes};
 use crate::engine;
 use crate::failure::Outcome;
+use crate::warning::warn;
 
 pub(super) fn run(global: &Global, args: &DeleteArgs) -> Outcome {
     let condition = args.condition.parse()?;
@@ -13,10 +14,11 @@ pub(super) fn run(global: &Global, args: &DeleteArgs) -> Outcome {
     }
     let written = delete.commit()?;
     if !written.taken_with().is_empty() {
-        eprintln!(
-            "smalti: warning: {}: cells whose {} is null, or no number, are deleted too",
-            args.array,
-            written.taken_with().join(" or ")
+        let fields = written.taken_with().join(" or ");
+        warn(
+            global,
+            &args.array,
+            format_args!("cells whose {fields} is null, or no number, are deleted too"),
         );
     }
     if global.json {
