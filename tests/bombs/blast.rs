@@ -1,13 +1,25 @@
-//! Time and memory of what a bomb is used for.
+//! Work and memory of what a bomb is used for.
+//!
+//! Work is counted by the allocator, so that it is the same on every machine: whatever reads, decodes or builds something asks it.
+//! `cargo xtask timed` measures the time too.
 
 use smalti::{Error, ErrorKind, Result};
-use smalti_tests::counting::{forget_peak, live_byte_len, peak_byte_len};
+use smalti_tests::counting::{asked, forget_peak, live_byte_len, peak_byte_len};
 use std::fmt::Debug;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The longest until an error.
+/// The longest until an error, where time is measured.
 pub const SOON: Duration = Duration::from_millis(50);
+
+/// Set where time is measured.
+const TIMED: &str = "SMALTI_TIMED";
+
+/// The most bytes that the allocator may be asked for until an error, all calls together.
+pub const MOST_ASKED_BYTES: usize = 32 << 20;
+
+/// The most calls of the allocator until an error.
+pub const MOST_CALLS: usize = 200_000;
 
 /// The most bytes that may be live at once: the budget of the reads here, 16 MiB, and 64 MiB.
 pub const MOST_BYTES: usize = 80 << 20;
@@ -27,18 +39,25 @@ pub fn turn() -> MutexGuard<'static, ()> {
     turn
 }
 
-/// Runs work with its memory measured. An error must come [`SOON`].
+/// Runs work with its memory measured. An error must come after little work ([`MOST_ASKED_BYTES`], [`MOST_CALLS`]), and [`SOON`] where time is measured.
 pub fn light<T>(what: &str, mut work: impl FnMut() -> Result<T>) -> Result<T> {
+    let is_timed = std::env::var_os(TIMED).is_some();
     let mut fastest = Duration::MAX;
-    for _ in 0..TRIALS {
-        let before = live_byte_len();
+    for _ in 0..if is_timed { TRIALS } else { 1 } {
+        let (before, (bytes_before, calls_before)) = (live_byte_len(), asked());
         forget_peak();
         let start = Instant::now();
         let outcome = work();
         fastest = fastest.min(start.elapsed());
         let held = peak_byte_len().saturating_sub(before);
         assert!(held <= MOST_BYTES, "{what}: {} MiB were held", held >> 20);
-        if outcome.is_ok() || fastest <= SOON {
+        let (bytes, calls) = asked();
+        let (bytes, calls) = (bytes - bytes_before, calls - calls_before);
+        if outcome.is_err() {
+            assert!(bytes <= MOST_ASKED_BYTES, "{what}: {} MiB were asked for until the error", bytes >> 20);
+            assert!(calls <= MOST_CALLS, "{what}: the allocator was called {calls} times until the error");
+        }
+        if outcome.is_ok() || !is_timed || fastest <= SOON {
             return outcome;
         }
     }

@@ -1,7 +1,7 @@
 //! Arrays and groups made by hand to hurt who opens them: one module for each of the threats T1 to T12.
 //!
-//! Each bomb is opened through the public crate and must end in an error, or in the right answer where it is legal: soon (see
-//! [`blast::SOON`]), and with little memory (see [`blast::MOST_BYTES`]), which a counting allocator measures. The tests take turns,
+//! Each bomb is opened through the public crate and must end in an error, or in the right answer where it is legal: with little work (see
+//! [`blast::MOST_ASKED_BYTES`]) and little memory (see [`blast::MOST_BYTES`]), which a counting allocator measures. The tests take turns,
 //! for the allocator counts for the whole process.
 #![forbid(unsafe_code)]
 

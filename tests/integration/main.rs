@@ -18,3 +18,8 @@ mod mutation;
 mod old_arrays;
 mod oracle;
 mod upkeep;
+
+use smalti_tests::counting::Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;

@@ -94,7 +94,7 @@ class Case:
         inject = "inject=%s:signal=KILL:when=%d" % (CALLS, k)
         strace = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=" + CALLS, "-e", inject]
         done = subprocess.run([*strace, self.options.smalti, *self.command], stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=120)
+                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=600)
         is_killed = done.returncode in (-9, 137)
         if not is_killed and done.returncode != 0:
             raise Failure("call %d: exit status %d: %s" % (k, done.returncode, done.stderr.decode("utf-8", "replace")))

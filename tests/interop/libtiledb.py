@@ -614,7 +614,7 @@ class Library:
 class Reference:
     """A `Library` in a process of its own: `reference("write", key, uri, ...)`."""
 
-    def __init__(self, timeout_s=30):
+    def __init__(self, timeout_s=120):
         self.timeout_s = timeout_s
         self.process = None
 

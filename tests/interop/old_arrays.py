@@ -41,7 +41,7 @@ class Failure(Exception):
 
 
 def run(binary, *args, stdin=None):
-    done = subprocess.run([binary, *args], capture_output=True, input=stdin, timeout=60)
+    done = subprocess.run([binary, *args], capture_output=True, input=stdin, timeout=600)
     if done.returncode != 0:
         raise Failure("smalti %s: %s" % (" ".join(args), done.stderr.decode("utf-8", "replace").strip()))
     return done.stdout
@@ -84,7 +84,7 @@ def check(binary, case, reference):
             raise Failure("libtiledb reads other cells %s: fields %s" % (what, fields))
 
     write_again("after another write")
-    upgrade = subprocess.run([binary, "upgrade", uri, *keys], capture_output=True, timeout=60)
+    upgrade = subprocess.run([binary, "upgrade", uri, *keys], capture_output=True, timeout=600)
     if upgrade.returncode == 0:
         write_again("after an upgrade and another write")
     elif b"libtiledb could not read" not in upgrade.stderr:

@@ -32,7 +32,7 @@ class Failure(Exception):
 
 
 def run(binary, *args, status=0):
-    done = subprocess.run([binary, *args], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([binary, *args], capture_output=True, text=True, timeout=600)
     if done.returncode != status:
         raise Failure("smalti %s: status %d\n%s%s" % (" ".join(args), done.returncode, done.stdout, done.stderr))
     return done.stdout
@@ -185,7 +185,7 @@ def check(binary, uri, before, name, folder):
         if after != before:
             raise Failure("libtiledb reads other cells: %s, before %s" % (after, before))
         with open(os.devnull, "w") as nowhere:
-            compared = subprocess.run([binary, "diff", str(uri), str(copy)], stdout=nowhere, timeout=60)
+            compared = subprocess.run([binary, "diff", str(uri), str(copy)], stdout=nowhere, timeout=600)
         if compared.returncode != 0:
             raise Failure("smalti diff: status %d" % compared.returncode)
     finally:

@@ -6,7 +6,7 @@ import subprocess
 
 import celltypes
 
-TIMEOUT_S = 60
+TIMEOUT_S = 600
 
 
 class SmaltiError(Exception):

@@ -70,7 +70,7 @@ class OldLibrary(libtiledb.Library):
 class OldReader(libtiledb.Reference):
     """An `OldLibrary` in a process of its own: `reader("read", key, uri, ...)`."""
 
-    def __init__(self, path, timeout_s=30):
+    def __init__(self, path, timeout_s=120):
         super().__init__(timeout_s)
         self.path = path
 

@@ -1,12 +1,20 @@
-//! An allocator that counts: how many bytes are live, and how many ever were at once.
+//! An allocator that counts: how many bytes are live, how many ever were at once, and how much was asked of it.
 #![allow(unsafe_code, reason = "an allocator is an unsafe trait")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static ASKED_HERE: Cell<usize> = const { Cell::new(0) };
+}
+
 static CEILING: AtomicUsize = AtomicUsize::new(usize::MAX);
 static BLOCKED: AtomicBool = AtomicBool::new(false);
 
@@ -28,6 +36,16 @@ pub fn forget_peak() {
     PEAK.store(LIVE.load(Relaxed), Relaxed);
 }
 
+/// All bytes that were ever asked for, and the number of calls: a measure of work that is the same on every machine.
+pub fn asked() -> (usize, usize) {
+    (ASKED.load(Relaxed), CALLS.load(Relaxed))
+}
+
+/// All bytes that this thread ever asked for.
+pub fn asked_here() -> usize {
+    ASKED_HERE.get()
+}
+
 /// Sets how many bytes may be live. A thread that asks for more never gets an answer: an allocator must not panic, and a
 /// refusal would end the process before anybody could say which input asked. See [`is_blocked`].
 pub fn set_ceiling(byte_len: usize) {
@@ -42,6 +60,10 @@ pub fn is_blocked() -> bool {
 fn take(byte_len: usize) {
     let live = LIVE.fetch_add(byte_len, Relaxed).saturating_add(byte_len);
     PEAK.fetch_max(live, Relaxed);
+    ASKED.fetch_add(byte_len, Relaxed);
+    CALLS.fetch_add(1, Relaxed);
+    // A thread that ends gives memory back when its own variables are gone.
+    let _ = ASKED_HERE.try_with(|asked| asked.set(asked.get().wrapping_add(byte_len)));
     if live > CEILING.load(Relaxed) {
         // Others, who report it, go on.
         LIVE.fetch_sub(byte_len, Relaxed);

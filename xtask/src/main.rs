@@ -15,6 +15,7 @@ mod sources;
 mod states;
 mod tally;
 mod test;
+mod timed;
 mod unsafety;
 mod workspace;
 
@@ -38,6 +39,7 @@ cargo xtask COMMAND
                              interleavings, or all, which takes hours; --seconds N ends each part, --first UNIT goes on,
                              --share I/N does every Nth unit, --schedules N (200) of each pair, from --seed S (1000),
                              --stride N looks at every Nth state of cuts; see docs/reliability.md
+  timed                      the tests that measure time, on a quiet machine: hostile arrays, reads that are stopped
   docs                       writes docs/format anew from the tables in crates/format
   bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
 ";
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         ["states", options @ ..] => {
             Workspace::load().and_then(|workspace| states::long_run(&workspace, options))
         }
+        ["timed"] => Workspace::load().and_then(|workspace| timed::run_all(&workspace)),
         ["docs"] => Workspace::load().and_then(|workspace| docs::write_pages(&workspace)),
         [] | ["help" | "-h" | "--help"] => {
             print!("{USAGE}");

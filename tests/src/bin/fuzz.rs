@@ -2,7 +2,9 @@
 #![forbid(unsafe_code)]
 
 use smalti_tests::counting::{Counting, live_byte_len, peak_byte_len};
-use smalti_tests::fuzz::{Fault, Guard, Target, artifacts_folder, case_input, case_number, seeds, targets};
+use smalti_tests::fuzz::{
+    Fault, Guard, MAX_CASE_TIME, Target, artifacts_folder, case_input, case_number, seeds, targets,
+};
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -39,7 +41,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let guard = Guard::new(|target, input, fault| {
+    let guard = Guard::new(MAX_CASE_TIME, |target, input, fault| {
         let _ = report(target, "stuck", input, &fault);
         std::process::exit(1);
     });

@@ -6,8 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The longest that a case may take.
+/// The longest that a case of a campaign may take.
 pub const MAX_CASE_TIME: Duration = Duration::from_secs(10);
+
+/// After this time a case is taken for one that never ends, however busy the machine is.
+pub const NEVER_ENDS: Duration = Duration::from_secs(600);
 
 /// Bytes that may be live in the process before a case is ended from outside; `SMALTI_FUZZ_CEILING_MIB` sets it lower,
 /// so that a debugger finds the thread that asks.
@@ -48,6 +51,7 @@ struct Running {
 
 /// Runs cases. The process must have [`counting::Counting`] for its allocator and one guard at most.
 pub struct Guard {
+    max_case_time: Duration,
     running: Arc<Mutex<Running>>,
     panicked: Arc<Mutex<Option<String>>>,
 }
@@ -55,7 +59,7 @@ pub struct Guard {
 impl Guard {
     /// Silences panics, remembering them, and starts a watch on cases that never end. `stuck` hears of such a case, by
     /// target and input, on a thread of the watch, and ends the process.
-    pub fn new(stuck: impl Fn(&str, &[u8], Fault) + Send + 'static) -> Guard {
+    pub fn new(max_case_time: Duration, stuck: impl Fn(&str, &[u8], Fault) + Send + 'static) -> Guard {
         let panicked = Arc::new(Mutex::new(None));
         let heard = Arc::clone(&panicked);
         std::panic::set_hook(Box::new(move |info| {
@@ -66,8 +70,8 @@ impl Guard {
         let ceiling =
             std::env::var("SMALTI_FUZZ_CEILING_MIB").ok().and_then(|text| text.parse::<usize>().ok());
         counting::set_ceiling(ceiling.map_or(CEILING_BYTE_LEN, |mib| mib << 20));
-        std::thread::spawn(move || watch(&watched, stuck));
-        Guard { running, panicked }
+        std::thread::spawn(move || watch(&watched, max_case_time, stuck));
+        Guard { max_case_time, running, panicked }
     }
 
     /// Runs one case.
@@ -95,20 +99,20 @@ impl Guard {
         }
         match () {
             () if used > memory_bound(input.len()) => Err(Fault::Memory(used)),
-            () if time > MAX_CASE_TIME => Err(Fault::Time(time)),
+            () if time > self.max_case_time => Err(Fault::Time(time)),
             () => Ok(()),
         }
     }
 }
 
-fn watch(running: &Mutex<Running>, stuck: impl Fn(&str, &[u8], Fault)) {
+fn watch(running: &Mutex<Running>, max_case_time: Duration, stuck: impl Fn(&str, &[u8], Fault)) {
     loop {
         std::thread::sleep(Duration::from_millis(50));
         let running = running.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(since) = running.since else { continue };
         if counting::is_blocked() {
             stuck(running.target, &running.input, Fault::Memory(counting::peak_byte_len()));
-        } else if since.elapsed() > 2 * MAX_CASE_TIME {
+        } else if since.elapsed() > 2 * max_case_time {
             stuck(running.target, &running.input, Fault::Time(since.elapsed()));
         }
     }

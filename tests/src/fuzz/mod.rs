@@ -6,7 +6,7 @@ mod guard;
 mod mutation;
 mod seeds;
 
-pub use guard::{Fault, Guard, MAX_CASE_TIME, memory_bound};
+pub use guard::{Fault, Guard, MAX_CASE_TIME, NEVER_ENDS, memory_bound};
 pub use mutation::{Random, mutated};
 pub use seeds::{Seed, artifacts_folder, seeds, seeds_folder};
 

@@ -1,14 +1,11 @@
 //! `smalti demo`, from an empty folder to the commands that it suggests.
 
 use crate::session::{Session, words};
-use std::time::Instant;
 
 #[test]
 fn the_demo_leaves_pictures_and_every_command_it_suggests_works() {
     let session = Session::new();
-    let start = Instant::now();
     let said = session.text("demo");
-    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
     let png = std::fs::read(session.path("demo-output/map.png")).unwrap();
     assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.len() > 100_000, "{} bytes", png.len());
     let svg = std::fs::read_to_string(session.path("demo-output/fragments.svg")).unwrap();
