@@ -101,7 +101,7 @@ impl Watch {
                 thread::sleep(TICK);
             }
             let number = signal.load(SeqCst);
-            eprintln!("smalti: {}", Failure::Stopped(number));
+            Failure::Stopped(number).report();
             std::process::exit(status_of(number));
         })?;
         Ok(watch)

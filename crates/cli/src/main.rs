@@ -17,11 +17,13 @@ mod ranges;
 mod statistics;
 mod warning;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match commands::run(&args::Cli::parse()) {
+    if args::wants_json(std::env::args_os()) {
+        failure::report_as_json();
+    }
+    match args::parse().and_then(|cli| commands::run(&cli)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

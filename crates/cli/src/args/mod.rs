@@ -22,3 +22,38 @@ pub(crate) use upkeep::{
     ConsolidateArgs, FragmentArgs, FragmentsAction, FragmentsArgs, UpkeepMode, VacuumArgs,
 };
 pub(crate) use write::{InputFormat, WriteArgs};
+
+use crate::failure::{Failure, Outcome};
+use clap::Parser;
+use clap::error::ErrorKind;
+use std::ffi::OsString;
+
+/// Parses the command line. Help, and wrong usage that people are told of, are printed here and end the program.
+///
+/// # Errors
+/// Wrong usage with `--json`, in the words of the parser without its hints at the end.
+pub(crate) fn parse() -> Outcome<Cli> {
+    let wants_json = wants_json(std::env::args_os());
+    Cli::try_parse().map_err(|error| {
+        if !error.use_stderr() || !wants_json {
+            error.exit();
+        }
+        usage_failure(&error)
+    })
+}
+
+/// Whether `--json` is given, told without the parser: it can be what fails.
+pub(crate) fn wants_json(arguments: impl Iterator<Item = OsString>) -> bool {
+    let mut options = arguments.take_while(|argument| argument != "--");
+    options.any(|argument| argument == "--json")
+}
+
+fn usage_failure(error: &clap::Error) -> Failure {
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Failure::usage("arguments are missing; --help tells which there are");
+    }
+    let text = error.render().to_string();
+    let told = text.split("\n\nUsage:").next().unwrap_or_default();
+    let told = told.split("\n\nFor more information").next().unwrap_or_default();
+    Failure::usage(told.strip_prefix("error: ").unwrap_or(told).trim())
+}

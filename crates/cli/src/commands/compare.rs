@@ -41,7 +41,7 @@ pub(super) fn diff(global: &Global, args: &DiffArgs) -> Outcome {
     match compare(global, args) {
         Ok(true) => Ok(()),
         Ok(false) => Err(Failure::Silent(1)),
-        Err(failure @ (Failure::ReaderGone | Failure::Stopped(_))) => Err(failure),
+        Err(failure) if matches!(failure.root(), Failure::ReaderGone | Failure::Stopped(_)) => Err(failure),
         Err(failure) => {
             failure.report();
             Err(Failure::Silent(2))

@@ -11,12 +11,12 @@ use std::io::Write;
 pub(super) fn run(global: &Global, args: &GroupArgs) -> Outcome {
     match &args.action {
         GroupAction::Create { group } => create(global, group),
-        GroupAction::Add(args) => add(global, args).map_err(|failure| failure.at(&args.group)),
+        GroupAction::Add(args) => add(global, args).map_err(|failure| failure.of(&args.group)),
         GroupAction::Remove { group, members, at } => {
-            remove(global, group, members, *at).map_err(|failure| failure.at(group))
+            remove(global, group, members, *at).map_err(|failure| failure.of(group))
         }
-        GroupAction::List(args) => list(global, args).map_err(|failure| failure.at(&args.group)),
-        GroupAction::Meta(args) => super::meta::run(global, args).map_err(|failure| failure.at(&args.array)),
+        GroupAction::List(args) => list(global, args).map_err(|failure| failure.of(&args.group)),
+        GroupAction::Meta(args) => super::meta::run(global, args).map_err(|failure| failure.of(&args.array)),
         GroupAction::Delete { group, recursive } => delete(global, group, *recursive),
     }
 }

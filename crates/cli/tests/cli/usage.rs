@@ -73,6 +73,41 @@ fn wrong_usage_has_its_own_exit_status() {
 }
 
 #[test]
+fn errors_with_json_are_objects_that_name_kind_and_place() {
+    let mut session = Session::new();
+    grid(&session);
+    session.file("bad.csv", "y,x,a,f,s\n1,1,many,1,one\n");
+    let metadata = session.path("grid/__meta");
+    session.text("meta grid put k INT32 1 --at 5");
+    let file = std::fs::read_dir(metadata).unwrap().next().unwrap().unwrap().path();
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &whole[..whole.len() - 1]).unwrap();
+    for (line, status, kind) in [
+        ("schema nothing --json", 1, "not_found"),
+        ("create grid --schema grid.json --json", 1, "already_exists"),
+        ("write grid --from bad.csv --range y=1 --range x=1 --json", 1, "invalid_argument"),
+        ("meta grid --json", 1, "corrupt"),
+        ("read grid --memory 1 --json", 1, "out_of_memory"),
+        ("read grid --range y=3:1 --json", 2, "usage"),
+        ("diff grid nothing --json", 2, "not_found"),
+        ("--json read grid --format xml", 2, "usage"),
+        ("read --json", 2, "usage"),
+        ("--json", 2, "usage"),
+        ("read grid --jsonn --json", 2, "usage"),
+    ] {
+        let output = session.output_of(line, b"");
+        assert_eq!(output.status.code(), Some(status), "{line}");
+        assert!(output.stdout.is_empty(), "{line}");
+        let json: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
+        let keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(keys, ["kind", "message", "uri", "file", "field", "offset"], "{line}");
+        assert_eq!(json["kind"], kind, "{line}");
+        session.show(line);
+    }
+    session.check("errors_json");
+}
+
+#[test]
 fn help_explains_every_command() {
     let session = Session::new();
     let help = session.text("--help");
