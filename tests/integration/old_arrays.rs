@@ -9,6 +9,7 @@ use smalti_query::{Batch, Duplicates, ReadRequest, WriteRequest, read, write};
 use smalti_store::SyncLevel;
 use smalti_tile::Column;
 use smalti_types::{Error, Layout, TimeRange};
+use smalti_upkeep::{Class, Finding, FindingKind, FsckOptions, FsckReport, Remedy, fsck};
 
 /// What is not written again, by the start of the case's name.
 const OTHER_CASES: &[(&str, &str)] = &[
@@ -144,6 +145,57 @@ fn an_upgrade_that_hides_fragments_from_libtiledb_must_be_forced() {
     assert!(place.upgrade(&Upgrade { force: true, ..Upgrade::default() }).unwrap());
     let back = place.upgrade(&upgrade).unwrap_err();
     assert!(back.to_string().contains("cannot go back to 19"), "{back}");
+}
+
+/// What a listing and a check say of an array of which the name of a fragment, and of its commit where it has one, was changed.
+fn told_of_a_renamed_fragment(
+    version: u32,
+    case: &str,
+    rename: fn(&str) -> String,
+) -> (Vec<String>, FsckReport) {
+    let archive = Archive::unpack(version);
+    let folder = archive.cases().into_iter().find(|folder| folder.ends_with(case)).unwrap();
+    let place = place_with(&Case::load(&folder).unwrap(), SyncLevel::None).unwrap();
+    let snapshot = Snapshot::open(place.clone(), TimeRange::ALL).unwrap();
+    assert_eq!(snapshot.warnings().len(), 0);
+    let name = snapshot.fragments().last().unwrap().name().to_string();
+    let root = std::path::PathBuf::from(place.uri());
+    for entry in
+        std::fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap())
+    {
+        if let Some(ending) = entry.strip_prefix(&name) {
+            std::fs::rename(root.join(&entry), root.join(rename(&name) + ending)).unwrap();
+        }
+    }
+    let after = Snapshot::open(place.clone(), TimeRange::ALL).unwrap();
+    assert_eq!(after.fragments().len() + 1, snapshot.fragments().len());
+    (after.warnings().to_vec(), fsck(&place, &FsckOptions::default()).unwrap())
+}
+
+#[test]
+fn a_committed_fragment_of_an_impossible_name_is_hidden_data_and_reads_warn_of_it() {
+    let with_version = |name: &str| format!("{}_4294967296", name.rsplit_once('_').unwrap().0);
+    let with_time = |name: &str| {
+        let (_, rest) = name.trim_start_matches("__").split_once('_').unwrap();
+        format!("__99999999999999999999_{rest}")
+    };
+    let renamings: [(u32, &str, fn(&str) -> String); 4] = [
+        (4, "sparse_1d_int32", with_time),
+        (5, "sparse_1d_int32", with_version),
+        (10, "sparse_2d_rc", with_version),
+        (11, "sparse_1d_int32", with_time),
+    ];
+    for (version, case, rename) in renamings {
+        let (warnings, report) = told_of_a_renamed_fragment(version, case, rename);
+        assert_eq!(warnings.len(), 1, "version {version}: {warnings:?}");
+        assert!(warnings[0].contains("not read") && warnings[0].contains("smalti fsck"), "{warnings:?}");
+        assert!(!report.is_sound(), "version {version}: {report:?}");
+        let hidden: Vec<&Finding> =
+            report.findings.iter().filter(|found| found.class == Class::Hidden).collect();
+        assert_eq!(hidden.len(), 1, "version {version}: {report:?}");
+        assert_eq!(hidden[0].kind, FindingKind::NameImpossible);
+        assert!(matches!(hidden[0].remedy, Remedy::GiveUp { .. }));
+    }
 }
 
 /// An array of libtiledb 2.2.2: dimension `d`, nullable integers `a`, integers `b`, nullable texts `v`, ten cells.

@@ -3,8 +3,8 @@
 use crate::ArrayPlace;
 use bytes::Bytes;
 use smalti_format::names::{
-    COMMITS_FOLDER, CommitKind, TimestampedName, commit_file_name, parse_commit_file, parse_gone,
-    parse_pending_vacuum,
+    COMMITS_FOLDER, CommitKind, RESERVED_PREFIX, TimestampedName, commit_file_name, commit_stem,
+    is_impossible_commit_in_root, parse_commit_file, parse_gone, parse_pending_vacuum,
 };
 use smalti_format::{CommitEntry, ConsolidatedCommits, NameList, Rule};
 use smalti_store::{Store, StoreExt, join};
@@ -120,6 +120,8 @@ impl Commits {
                         commits.pending_vacuums.push((name, join(folder, file_name)));
                     } else if let Some(name) = parse_gone(file_name) {
                         commits.gone.push((name, join(folder, file_name)));
+                    } else {
+                        commits.note_impossible(place, folder, file_name);
                     }
                     continue;
                 };
@@ -147,6 +149,25 @@ impl Commits {
         Ok(commits)
     }
 
+    /// Warns of a file that is named as a commit is, but with a time or version that none can have. Nobody knows what it says then.
+    fn note_impossible(&mut self, place: &ArrayPlace, folder: &str, file_name: &str) {
+        let Some((stem, kind)) = commit_stem(file_name) else { return };
+        let is_among_commits = !folder.is_empty() && file_name.starts_with(RESERVED_PREFIX);
+        if !is_among_commits && !is_impossible_commit_in_root(file_name) {
+            return;
+        }
+        let what = match kind {
+            CommitKind::Write => "the cells of its fragment are not read",
+            CommitKind::Delete => "what it deletes is read",
+            CommitKind::Vacuum => "the fragments that it lists are read beside the one that replaces them",
+            CommitKind::Consolidated => "the commits that it holds do not count",
+            CommitKind::Ignore => "the commits that it takes back count",
+            CommitKind::Update => return,
+        };
+        let path = place.store().address(&place.join(&join(folder, file_name)));
+        self.warnings.push(format!("{path}: {}, so {what}; see `smalti fsck`", impossible(stem)));
+    }
+
     /// Whether an ignore file takes back a commit in a consolidated file.
     ///
     /// # Errors
@@ -172,6 +193,11 @@ impl CommitFile {
         let version = self.name.fragment_version();
         version.is_ok_and(|version| version.has(Rule::CommitsFolder) == self.path.contains('/'))
     }
+}
+
+/// What is wrong with a name that is none.
+pub(crate) fn impossible(name: &str) -> String {
+    TimestampedName::parse(name).err().map_or_else(String::new, |error| error.message().to_owned())
 }
 
 /// Reads an ignore or vacuum file of the array.

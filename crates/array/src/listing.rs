@@ -6,7 +6,7 @@
 //! library looks at, is a vacuum file as soon as the fragment that it is named for is committed: so one file, the commit, both shows
 //! a merged fragment and hides what it replaces. Names read from files only select among entries of the listing.
 
-use crate::commits::{Commits, LISTING_ATTEMPTS, SAME_LISTING_ATTEMPTS, read_list};
+use crate::commits::{Commits, LISTING_ATTEMPTS, SAME_LISTING_ATTEMPTS, impossible, read_list};
 use crate::side_by_side::at_once;
 use crate::{ArrayPlace, ListedDelete};
 use bytes::Bytes;
@@ -241,7 +241,8 @@ impl Listing {
                 _ => {}
             }
         }
-        committed.extend(old_fragments(place, &root)?.into_iter().map(|old| (old, CommitPlace::Nowhere)));
+        let old = old_fragments(place, &root, &mut listing.warnings)?;
+        committed.extend(old.into_iter().map(|old| (old, CommitPlace::Nowhere)));
         // Of two places of a commit the one that knows of both is kept.
         committed.sort_by(|(a, first), (b, second)| a.name.cmp(&b.name).then(second.cmp(first)));
         committed.dedup_by(|(a, _), (b, _)| a.name == b.name);
@@ -503,17 +504,36 @@ pub fn fragment_meta_files(place: &ArrayPlace, root: &[String]) -> Result<Vec<(T
     Ok(files)
 }
 
-/// Fragments of versions before commit files: committed when their metadata file is there.
-fn old_fragments(place: &ArrayPlace, root: &[Entry]) -> Result<Vec<ListedFragment>> {
+/// Fragments of versions before commit files: committed when their metadata file is there. Those among them of a name that no
+/// fragment can have are warned of.
+fn old_fragments(
+    place: &ArrayPlace,
+    root: &[Entry],
+    warnings: &mut Vec<String>,
+) -> Result<Vec<ListedFragment>> {
     let mut found = Vec::new();
+    let store = place.store();
     for entry in root.iter().filter(|entry| entry.is_folder()) {
-        let Ok(name) = TimestampedName::parse(&entry.name) else { continue };
+        let Ok(name) = TimestampedName::parse(&entry.name) else {
+            let may_be_one = entry.name.starts_with(names::RESERVED_PREFIX)
+                && !names::FOLDERS.contains(&entry.name.as_str())
+                && !TimestampedName::ends_in_version(&entry.name);
+            let path = place.join(&entry.name);
+            if may_be_one && store.file_exists(&smalti_store::join(&path, names::FRAGMENT_METADATA_FILE))? {
+                warnings.push(format!(
+                    "{}: {}, so the cells of this fragment are not read; see `smalti fsck`",
+                    store.address(&path),
+                    impossible(&entry.name)
+                ));
+            }
+            continue;
+        };
         let fragment = ListedFragment::named(name)?;
         if fragment.version.has(Rule::CommitFiles) {
             continue;
         }
         let path = fragment.path(place);
-        if place.store().file_exists(&smalti_store::join(&path, names::FRAGMENT_METADATA_FILE))? {
+        if store.file_exists(&smalti_store::join(&path, names::FRAGMENT_METADATA_FILE))? {
             found.push(fragment);
         }
     }

@@ -183,7 +183,7 @@ impl ArrayPlace {
         Ok(found)
     }
 
-    /// Removes the array or group with all its folder holds, durably on return.
+    /// Removes the array or group with all its folder holds, durably on return. Where its folder is a symbolic link, that alone goes.
     ///
     /// # Errors
     /// `NotFound` when neither is here: no other folder is removed.
@@ -193,7 +193,7 @@ impl ArrayPlace {
         Ok(kind)
     }
 
-    /// Moves the array or group with all its folder holds: on the local file system and inside a memory store by one rename.
+    /// Moves the array or group with all its folder holds, or where its folder is a symbolic link, that alone: on the local file system and inside a memory store by one rename.
     /// Relative members of a group stay members; what names the object by an absolute URI does not follow.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use smalti_codecs::Encryption;
 use smalti_format::fragment::FieldId;
 use smalti_format::{ArraySchema, Version};
-use smalti_store::{Lease, Place, Store, StoreExt, SyncLevel, join, open_uri};
+use smalti_store::{Lease, Place, Store, StoreExt, SyncLevel, join, link_at, open_uri};
 use smalti_tile::{DEFAULT_GENERIC_TILE_LIMIT, FieldCodec, Scratch, codec_rules, read_generic_tile};
 use smalti_types::{AlignedBuf, EncryptionKey, Env, Error, Result};
 use std::sync::{Arc, Mutex, Weak};
@@ -30,6 +30,20 @@ impl ArrayPlace {
     pub fn open(uri: &str, sync: SyncLevel, key: Option<EncryptionKey>, env: Env) -> Result<Self> {
         let Place { store, path } = open_uri(uri, sync)?;
         Ok(ArrayPlace::in_store(store, path, key, env))
+    }
+
+    /// The place of the symbolic link that a URI names, what it leads to left aside; `None` where the URI's last part is no link.
+    ///
+    /// # Errors
+    /// As [`open`](ArrayPlace::open).
+    pub fn open_link(
+        uri: &str,
+        sync: SyncLevel,
+        key: Option<EncryptionKey>,
+        env: Env,
+    ) -> Result<Option<Self>> {
+        let link = link_at(uri, sync)?;
+        Ok(link.map(|Place { store, path }| ArrayPlace::in_store(store, path, key, env)))
     }
 
     /// A path in a store.

@@ -32,6 +32,8 @@ use smalti_types::{Error, Result, TimeRange};
 #[derive(Debug)]
 pub struct Group {
     place: ArrayPlace,
+    /// The symbolic link that it was opened by.
+    link: Option<ArrayPlace>,
     time: TimeRange,
     options: Options,
 }
@@ -93,7 +95,7 @@ impl Group {
     pub fn open_with(uri: &str, options: &Options) -> Result<Group> {
         let (place, time) = (options.place(uri)?, options.time()?);
         place.expect_group()?;
-        Ok(Group { place, time, options: options.clone() })
+        Ok(Group { place, link: options.link(uri)?, time, options: options.clone() })
     }
 
     /// The group's address: an absolute path or a URI.
@@ -225,16 +227,18 @@ impl Group {
         Ok(self.place.walk_members(self.time, true)?.map(Visit::new))
     }
 
-    /// Deletes the group: its list and metadata, and its folder unless something else is in that. No member is deleted.
+    /// Deletes the group: its list and metadata, and its folder unless something else is in that. No member is deleted. Of a group
+    /// that was opened by a symbolic link that link alone goes.
     ///
     /// # Errors
     /// `NotFound` when the group has gone; what the store reports.
     pub fn delete(self) -> Result<DeletedGroup> {
-        self.place.delete_group(false)
+        self.delete_or_unlink(false)
     }
 
     /// Deletes the group with its members of now, and theirs, that are in its folder. Members outside the folder are only off
-    /// the list; files and folders in it that are no part of a member stay; symbolic links are not followed.
+    /// the list; files and folders in it that are no part of a member stay; symbolic links are not followed, and of a group that was
+    /// opened by one that link alone goes.
     ///
     /// # Errors
     /// As [`delete`](Group::delete); `Corrupt` and `Permission` for a list that cannot be read: nothing is deleted then.
@@ -253,7 +257,14 @@ impl Group {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn delete_with_members(self) -> Result<DeletedGroup> {
-        self.place.delete_group(true)
+        self.delete_or_unlink(true)
+    }
+
+    fn delete_or_unlink(self, is_recursive: bool) -> Result<DeletedGroup> {
+        match &self.link {
+            Some(link) => link.unlink_group(),
+            None => self.place.delete_group(is_recursive),
+        }
     }
 
     /// A member to add, by a URI as [`open`](Group::open) takes it: a relative path counts from the working directory. What is

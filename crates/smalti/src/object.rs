@@ -7,7 +7,8 @@ use std::fmt;
 
 /// An array or group at a URI, whatever is in it: to find, to move, to remove.
 ///
-/// Nothing but arrays and groups is ever moved or removed.
+/// Nothing but arrays and groups is ever moved or removed. Where the URI names a symbolic link to one, the link is what is moved or
+/// removed, never what it leads to.
 ///
 /// ```
 /// use smalti::prelude::*;
@@ -52,7 +53,7 @@ impl Object {
     /// # Errors
     /// As [`at`](Object::at).
     pub fn at_with(uri: &str, options: &Options) -> Result<Option<Object>> {
-        let place = options.place(uri)?;
+        let place = options.link(uri)?.map_or_else(|| options.place(uri), Ok)?;
         let kind = place.object_kind()?;
         Ok(kind.map(|kind| Object { place, kind, options: options.clone() }))
     }
@@ -87,6 +88,14 @@ impl Object {
         self.kind
     }
 
+    /// Whether it is a symbolic link to an array or group.
+    ///
+    /// # Errors
+    /// As [`at`](Object::at).
+    pub fn is_link(&self) -> Result<bool> {
+        Ok(self.options.link(&self.uri())?.is_some())
+    }
+
     /// Its address: an absolute path or a URI.
     pub fn uri(&self) -> String {
         self.place.uri()
@@ -110,7 +119,7 @@ impl Object {
         Ok(Object { place, kind, options: self.options.clone() })
     }
 
-    /// Removes it with all that its folder holds, of a group also what is no member. To keep that, see
+    /// Removes it with all that its folder holds, of a group also what is no member; of a symbolic link, the link alone. To keep that, see
     /// [`Group::delete`](crate::Group::delete).
     ///
     /// # Errors

@@ -96,6 +96,12 @@ impl Options {
         })
     }
 
+    /// The symbolic link that a URI names, if it names one.
+    pub(crate) fn link(&self, uri: &str) -> Result<Option<ArrayPlace>> {
+        let env = self.env.clone().unwrap_or_else(system_env);
+        ArrayPlace::open_link(uri, self.sync, self.key.clone(), env)
+    }
+
     pub(crate) fn time(&self) -> Result<TimeRange> {
         let time = TimeRange { start: self.since.unwrap_or(0), end: self.at.unwrap_or(u64::MAX) };
         if time.start > time.end {

@@ -229,7 +229,7 @@ pub trait Store: Send + Sync + Debug {
     fn delete_folders(&self, folders: &[&str]) -> Result<()>;
 
     /// Gives a folder another name with all it holds, at once, durable on return. Folders above the new name come into
-    /// being; an existing empty folder counts as absent.
+    /// being; an existing empty folder counts as absent. A symbolic link is renamed itself, and takes the place of nothing.
     ///
     /// Legal: `move_folder("a/x", "b/y")`. Illegal: `move_folder("a", "a/b")`, a folder into itself.
     ///

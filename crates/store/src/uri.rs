@@ -3,6 +3,7 @@
 use crate::{LocalStore, MemoryStore, NewFile, NewTree, Store, StoreExt, SyncLevel, check_path};
 use smalti_types::{Error, Result};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -39,6 +40,30 @@ pub fn open_uri(uri: &str, sync: SyncLevel) -> Result<Place> {
         Some(_) => local(Path::new(uri), sync),
     }
     .map_err(|error| error.at_uri(uri))
+}
+
+/// The symbolic link that a URI names, as a place of its own, where [`open_uri`] finds what the link leads to; `None` where its last
+/// part is no link. Links further up are resolved.
+///
+/// # Errors
+/// As [`open_uri`].
+pub fn link_at(uri: &str, sync: SyncLevel) -> Result<Option<Place>> {
+    open_uri(uri, sync)?;
+    let path = match uri.split_once("://") {
+        Some(("file", rest)) => file_path(rest)?,
+        Some((scheme, _)) if is_scheme(scheme) => return Ok(None),
+        _ => PathBuf::from(uri),
+    };
+    let path: PathBuf = std::path::absolute(path)?.components().collect();
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str)) else {
+        return Ok(None);
+    };
+    let folder = resolved(folder);
+    if !folder.join(name).is_symlink() {
+        return Ok(None);
+    }
+    check_path(name)?;
+    Ok(Some(Place { store: Arc::new(LocalStore::new(folder, sync)?), path: name.to_owned() }))
 }
 
 /// A scheme is a letter, then letters, digits, `+`, `-` and `.` (RFC 3986, section 3.1).
@@ -234,6 +259,32 @@ mod tests {
         std::os::unix::fs::symlink(base.join("real"), base.join("link")).unwrap();
         assert_eq!(address(base.join("link").to_str().unwrap()), base.join("real").to_str().unwrap());
         assert_eq!(address(base.join("link/new").to_str().unwrap()), base.join("real/new").to_str().unwrap());
+    }
+
+    #[test]
+    fn a_link_is_a_place_of_its_own_that_is_deleted_and_moved_without_its_target() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let uri = |name: &str| base.join(name).to_str().unwrap().to_owned();
+        std::fs::create_dir_all(base.join("real/inside")).unwrap();
+        std::os::unix::fs::symlink("real", base.join("link")).unwrap();
+        std::fs::write(base.join("file"), "x").unwrap();
+        let link = |name: &str| link_at(&uri(name), SyncLevel::None).unwrap();
+        assert!(link("real").is_none() && link("nothing").is_none() && link("link/inside").is_none());
+        assert!(link_at("mem://links/link", SyncLevel::None).unwrap().is_none());
+        for name in ["link", "link/", "./real/../link", "link/."] {
+            let place = link(name).unwrap();
+            assert_eq!(place.store.address(&place.path), uri("link"), "{name}");
+        }
+        let to = |name: &str| open_uri(&uri(name), SyncLevel::None).unwrap();
+        let taken = move_place(&link("link").unwrap(), &to("file"), SyncLevel::None).unwrap_err();
+        assert_eq!(taken.kind(), ErrorKind::AlreadyExists);
+        move_place(&link("link").unwrap(), &to("deep/moved"), SyncLevel::None).unwrap();
+        assert!(base.join("deep/moved").is_symlink() && !base.join("link").is_symlink());
+        let moved = link("deep/moved").unwrap();
+        moved.store.delete_files(&[&moved.path]).unwrap();
+        assert!(!base.join("deep/moved").is_symlink() && base.join("real/inside").is_dir());
+        assert_eq!(std::fs::read_to_string(base.join("file")).unwrap(), "x");
     }
 
     #[test]

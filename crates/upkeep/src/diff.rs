@@ -123,7 +123,7 @@ impl DiffFields {
                 list.iter().map(one).collect::<Vec<_>>().join(", ")
             };
             return Err(Error::invalid(format!(
-                "the dimensions differ, so that cells cannot be matched: {} and {}",
+                "the dimensions differ, so that cells cannot be matched: {} in the first, {} in the second",
                 shown(&ours),
                 shown(&theirs)
             )));

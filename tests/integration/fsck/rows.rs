@@ -162,6 +162,11 @@ pub(super) const ROWS: &[Row] = rows! {
     "stray among metadata" Stray Hidden "__meta/notes.txt" => Same, |f| add(f, "__meta/notes.txt", "x");
     "stray among schemas" Stray Hidden "__schema/notes" => Same, |f| add(f, "__schema/notes", "x");
     "stray commit" Stray Hidden "notes.wrt" => Same, |f| add_commit(f, "notes.wrt", "");
+    "a fragment that ends before it starts" NameImpossible Hidden "__fragments/__20_3_" => Stays, |f| {
+        let (old, new) = (fragment(f, 20), fragment(f, 20).replacen("__20_20_", "__20_3_", 1));
+        f.iter_mut().for_each(|(path, _)| *path = path.replace(&old, &new))
+    };
+    "a commit of a version beyond all" Stray Hidden "__30_30_" => Same, |f| add_commit(f, "__30_30_ID_99999999999.wrt", "");
     "stray beside commits" Stray Harmless "__commits/notes" => Same, |f| add_commit(f, "notes", "");
     "torn schema" Torn Hidden "__schema/__30" in "generic tile header" => Same, |f| {
         let start = content(f, "__schema/")[..30].to_vec();

@@ -37,6 +37,20 @@ impl ArrayPlace {
         Ok(done)
     }
 
+    /// Removes the symbolic link to a group, which this place is, and keeps the group.
+    ///
+    /// # Errors
+    /// `NotFound` when no group is here; what the store reports.
+    pub fn unlink_group(&self) -> Result<DeletedGroup> {
+        self.expect_group()?;
+        let target = self.identity();
+        self.store().delete_files(&[self.path()])?;
+        Ok(DeletedGroup {
+            deleted: vec![self.uri()],
+            kept: vec![(target, "only the symbolic link to it was named")],
+        })
+    }
+
     fn delete_members(&self, done: &mut DeletedGroup) -> Result<()> {
         let root = self.identity();
         let mut seen = HashSet::from([root.clone()]);

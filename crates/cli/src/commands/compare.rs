@@ -55,7 +55,8 @@ fn compare(global: &Global, args: &DiffArgs) -> Outcome<bool> {
     let at = |at| OpenTimes { at, since: None };
     let (a, b) =
         (engine::open(global, &args.first, at(args.at_a))?, engine::open(global, second, at(args.at_b))?);
-    let fields = DiffFields::of(a.schema(), b.schema())?;
+    let fields = DiffFields::of(a.schema(), b.schema())
+        .map_err(|error| error.at_uri(format!("{} and {second}", args.first)))?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     for different in &fields.different {
         match global.json {

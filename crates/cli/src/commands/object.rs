@@ -4,6 +4,7 @@ use crate::args::{Global, LsArgs, MvArgs, Order, RmArgs};
 use crate::engine;
 use crate::failure::{Failure, Outcome};
 use crate::formats::Table;
+use crate::warning::warn;
 use serde_json::json;
 use smalti::{Object, ObjectKind, WalkOrder};
 use std::io::Write;
@@ -33,11 +34,22 @@ pub(super) fn list(global: &Global, args: &LsArgs) -> Outcome {
 }
 
 pub(super) fn rename(global: &Global, args: &MvArgs) -> Outcome {
-    let moved = object(global, &args.from)?.move_to(&args.to)?;
+    let from = object(global, &args.from)?;
+    let is_link = from.is_link()?;
+    let moved = from.move_to(&args.to)?;
     if global.json {
-        println!("{}", json!({"moved": args.from, "kind": moved.kind().name(), "uri": moved.uri()}));
+        let json =
+            json!({"moved": args.from, "kind": moved.kind().name(), "uri": moved.uri(), "link": is_link});
+        println!("{json}");
     } else {
-        println!("moved the {} {} to {}", moved.kind(), args.from, args.to);
+        println!("moved {} {} to {}", described(moved.kind(), is_link), args.from, args.to);
+    }
+    if is_link && Object::at(&args.to)?.is_none() {
+        warn(
+            global,
+            &args.to,
+            "the link counts from its folder, and leads to neither an array nor a group from here",
+        );
     }
     Ok(())
 }
@@ -45,22 +57,26 @@ pub(super) fn rename(global: &Global, args: &MvArgs) -> Outcome {
 pub(super) fn remove(global: &Global, args: &RmArgs) -> Outcome {
     let objects = args.objects.iter().map(|uri| object(global, uri)).collect::<Outcome<Vec<_>>>()?;
     for (object, uri) in objects.iter().zip(&args.objects) {
-        if object.kind() == ObjectKind::Group && !args.recursive {
+        if object.kind() == ObjectKind::Group && !args.recursive && !object.is_link()? {
             let message = "it is a group; --recursive removes its folder with all that is in it, \
                            `smalti group delete` the group alone";
             return Err(Failure::invalid(message).at(uri));
         }
     }
     for (object, uri) in objects.into_iter().zip(&args.objects) {
-        let kind = object.kind();
+        let (kind, is_link) = (object.kind(), object.is_link()?);
         object.remove()?;
         if global.json {
-            println!("{}", json!({"removed": uri, "kind": kind.name()}));
+            println!("{}", json!({"removed": uri, "kind": kind.name(), "link": is_link}));
         } else {
-            println!("removed the {kind} {uri}");
+            println!("removed {} {uri}", described(kind, is_link));
         }
     }
     Ok(())
+}
+
+fn described(kind: ObjectKind, is_link: bool) -> String {
+    if is_link { format!("the link to the {kind}") } else { format!("the {kind}") }
 }
 
 fn object(global: &Global, uri: &str) -> Outcome<Object> {

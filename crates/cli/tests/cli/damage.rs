@@ -56,6 +56,29 @@ fn a_flipped_byte_is_reported_with_its_place() {
 }
 
 #[test]
+fn a_comparison_names_the_side_that_cannot_be_read() {
+    let session = Session::new();
+    sparse(&session);
+    session.text("create other --schema tiny.json");
+    session.text("write other --from tiny.csv --at 100");
+    let data = session.fragment("other").join("a0.tdb");
+    flip(&data, 0);
+    for line in ["diff tiny other", "diff other tiny"] {
+        let problem = session.problem(line, 2);
+        assert!(problem.contains("DIR/other/__fragments/") && problem.contains("a0.tdb"), "{problem}");
+    }
+    let small = session.problem("diff tiny tiny --memory 1", 2);
+    assert!(small.contains("DIR/tiny: "), "{small}");
+    session.file(
+        "wide.json",
+        r#"{"array_type": "sparse", "dims": [{"name": "d", "type": "INT64", "domain": [1, 9], "tile": 3}], "attrs": [{"name": "a", "type": "INT64"}]}"#,
+    );
+    session.text("create wide --schema wide.json");
+    let problem = session.problem("diff tiny wide", 2);
+    assert!(problem.contains("tiny and wide: the dimensions differ"), "{problem}");
+}
+
+#[test]
 fn no_flipped_byte_makes_it_panic() {
     let session = Session::new();
     sparse(&session);

@@ -28,3 +28,29 @@ fn arrays_and_groups_are_listed_moved_and_removed() {
     session.show("ls --json");
     session.check("object");
 }
+
+#[test]
+fn of_a_symbolic_link_the_link_is_moved_and_removed_and_never_its_target() {
+    let mut session = Session::new();
+    grid(&session);
+    session.text("group create g");
+    session.text("create g/a --schema grid.json");
+    std::fs::create_dir(session.path("links")).unwrap();
+    for (target, link) in [("grid", "array"), ("g", "group"), ("../g", "links/other")] {
+        std::os::unix::fs::symlink(target, session.path(link)).unwrap();
+    }
+    session.show("mv array moved");
+    session.show("mv moved grid");
+    session.show("mv moved links/away");
+    session.show("mv links/away back --json");
+    session.show("rm back/");
+    session.show("rm group links/other --json");
+    session.show("ls --recursive");
+    std::os::unix::fs::symlink("g", session.path("group")).unwrap();
+    session.show("group delete group --recursive");
+    std::os::unix::fs::symlink("g", session.path("group")).unwrap();
+    session.show("group delete group --json");
+    session.show("ls --recursive");
+    session.show("read grid --limit 1");
+    session.check("links");
+}

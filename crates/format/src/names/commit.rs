@@ -2,7 +2,8 @@
 
 use super::{
     COMMITS_FOLDER, CONSOLIDATED_ENDING, DELETE_ENDING, FRAGMENTS_FOLDER, GONE_ENDING, IGNORE_ENDING,
-    OK_ENDING, PENDING_VACUUM_ENDING, TimestampedName, UPDATE_ENDING, VACUUM_ENDING, WRITE_ENDING,
+    OK_ENDING, PENDING_VACUUM_ENDING, RESERVED_PREFIX, TimestampedName, UPDATE_ENDING, VACUUM_ENDING,
+    WRITE_ENDING,
 };
 use crate::{Rule, Version};
 
@@ -26,7 +27,13 @@ pub enum CommitKind {
 /// The kind of a file among the commits, and its name without the ending. `None` for any other file, which readers
 /// pass over.
 pub fn parse_commit_file(file_name: &str) -> Option<(TimestampedName, CommitKind)> {
-    let (name, kind) = [
+    let (name, kind) = commit_stem(file_name)?;
+    Some((TimestampedName::parse(name).ok()?, kind))
+}
+
+/// As [`parse_commit_file`], also for names that no commit can have, such as those with a time beyond 64 bits.
+pub fn commit_stem(file_name: &str) -> Option<(&str, CommitKind)> {
+    [
         (WRITE_ENDING, CommitKind::Write),
         (OK_ENDING, CommitKind::Write),
         (DELETE_ENDING, CommitKind::Delete),
@@ -36,8 +43,14 @@ pub fn parse_commit_file(file_name: &str) -> Option<(TimestampedName, CommitKind
         (IGNORE_ENDING, CommitKind::Ignore),
     ]
     .into_iter()
-    .find_map(|(ending, kind)| Some((file_name.strip_suffix(ending)?, kind)))?;
-    Some((TimestampedName::parse(name).ok()?, kind))
+    .find_map(|(ending, kind)| Some((file_name.strip_suffix(ending)?, kind)))
+}
+
+/// Whether a file in the folder of an array, where commits stand before version 12, is named as a commit is, but with a time or
+/// version that none can have.
+pub fn is_impossible_commit_in_root(file_name: &str) -> bool {
+    let is_kept_there = [OK_ENDING, VACUUM_ENDING].iter().any(|ending| file_name.ends_with(ending));
+    is_kept_there && file_name.starts_with(RESERVED_PREFIX) && parse_commit_file(file_name).is_none()
 }
 
 /// The name of a file among the commits of a version.
@@ -113,5 +126,15 @@ mod tests {
         assert_eq!(parse_commit_file("__1_2_ab_12.del"), Some((name, CommitKind::Delete)));
         assert_eq!(parse_commit_file("__1_2_ab_12.tmp"), None);
         assert_eq!(parse_commit_file("notes.wrt"), None);
+    }
+
+    #[test]
+    fn names_that_no_commit_can_have_are_told_from_those_of_no_commit() {
+        for impossible in ["__2_1_ab_10.ok", "__1_2_ab_4294967296.ok", "__99999999999999999999_1_ab.vac"] {
+            assert!(is_impossible_commit_in_root(impossible), "{impossible}");
+        }
+        for other in ["__1_2_ab_10.ok", "notes.ok", "__2_1_ab_10.meta", "__2_1_ab_22.wrt", "__lock.tdb"] {
+            assert!(!is_impossible_commit_in_root(other), "{other}");
+        }
     }
 }

@@ -6,8 +6,8 @@ mod index;
 mod timestamped;
 
 pub use commit::{
-    CommitKind, commit_file_name, commit_path, fragment_file_path, fragment_path, gone_path,
-    parse_commit_file, parse_gone, parse_pending_vacuum, pending_vacuum_path,
+    CommitKind, commit_file_name, commit_path, commit_stem, fragment_file_path, fragment_path, gone_path,
+    is_impossible_commit_in_root, parse_commit_file, parse_gone, parse_pending_vacuum, pending_vacuum_path,
 };
 pub use data_file::{DataPart, data_file_name};
 pub use index::NameIndex;
@@ -74,6 +74,17 @@ constants! {
     /// What names start with that users cannot take.
     RESERVED_PREFIX = "__";
 }
+
+/// The folders in an array's or group's folder that are no fragments.
+pub const FOLDERS: &[&str] = &[
+    SCHEMA_FOLDER,
+    FRAGMENTS_FOLDER,
+    COMMITS_FOLDER,
+    FRAGMENT_META_FOLDER,
+    METADATA_FOLDER,
+    GROUP_FOLDER,
+    LABELS_FOLDER,
+];
 
 /// The last part of a path or URI, trailing slashes left out. Of an absolute URI only this counts: arrays move.
 pub fn last_part(path: &str) -> &str {

@@ -66,6 +66,12 @@ impl TimestampedName {
         Ok(TimestampedName { text: name.into(), range: TimeRange { start, end }, form })
     }
 
+    /// Whether a text, be it a name or not, ends in a version as the names of fragments from version 5 do: these need a commit, those
+    /// before are committed by being there.
+    pub fn ends_in_version(text: &str) -> bool {
+        text.strip_prefix("__").is_some_and(|rest| rest.split('_').count() == 4)
+    }
+
     /// A new name; the version is left out in names of schemas, metadata and group files.
     pub fn new(range: TimeRange, id: [u8; 16], version: Option<Version>) -> Self {
         let TimeRange { start, end } = range;

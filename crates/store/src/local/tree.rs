@@ -69,12 +69,18 @@ fn is_empty_folder<D: Disk>(disk: &D, root: &Path) -> Result<bool> {
 
 /// Gives a folder another name by one rename.
 pub(super) fn rename<D: Disk>(disk: &D, sync: SyncLevel, from: &Path, to: &Path) -> Result<()> {
-    if !disk.is_folder(from).map_err(|error| failed(disk, error, from))? {
-        return Err(Error::not_found("no such folder").at_uri(disk.address(from)));
-    }
+    let is_link = match disk.is_folder(from) {
+        Ok(true) => false,
+        Ok(false) => return Err(Error::not_found("no such folder").at_uri(disk.address(from))),
+        // A link in place of the folder is renamed itself; one on the way to it is refused by the rename.
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => true,
+        Err(error) => return Err(failed(disk, error, from)),
+    };
     is_empty_folder(disk, to)?;
     create_folders(disk, sync, folder_of(to))?;
-    disk.rename_folder(from, to).map_err(|error| match error.kind() {
+    let renamed = if is_link { disk.rename_file(from, to) } else { disk.rename_folder(from, to) };
+    renamed.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists if is_link => exists_already(disk, to, "something of that name exists"),
         io::ErrorKind::AlreadyExists => exists_already(disk, to, "the folder exists and is not empty"),
         io::ErrorKind::CrossesDevices => Error::unsupported(format!(
             "{} is on another file system, where a rename cannot reach; copy the folder, then delete it",

@@ -25,6 +25,8 @@ pub(super) struct Cursor<'a> {
     attributes: Vec<CellShape>,
     /// Of dense arrays: what cells have that nobody wrote, an entry for each attribute.
     fill: Option<Vec<Side>>,
+    /// The array's address, for errors.
+    uri: String,
 }
 
 impl<'a> Cursor<'a> {
@@ -44,6 +46,7 @@ impl<'a> Cursor<'a> {
             ..ReadRequest::default()
         };
         let is_empty = schema.is_dense() && snapshot.fragments().is_empty();
+        let uri = snapshot.place().uri();
         let fill = |(name, _): &(String, CellShape)| {
             let idx = schema.attribute(name).map_or(usize::MAX, |(idx, _)| idx);
             match fill_of(schema, idx) {
@@ -53,12 +56,17 @@ impl<'a> Cursor<'a> {
             }
         };
         Ok(Cursor {
-            batches: if is_empty { None } else { Some(read(snapshot, &request)?) },
+            batches: if is_empty {
+                None
+            } else {
+                Some(read(snapshot, &request).map_err(|error| error.at_uri(&uri))?)
+            },
             batch: Batch { cell_count: 0, columns: Vec::new() },
             at: 0,
             dimensions: fields.dimensions.iter().map(|(_, shape)| *shape).collect(),
             attributes: fields.attributes.iter().map(|(_, shape)| *shape).collect(),
             fill: schema.is_dense().then(|| fields.attributes.iter().map(fill).collect()),
+            uri,
         })
     }
 
@@ -72,7 +80,7 @@ impl<'a> Cursor<'a> {
                 self.at += 1;
             }
             let Some(batches) = &mut self.batches else { return Ok(false) };
-            match batches.next().transpose()? {
+            match batches.next().transpose().map_err(|error| error.at_uri(&self.uri))? {
                 Some(batch) => (self.batch, self.at) = (batch, 0),
                 None => self.batches = None,
             }

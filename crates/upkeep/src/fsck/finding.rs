@@ -65,6 +65,8 @@ macro_rules! kinds {
 kinds! {
     /// A file or folder whose name has no meaning where it stands.
     Stray = "stray";
+    /// A fragment or commit whose name has a time or version that none can have: readers pass over it.
+    NameImpossible = "name-impossible";
     /// A file that ends before its own header says: its write was cut off, or it was truncated.
     Torn = "torn";
     /// A file, or a part of one, whose bytes contradict the format or a checksum.

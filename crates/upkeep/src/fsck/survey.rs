@@ -6,11 +6,11 @@ use smalti_array::ArrayPlace;
 use smalti_format::names::{
     self, COMMITS_FOLDER, CommitKind, ENUMERATIONS_FOLDER, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER,
     GROUP_FILE, GROUP_FOLDER, LABELS_FOLDER, META_ENDING, METADATA_FOLDER, OLD_SCHEMA_FILE, SCHEMA_FOLDER,
-    TimestampedName, VACUUM_ENDING, parse_commit_file,
+    TimestampedName, VACUUM_ENDING, commit_stem, parse_commit_file,
 };
-use smalti_store::{Entry, EntryKind, Leftover, join};
+use smalti_store::{Entry, EntryKind, Leftover, StoreExt, join};
 use smalti_types::{Error, Result};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The folder in an array's root that holds what repairs set aside. No reader looks at it.
 pub(crate) const ASIDE_FOLDER: &str = "__aside";
@@ -111,21 +111,6 @@ impl Survey {
     fn is_group(&self) -> bool {
         self.root.iter().any(|entry| entry.name == GROUP_FILE || entry.name == GROUP_FOLDER)
     }
-
-    /// The folders that readers know, of which they read every file or none.
-    fn known() -> BTreeSet<&'static str> {
-        [
-            SCHEMA_FOLDER,
-            FRAGMENTS_FOLDER,
-            COMMITS_FOLDER,
-            FRAGMENT_META_FOLDER,
-            METADATA_FOLDER,
-            GROUP_FOLDER,
-            LABELS_FOLDER,
-            ASIDE_FOLDER,
-        ]
-        .into()
-    }
 }
 
 impl Check<'_> {
@@ -162,17 +147,9 @@ impl Check<'_> {
             } else if !entry.name.ends_with(names::PENDING_VACUUM_ENDING)
                 && names::parse_gone(&entry.name).is_none()
             {
-                let has_ending = [
-                    names::WRITE_ENDING,
-                    names::OK_ENDING,
-                    names::DELETE_ENDING,
-                    VACUUM_ENDING,
-                    names::CONSOLIDATED_ENDING,
-                    names::IGNORE_ENDING,
-                ]
-                .iter()
-                .any(|ending| entry.is_file() && entry.name.ends_with(ending));
-                self.stray(COMMITS_FOLDER, entry, if has_ending { Class::Hidden } else { Class::Harmless });
+                let kind = commit_stem(&entry.name).map(|(_, kind)| kind).filter(|_| entry.is_file());
+                let is_read = kind.is_some_and(|kind| kind != CommitKind::Update);
+                self.stray(COMMITS_FOLDER, entry, if is_read { Class::Hidden } else { Class::Harmless });
             }
         }
         for entry in &survey.fragments_folder {
@@ -185,12 +162,13 @@ impl Check<'_> {
     }
 
     fn stray_in_root(&mut self) {
-        let known = Survey::known();
         let survey = self.survey;
         for entry in survey.root.iter().filter(|entry| entry.name.starts_with(names::RESERVED_PREFIX)) {
             let is_known = match entry.kind {
                 EntryKind::Folder => {
-                    known.contains(entry.name.as_str()) || survey.fragments.contains_key(&entry.name)
+                    names::FOLDERS.contains(&entry.name.as_str())
+                        || entry.name == ASIDE_FOLDER
+                        || survey.fragments.contains_key(&entry.name)
                 }
                 EntryKind::File => {
                     [OLD_SCHEMA_FILE, names::LOCK_FILE, GROUP_FILE].contains(&entry.name.as_str())
@@ -198,16 +176,23 @@ impl Check<'_> {
                         || entry.name.ends_with(META_ENDING)
                 }
             };
+            let is_commit = entry.is_file() && names::is_impossible_commit_in_root(&entry.name);
             if !is_known {
-                self.stray("", entry, Class::Harmless);
+                self.stray("", entry, if is_commit { Class::Hidden } else { Class::Harmless });
             }
         }
     }
 
     fn stray(&mut self, folder: &str, entry: &Entry, class: Class) {
+        if self.is_of_impossible_name(folder, entry) {
+            return;
+        }
         let path = join(folder, &entry.name);
         let message = match class {
             Class::Harmless => "readers pass over this name".to_owned(),
+            _ if folder.is_empty() => {
+                "it is named as a commit is, but with a time or version that none can have: what it says is not read".to_owned()
+            }
             _ => "no reader knows what to do with a file of this name here; libtiledb refuses to open the array"
                 .to_owned(),
         };
@@ -219,6 +204,50 @@ impl Check<'_> {
                 finding.mended_by("sets the folder aside", vec![Step::SetFolderAside(path)])
             }
         });
+    }
+
+    /// Whether a folder holds a fragment whose name no fragment can have, which is told then, or a file is the commit of such a one.
+    fn is_of_impossible_name(&mut self, folder: &str, entry: &Entry) -> bool {
+        let survey = self.survey;
+        let is_prefixed = entry.name.starts_with(names::RESERVED_PREFIX);
+        let commit = commit_stem(&entry.name).filter(|_| entry.is_file() && is_prefixed);
+        if let Some((stem, CommitKind::Write)) = commit {
+            return [&survey.root, &survey.fragments_folder]
+                .iter()
+                .any(|entries| entries.iter().any(|other| other.is_folder() && other.name == stem));
+        }
+        let may_be_one = entry.is_folder() && is_prefixed && ["", FRAGMENTS_FOLDER].contains(&folder);
+        let path = join(folder, &entry.name);
+        let metadata = self.place.join(&join(&path, names::FRAGMENT_METADATA_FILE));
+        let Some(error) = TimestampedName::parse(&entry.name).err().filter(|_| may_be_one) else {
+            return false;
+        };
+        let commits: Vec<String> = [("", &survey.root), (COMMITS_FOLDER, &survey.commits_folder)]
+            .iter()
+            .flat_map(|(folder, entries)| entries.iter().map(|entry| (*folder, entry)))
+            .filter(|(_, other)| {
+                other.is_file() && commit_stem(&other.name) == Some((&entry.name, CommitKind::Write))
+            })
+            .map(|(folder, other)| join(folder, &other.name))
+            .collect();
+        if commits.is_empty() && !self.place.store().file_exists(&metadata).unwrap_or(false) {
+            return false;
+        }
+        let is_committed = !commits.is_empty() || !TimestampedName::ends_in_version(&entry.name);
+        let message = format!(
+            "{}; the cells of this fragment{} are not read. Nothing else tells its times: if you know them, give the folder{} a name \
+             with them",
+            error.message(),
+            if is_committed { "" } else { ", which no commit names," },
+            if commits.is_empty() { "" } else { " and its commit" },
+        );
+        let mut steps: Vec<Step> = commits.into_iter().map(Step::SetFileAside).collect();
+        steps.push(Step::SetFolderAside(path.clone()));
+        self.add(
+            Finding::new(FindingKind::NameImpossible, Class::Hidden, path, message)
+                .given_up_by("sets the fragment and its commit aside", steps),
+        );
+        true
     }
 
     fn note_future(&mut self, folder: &str, entry: &Entry, name: Option<&TimestampedName>) {
