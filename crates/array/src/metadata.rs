@@ -54,11 +54,12 @@ impl ArrayPlace {
         Ok(merged)
     }
 
-    /// Writes metadata entries as one file, atomic and durable: `None` deletes a key.
+    /// Writes metadata entries as one file, atomic and durable: `None` deletes a key. Returns the time of the change, in
+    /// milliseconds since 1970.
     ///
     /// # Errors
     /// `InvalidArgument` for no entries or a key given twice; what the store reports.
-    pub fn put_metadata(&self, entries: Vec<MetadataEntry>, at: Option<u64>) -> Result<()> {
+    pub fn put_metadata(&self, entries: Vec<MetadataEntry>, at: Option<u64>) -> Result<u64> {
         if entries.is_empty() {
             return Err(Error::invalid("there are no metadata entries to write"));
         }
@@ -66,7 +67,9 @@ impl ArrayPlace {
         if let Some(twice) = entries.iter().find(|entry| !keys.insert(entry.key.as_str())) {
             return Err(Error::invalid(format!("the metadata key {:?} is given twice", twice.key)));
         }
-        let name = history::new_name(self, next_timestamp(self.env(), at))?;
-        history::put(self, METADATA_FOLDER, name.as_str(), &MetadataFile { entries }.encode()?)
+        let time = next_timestamp(self.env(), at);
+        let name = history::new_name(self, time)?;
+        history::put(self, METADATA_FOLDER, name.as_str(), &MetadataFile { entries }.encode()?)?;
+        Ok(time)
     }
 }

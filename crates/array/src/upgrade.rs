@@ -18,7 +18,7 @@ pub struct Upgrade {
 
 impl ArrayPlace {
     /// Rewrites the schema in a newer format version; fragments stay as they are, and new ones are written in that version.
-    /// Whether there was anything to do.
+    /// The time of the new schema, in milliseconds since 1970; `None` where there was nothing to do.
     ///
     /// libtiledb reads all fragments by the rules of the newest schema's version, smalti each by its own. Where these rules
     /// read filters differently, libtiledb loses sight of cells that are there; such an upgrade has to be forced.
@@ -26,12 +26,12 @@ impl ArrayPlace {
     /// # Errors
     /// `InvalidArgument` for a version older than the schema's, a time that is not after the schema's, or a loss that is
     /// not forced; `Io` when another change of the schema does not end; what opening the array and the store report.
-    pub fn upgrade(&self, upgrade: &Upgrade) -> Result<bool> {
+    pub fn upgrade(&self, upgrade: &Upgrade) -> Result<Option<u64>> {
         let _lock = self.schema_lock()?;
         let snapshot = Snapshot::open(self.clone(), TimeRange::ALL)?;
         let schema = snapshot.schema();
         if schema.version == upgrade.to {
-            return Ok(false);
+            return Ok(None);
         }
         if schema.version > upgrade.to {
             return Err(Error::invalid(format!(
@@ -44,8 +44,8 @@ impl ArrayPlace {
         if !upgrade.force {
             self.check_kept_in_sight(&snapshot, &newer).map_err(|error| error.at_uri(self.uri()))?;
         }
-        self.put_schema(&newer, upgrade.at).map_err(|error| error.at_uri(self.uri()))?;
-        Ok(true)
+        let name = self.put_schema(&newer, upgrade.at).map_err(|error| error.at_uri(self.uri()))?;
+        Ok(Some(name.range().end))
     }
 
     fn check_kept_in_sight(&self, snapshot: &Snapshot, newer: &ArraySchema) -> Result<()> {

@@ -46,6 +46,11 @@ pub(crate) fn timestamp(milliseconds: u64) -> String {
     }
 }
 
+/// When something happened, as the end of a sentence.
+pub(crate) fn at(milliseconds: u64) -> String {
+    format!(" at {}", timestamp(milliseconds))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,6 +16,7 @@ mod progress;
 mod ranges;
 mod statistics;
 mod warning;
+mod when;
 
 use std::process::ExitCode;
 

@@ -7,7 +7,8 @@ use crate::{
     Schema, Value, WriteBuilder, WrittenDelete, WrittenFragment,
 };
 use arrow_schema::SchemaRef;
-use smalti_array::{ArrayPlace, Snapshot, Upgrade};
+use smalti_array::{ArrayPlace, Listing, Snapshot, Upgrade};
+use smalti_format::names::TimestampedName;
 use smalti_query::condition::Condition;
 use smalti_query::{
     Aggregate, AggregateRequest, AggregateValue, Analysis, Batches, Explanation, Function, ReadRequest,
@@ -161,6 +162,12 @@ impl Array {
         &self.views.last().schema
     }
 
+    /// The time of that schema, in milliseconds since 1970; `None` in arrays so old that it notes none.
+    pub fn schema_timestamp(&self) -> Option<u64> {
+        let name = self.views.last().snapshot.schema_name();
+        TimestampedName::parse(name).ok().map(|name| name.range().end)
+    }
+
     /// The Arrow schema of a read of everything: dimensions, then attributes.
     ///
     /// # Errors
@@ -228,6 +235,27 @@ impl Array {
         Ok(self.snapshot()?.non_empty_domain())
     }
 
+    /// The time of the first write whose cells are there, in milliseconds since 1970, whatever the time range of the handle; `None`
+    /// when nothing was ever written.
+    ///
+    /// # Errors
+    /// What listing the array reports.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// let array = Array::create("mem://first-write-docs", &schema)?;
+    /// assert_eq!(array.first_write()?, None);
+    /// array.write().column("a", &[1, 2]).at(1000).commit()?;
+    /// let before = Array::open_with("mem://first-write-docs", &Options::new().at(999))?;
+    /// assert_eq!((before.fragments()?.len(), before.first_write()?), (0, Some(1000)));
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn first_write(&self) -> Result<Option<u64>> {
+        let listing = Listing::read(&self.place, TimeRange::ALL, self.schema().is_dense())?;
+        Ok(listing.fragments.iter().map(|fragment| fragment.name.range().start).min())
+    }
+
     /// What was passed over when the array was opened, but should be looked at.
     ///
     /// # Errors
@@ -237,7 +265,8 @@ impl Array {
     }
 
     /// Rewrites the schema in a newer format version; see [`Upgrade`]. Fragments stay as they are, and new ones are written in
-    /// that version. Whether there was anything to do; [`reopen`](Array::reopen) shows the new schema.
+    /// that version. Returns the time of the new schema in milliseconds since 1970, or `None` where there was nothing to do;
+    /// [`reopen`](Array::reopen) shows the new schema.
     ///
     /// # Errors
     /// `InvalidArgument` for a version older than the array's, a time before its newest schema, or an upgrade after which
@@ -253,11 +282,11 @@ impl Array {
     ///     .format_version(15)
     ///     .build()?;
     /// let array = Array::create("mem://upgrade-docs", &schema)?;
-    /// assert!(array.upgrade(&Upgrade { to: Version::new(21)?, ..Upgrade::default() })?);
+    /// assert!(array.upgrade(&Upgrade { to: Version::new(21)?, ..Upgrade::default() })?.is_some());
     /// assert_eq!(array.reopen()?.schema().version.number(), 21);
     /// # Ok::<(), smalti::Error>(())
     /// ```
-    pub fn upgrade(&self, upgrade: &Upgrade) -> Result<bool> {
+    pub fn upgrade(&self, upgrade: &Upgrade) -> Result<Option<u64>> {
         self.place.upgrade(upgrade)
     }
 

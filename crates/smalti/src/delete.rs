@@ -1,6 +1,6 @@
 //! Deleting cells by a condition.
 
-use crate::{Array, WrittenDelete};
+use crate::{Array, IntoTimestamp, WrittenDelete};
 use smalti_query::condition::Condition;
 use smalti_types::Result;
 
@@ -18,9 +18,10 @@ impl<'a> DeleteBuilder<'a> {
         DeleteBuilder { array, condition, at: None }
     }
 
-    /// The time of the delete in milliseconds since 1970, by default now: cells that were written later stay.
-    pub fn at(mut self, timestamp: u64) -> Self {
-        self.at = Some(timestamp);
+    /// The time of the delete: milliseconds since 1970, or a [`SystemTime`](std::time::SystemTime); by default now. Cells that were
+    /// written later stay.
+    pub fn at(mut self, time: impl IntoTimestamp) -> Self {
+        self.at = Some(time.into_timestamp());
         self
     }
 

@@ -2,7 +2,7 @@
 
 use crate::enumerations::encoded;
 use crate::range::current_domain_side;
-use crate::{Array, Attribute, Cell, Enumeration, RangeEnd};
+use crate::{Array, Attribute, Cell, Enumeration, IntoTimestamp, RangeEnd};
 use smalti_array::SchemaChange;
 use smalti_types::{Error, Result};
 use std::ops::RangeBounds;
@@ -93,9 +93,10 @@ impl<'a> Evolution<'a> {
         self
     }
 
-    /// The time of the change, in milliseconds since 1970, later than the newest schema's; by default now.
-    pub fn at(mut self, ms: u64) -> Self {
-        self.change.at = Some(ms);
+    /// The time of the change, later than the newest schema's: milliseconds since 1970, or a
+    /// [`SystemTime`](std::time::SystemTime); by default now.
+    pub fn at(mut self, time: impl IntoTimestamp) -> Self {
+        self.change.at = Some(time.into_timestamp());
         self
     }
 

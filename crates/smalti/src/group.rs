@@ -1,6 +1,6 @@
 //! Groups of arrays and of groups.
 
-use crate::{Array, Metadata, MetadataBuilder, Options};
+use crate::{Array, IntoTimestamp, Metadata, MetadataBuilder, Options};
 use smalti_array::{ArrayPlace, Branch, DeletedGroup, MemberEdit, NewMember, ObjectKind};
 use smalti_types::{Error, Result, TimeRange};
 
@@ -144,20 +144,21 @@ impl Group {
         Group::open_with(&self.member(name)?.address()?, &self.options)
     }
 
-    /// Adds a member, now: a [`NewMember`], or the URI of one.
+    /// Adds a member, now: a [`NewMember`], or the URI of one. Returns the time in milliseconds since 1970.
     ///
     /// # Errors
     /// `NotFound` when nothing is at its URI; `AlreadyExists` when the group has a member of that name; `InvalidArgument` for
     /// a relative URI that leaves the group, or the group itself.
-    pub fn add(&self, member: impl Into<NewMember>) -> Result<()> {
+    pub fn add(&self, member: impl Into<NewMember>) -> Result<u64> {
         self.write_members().add(member).commit()
     }
 
-    /// Takes a member off the list, now, by its name or its URI. What it points to stays as it is.
+    /// Takes a member off the list, now, by its name or its URI. What it points to stays as it is. Returns the time in milliseconds
+    /// since 1970.
     ///
     /// # Errors
     /// `NotFound` when there is no such member; `InvalidArgument` for a URI that several members have.
-    pub fn remove(&self, name_or_uri: &str) -> Result<()> {
+    pub fn remove(&self, name_or_uri: &str) -> Result<u64> {
         self.write_members().remove(name_or_uri).commit()
     }
 
@@ -383,17 +384,17 @@ impl MembersBuilder<'_> {
         self
     }
 
-    /// The time of the change, in milliseconds since 1970; by default now.
-    pub fn at(mut self, ms: u64) -> Self {
-        self.at = Some(ms);
+    /// The time of the change: milliseconds since 1970, or a [`SystemTime`](std::time::SystemTime); by default now.
+    pub fn at(mut self, time: impl IntoTimestamp) -> Self {
+        self.at = Some(time.into_timestamp());
         self
     }
 
-    /// Makes the change, atomic and durable.
+    /// Makes the change, atomic and durable. Returns its time in milliseconds since 1970.
     ///
     /// # Errors
     /// As [`Group::add`] and [`Group::remove`]; `InvalidArgument` for no changes, or a name that is changed twice.
-    pub fn commit(self) -> Result<()> {
+    pub fn commit(self) -> Result<u64> {
         self.place.put_members(&self.edits, self.at)
     }
 }

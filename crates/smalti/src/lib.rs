@@ -71,6 +71,7 @@ pub mod prelude;
 mod range;
 mod read;
 mod schema;
+mod timestamp;
 pub mod upkeep;
 mod value;
 mod views;
@@ -92,6 +93,7 @@ pub use options::Options;
 pub use range::RangeEnd;
 pub use read::ReadBuilder;
 pub use schema::{Attribute, Dimension, IntoPipeline, Label, Schema, SchemaBuilder};
+pub use timestamp::IntoTimestamp;
 pub use value::{Interval, Number, Value};
 pub use write::{GlobalWriteBuilder, GlobalWriter, WriteBuilder};
 

@@ -1,6 +1,6 @@
 //! Metadata of arrays and groups: keys with typed values.
 
-use crate::Value;
+use crate::{IntoTimestamp, Value};
 use smalti_array::ArrayPlace;
 use smalti_format::{MetadataEntry, MetadataValue};
 use smalti_types::Result;
@@ -81,17 +81,17 @@ impl<'a> MetadataBuilder<'a> {
         self
     }
 
-    /// The time of the change, in milliseconds since 1970; by default now.
-    pub fn at(mut self, ms: u64) -> Self {
-        self.at = Some(ms);
+    /// The time of the change: milliseconds since 1970, or a [`SystemTime`](std::time::SystemTime); by default now.
+    pub fn at(mut self, time: impl IntoTimestamp) -> Self {
+        self.at = Some(time.into_timestamp());
         self
     }
 
-    /// Makes the change, atomic and durable.
+    /// Makes the change, atomic and durable. Returns its time in milliseconds since 1970.
     ///
     /// # Errors
     /// `InvalidArgument` for no keys or a key given twice; what the store reports.
-    pub fn commit(self) -> Result<()> {
+    pub fn commit(self) -> Result<u64> {
         self.place.put_metadata(self.entries, self.at)
     }
 }

@@ -1,5 +1,6 @@
 //! How arrays and groups are opened.
 
+use crate::IntoTimestamp;
 use smalti_array::ArrayPlace;
 use smalti_store::{SyncLevel, system_env};
 use smalti_types::{EncryptionKey, Env, Error, Result, TimeRange};
@@ -32,17 +33,17 @@ impl Options {
         Options::default()
     }
 
-    /// The array as it was at a time, in milliseconds since 1970, inclusive.
+    /// The array as it was at a time, inclusive: milliseconds since 1970, or a [`SystemTime`](std::time::SystemTime).
     #[must_use]
-    pub fn at(mut self, ms: u64) -> Options {
-        self.at = Some(ms);
+    pub fn at(mut self, time: impl IntoTimestamp) -> Options {
+        self.at = Some(time.into_timestamp());
         self
     }
 
-    /// Only what was written at or after a time, in milliseconds since 1970.
+    /// Only what was written at or after a time.
     #[must_use]
-    pub fn since(mut self, ms: u64) -> Options {
-        self.since = Some(ms);
+    pub fn since(mut self, time: impl IntoTimestamp) -> Options {
+        self.since = Some(time.into_timestamp());
         self
     }
 

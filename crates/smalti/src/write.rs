@@ -2,7 +2,7 @@
 
 use crate::range::extent_of;
 use crate::read::no_dimension;
-use crate::{Array, Columns, IntoColumn, RangeEnd, WrittenFragment};
+use crate::{Array, Columns, IntoColumn, IntoTimestamp, RangeEnd, WrittenFragment};
 use arrow_array::RecordBatch;
 use smalti_format::ArraySchema;
 use smalti_query::{Duplicates, GlobalWriter as EngineWriter, WriteRequest};
@@ -103,9 +103,10 @@ impl<'a> WriteBuilder<'a> {
         self
     }
 
-    /// The time of the write, in milliseconds since 1970; by default now, later than every write of this process.
-    pub fn at(mut self, ms: u64) -> Self {
-        self.at = Some(ms);
+    /// The time of the write: milliseconds since 1970, or a [`SystemTime`](std::time::SystemTime); by default now, later than every
+    /// write of this process.
+    pub fn at(mut self, time: impl IntoTimestamp) -> Self {
+        self.at = Some(time.into_timestamp());
         self
     }
 
@@ -280,8 +281,8 @@ impl<'a> GlobalWriteBuilder<'a> {
     }
 
     /// As [`WriteBuilder::at`].
-    pub fn at(mut self, ms: u64) -> Self {
-        self.at = Some(ms);
+    pub fn at(mut self, time: impl IntoTimestamp) -> Self {
+        self.at = Some(time.into_timestamp());
         self
     }
 

@@ -79,7 +79,8 @@ pub enum MemberEdit {
 }
 
 impl ArrayPlace {
-    /// Changes the members of the group as one file, atomic and durable: all changes, or none.
+    /// Changes the members of the group as one file, atomic and durable: all changes, or none. Returns the time of the change, in
+    /// milliseconds since 1970.
     ///
     /// At the time of the change a name that is added must be free, or be removed by the same change, or the member must
     /// say that it replaces; what is removed must be there.
@@ -88,7 +89,7 @@ impl ArrayPlace {
     /// `NotFound` when no group is here, no such member to remove, or nothing where an added one of no stated kind points;
     /// `AlreadyExists` for a name or URI that is taken; `InvalidArgument` for no changes, a name changed twice, an illegal URI,
     /// and a URI to remove that several members have; what the store reports.
-    pub fn put_members(&self, edits: &[MemberEdit], at: Option<u64>) -> Result<()> {
+    pub fn put_members(&self, edits: &[MemberEdit], at: Option<u64>) -> Result<u64> {
         if edits.is_empty() {
             return Err(Error::invalid("there are no members to add or to remove"));
         }
@@ -122,7 +123,8 @@ impl ArrayPlace {
             }
         }
         removed.retain(|key, _| !added.contains_key(key));
-        self.put_changes(before, &removed, added, time)
+        self.put_changes(before, &removed, added, time)?;
+        Ok(time)
     }
 
     /// A place as a member to add: relative if it is in the group's folder, and absolute otherwise.

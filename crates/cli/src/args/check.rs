@@ -1,6 +1,7 @@
 //! Arguments of the commands that check, mend and compare arrays.
 
 use super::{OpenTimes, OutputFormat};
+use crate::when::{TIME, When};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -72,12 +73,12 @@ pub(crate) struct DiffArgs {
     /// Path or URI of the second array [default: the first, at another time]
     #[arg(required_unless_present_any = ["at_a", "at_b"])]
     pub(crate) second: Option<String>,
-    /// Open the first array as it was at this time, in milliseconds since 1970 (inclusive)
-    #[arg(long, value_name = "MS")]
-    pub(crate) at_a: Option<u64>,
-    /// Open the second array as it was at this time, in milliseconds since 1970 (inclusive)
-    #[arg(long, value_name = "MS")]
-    pub(crate) at_b: Option<u64>,
+    /// Open the first array as it was at this time, as for `smalti read --at`
+    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    pub(crate) at_a: Option<When>,
+    /// Open the second array as it was at this time, as for `smalti read --at`
+    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    pub(crate) at_b: Option<When>,
     /// Stop after this many differences
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,

@@ -4,6 +4,7 @@ use super::{
     ConsolidateArgs, DiffArgs, DigestArgs, FragmentsArgs, FsckArgs, Global, GroupArgs, LsArgs, MvArgs,
     OpenTimes, ReadArgs, RepairArgs, RmArgs, SalvageArgs, VacuumArgs, WriteArgs,
 };
+use crate::when::{TIME, When};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -150,9 +151,9 @@ pub(crate) struct DeleteArgs {
     /// Which cells to delete, such as "pop < 1000 and country == 'FR'"
     #[arg(long = "where", value_name = "EXPR")]
     pub(crate) condition: String,
-    /// Time of the delete in milliseconds since 1970: later cells stay [default: now]
-    #[arg(long, value_name = "MS")]
-    pub(crate) at: Option<u64>,
+    /// Time of the delete, as for `smalti read --at`: later cells stay [default: now]
+    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    pub(crate) at: Option<When>,
 }
 
 /// Arguments of `smalti evolve`. Every option but --at may be repeated; all of them together are one change.
@@ -179,9 +180,9 @@ pub(crate) struct EvolveArgs {
     /// Make the current domain of a dimension larger; an end that is left out stays
     #[arg(long, value_name = "D=LO:HI")]
     pub(crate) current_domain: Vec<String>,
-    /// Time of the change in milliseconds since 1970, after that of the newest schema [default: now]
-    #[arg(long, value_name = "MS")]
-    pub(crate) at: Option<u64>,
+    /// Time of the change, after that of the newest schema [default: now]
+    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    pub(crate) at: Option<When>,
 }
 
 const EVOLVE_EXAMPLES: &str = "Examples:
@@ -199,9 +200,9 @@ pub(crate) struct UpgradeArgs {
     /// Format version to reach, newer than the array's
     #[arg(long, value_name = "N", default_value_t = 22)]
     pub(crate) format_version: u32,
-    /// Time of the new schema in milliseconds since 1970 [default: now]
-    #[arg(long, value_name = "MS")]
-    pub(crate) at: Option<u64>,
+    /// Time of the new schema [default: now]
+    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    pub(crate) at: Option<When>,
     /// Go on where libtiledb (not smalti) could no longer read fragments that are there
     #[arg(long)]
     pub(crate) force: bool,
@@ -221,9 +222,9 @@ pub(crate) struct ArrayArgs {
 pub(crate) struct MetaArgs {
     /// Path or URI of the array or group
     pub(crate) array: String,
-    /// Time to open it at, or to write at, in milliseconds since 1970
-    #[arg(long, value_name = "MS", global = true)]
-    pub(crate) at: Option<u64>,
+    /// Time to open it at, or to write at: 2024-05-01, 2024-05-01T14:00+02:00, -1h, or milliseconds since 1970
+    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true, global = true)]
+    pub(crate) at: Option<When>,
     /// Without an action all metadata is printed
     #[command(subcommand)]
     pub(crate) action: Option<MetaAction>,

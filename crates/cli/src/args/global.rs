@@ -1,8 +1,9 @@
 //! Options that every command takes.
 
 use crate::failure::{Failure, Outcome};
+use crate::when::{TIME, When};
 use clap::{Args, ValueEnum};
-use smalti::EncryptionKey;
+use smalti::{EncryptionKey, TimeRange};
 use std::path::PathBuf;
 
 /// The environment variable that holds an encryption key.
@@ -54,15 +55,28 @@ pub(crate) enum Sync {
     None,
 }
 
-/// Between which timestamps an array is opened.
+/// Between which times an array is opened.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct OpenTimes {
-    /// Open the array as it was at this time, in milliseconds since 1970 (inclusive)
-    #[arg(long, value_name = "MS")]
-    pub(crate) at: Option<u64>,
-    /// Leave out what was written before this time, in milliseconds since 1970 (inclusive)
-    #[arg(long, value_name = "MS")]
-    pub(crate) since: Option<u64>,
+    /// Open the array as it was at this time: 2024-05-01 (to the end of the day), 2024-05-01T14:00+02:00 (UTC without a zone),
+    /// -1h, -2d, yesterday, the name of a fragment, or milliseconds since 1970
+    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    pub(crate) at: Option<When>,
+    /// Leave out what was written before this time, written as for --at; a day counts from its start
+    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    pub(crate) since: Option<When>,
+}
+
+impl OpenTimes {
+    /// Up to a time.
+    pub(crate) fn until(at: Option<When>) -> Self {
+        OpenTimes { at, since: None }
+    }
+
+    /// In milliseconds since 1970.
+    pub(crate) fn range(self) -> TimeRange {
+        TimeRange { start: self.since.map_or(0, When::start), end: self.at.map_or(u64::MAX, When::end) }
+    }
 }
 
 impl Global {

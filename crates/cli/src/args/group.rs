@@ -1,6 +1,7 @@
 //! Arguments of `smalti group`.
 
 use super::MetaArgs;
+use crate::when::{TIME, When};
 use clap::{Args, Subcommand, ValueEnum};
 
 /// Arguments of `smalti group`.
@@ -28,9 +29,9 @@ pub(crate) enum GroupAction {
         /// Names of members, or URIs as they are listed
         #[arg(required = true)]
         members: Vec<String>,
-        /// Time of the change, in milliseconds since 1970 [default: now]
-        #[arg(long, value_name = "MS")]
-        at: Option<u64>,
+        /// Time of the change, as for `smalti write --at` [default: now]
+        #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+        at: Option<When>,
     },
     /// List members
     List(GroupListArgs),
@@ -67,9 +68,9 @@ pub(crate) struct GroupAddArgs {
     /// Take the place of members of the same name
     #[arg(long)]
     pub(crate) replace: bool,
-    /// Time of the change, in milliseconds since 1970 [default: now]
-    #[arg(long, value_name = "MS")]
-    pub(crate) at: Option<u64>,
+    /// Time of the change, as for `smalti write --at` [default: now]
+    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    pub(crate) at: Option<When>,
 }
 
 /// What a member is.

@@ -1,6 +1,7 @@
 //! Arguments of `smalti write`.
 
 use super::Notation;
+use crate::when::{TIME, When};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
@@ -15,9 +16,9 @@ pub(crate) struct WriteArgs {
     /// Format of the file [default: by its ending]
     #[arg(long)]
     pub(crate) format: Option<InputFormat>,
-    /// Timestamp of the write in milliseconds since 1970 [default: now]
-    #[arg(long, value_name = "MS")]
-    pub(crate) at: Option<u64>,
+    /// Time of the write: 2024-05-01 (its start), 2024-05-01T14:00+02:00, -1h, or milliseconds since 1970 [default: now]
+    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    pub(crate) at: Option<When>,
     /// Part of a dense array to write, a range for each dimension, both ends included [default: the whole domain]
     #[arg(long, value_name = "D=LO:HI")]
     pub(crate) range: Vec<String>,

@@ -5,6 +5,7 @@ use crate::args::{CheckArgs, FsckArgs, Global, OpenTimes, OutputFormat, ReadArgs
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Watch;
 use crate::progress::Progress;
+use crate::when::clock_ms;
 use crate::{engine, human};
 use smalti::{
     Array, Class, Finding, FsckOptions, FsckProgress, FsckReport, LostCells, Remedy, RepairOptions,
@@ -67,7 +68,7 @@ pub(super) fn repair(global: &Global, args: &RepairArgs) -> Outcome {
         });
         let json = serde_json::json!({
             "dry_run": args.dry_run, "mended": mended.collect::<Vec<_>>(), "aside": report.aside,
-            "left": report_json(&report.left),
+            "left": report_json(&report.left), "timestamp": clock_ms(),
         });
         writeln!(out, "{json}")?;
     } else {
@@ -76,7 +77,9 @@ pub(super) fn repair(global: &Global, args: &RepairArgs) -> Outcome {
             match (&mended.failure, args.dry_run) {
                 (Some(failure), _) => writeln!(out, "    failed: {failure}")?,
                 (None, true) => writeln!(out, "    would be mended: repair {}", mended.words)?,
-                (None, false) => writeln!(out, "    mended: repair {}", mended.words)?,
+                (None, false) => {
+                    writeln!(out, "    mended{}: repair {}", human::at(clock_ms()), mended.words)?
+                }
             }
         }
         if let Some(aside) = &report.aside {

@@ -52,9 +52,8 @@ pub(super) fn diff(global: &Global, args: &DiffArgs) -> Outcome {
 /// Whether nothing differs.
 fn compare(global: &Global, args: &DiffArgs) -> Outcome<bool> {
     let second = args.second.as_ref().unwrap_or(&args.first);
-    let at = |at| OpenTimes { at, since: None };
-    let (a, b) =
-        (engine::open(global, &args.first, at(args.at_a))?, engine::open(global, second, at(args.at_b))?);
+    let a = engine::open(global, &args.first, OpenTimes::until(args.at_a))?;
+    let b = engine::open(global, second, OpenTimes::until(args.at_b))?;
     let fields = DiffFields::of(a.schema(), b.schema())
         .map_err(|error| error.at_uri(format!("{} and {second}", args.first)))?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());

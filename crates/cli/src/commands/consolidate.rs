@@ -7,11 +7,12 @@ use crate::human;
 use crate::interrupt::Watch;
 use crate::progress::Progress;
 use crate::warning::warn;
+use crate::when::clock_ms;
+use smalti::ReadProgress;
 use smalti::upkeep::{
     Choice, Consolidation, FileReport, FragmentOptions, FragmentPlan, Steps, Tiers, UpkeepOptions,
     UpkeepReport,
 };
-use smalti::{ReadProgress, TimeRange};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -80,7 +81,7 @@ fn options(global: &Global, args: &FragmentArgs) -> FragmentOptions {
     };
     FragmentOptions {
         choice,
-        time: TimeRange { start: args.times.since.unwrap_or(0), end: args.times.at.unwrap_or(u64::MAX) },
+        time: args.times.range(),
         purges: args.purge,
         memory_byte_len: global.memory.map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
         max_fragment_byte_len: args.max_fragment_size,
@@ -136,7 +137,13 @@ fn print(global: &Global, done: &Consolidation) -> Outcome {
                 })
             })
             .collect();
-        return Ok(writeln!(out, "{}", serde_json::json!({"dry_run": false, "merges": merges}))?);
+        return Ok(writeln!(
+            out,
+            "{}",
+            serde_json::json!({
+                "dry_run": false, "merges": merges, "timestamp": clock_ms(),
+            })
+        )?);
     }
     if done.merges.is_empty() {
         return Ok(writeln!(out, "nothing to merge")?);
@@ -149,9 +156,10 @@ fn print(global: &Global, done: &Consolidation) -> Outcome {
         };
         writeln!(
             out,
-            "merged {} fragments with {} cells: {outputs}",
+            "merged {} fragments with {} cells{}: {outputs}",
             human::count(merge.inputs.len() as u64),
-            human::count(merge.cell_count)
+            human::count(merge.cell_count),
+            human::at(clock_ms())
         )?;
     }
     Ok(writeln!(out, "`smalti vacuum` removes what was merged")?)
@@ -169,6 +177,9 @@ pub(super) fn print_files(global: &Global, array: &str, is_dry_run: bool, report
             files.iter().map(|file| serde_json::json!({"path": file.path, "bytes": file.byte_len})).collect()
         };
         let mut json = serde_json::json!({"dry_run": is_dry_run, "warnings": report.warnings});
+        if !is_dry_run {
+            json["timestamp"] = clock_ms().into();
+        }
         for (name, list) in lists {
             json[name] = files(list);
         }
@@ -181,7 +192,8 @@ pub(super) fn print_files(global: &Global, array: &str, is_dry_run: bool, report
     for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
         let bytes = list.iter().fold(0_u64, |sum, file| sum.saturating_add(file.byte_len));
         let count = human::count(list.len() as u64);
-        writeln!(out, "{would}{name}: {count} files, {}", human::bytes(bytes))?;
+        let at = if is_dry_run || name == "read" { String::new() } else { human::at(clock_ms()) };
+        writeln!(out, "{would}{name}: {count} files, {}{at}", human::bytes(bytes))?;
         for file in list.iter().filter(|_| is_dry_run || list.len() <= 2) {
             writeln!(out, "    {}", file.path)?;
         }

@@ -2,7 +2,7 @@
 
 use crate::args::{CreateArgs, Global};
 use crate::failure::{Failure, Outcome};
-use crate::{engine, ranges};
+use crate::{engine, human, ranges};
 use std::io::Read;
 
 pub(super) fn run(global: &Global, args: &CreateArgs) -> Outcome {
@@ -21,11 +21,12 @@ pub(super) fn run(global: &Global, args: &CreateArgs) -> Outcome {
     if !args.current_domain.is_empty() {
         file.schema.current_domain = ranges::current_domain(&file.schema, &args.current_domain)?;
     }
-    engine::create(global, &args.array, file)?;
+    let array = engine::create(global, &args.array, file)?;
+    let timestamp = array.schema_timestamp();
     if global.json {
-        println!("{}", serde_json::json!({"created": args.array}));
+        println!("{}", serde_json::json!({"created": args.array, "timestamp": timestamp}));
     } else {
-        println!("created {}", args.array);
+        println!("created {}{}", args.array, timestamp.map(human::at).unwrap_or_default());
     }
     Ok(())
 }

@@ -1,15 +1,15 @@
 //! `smalti delete`: cells that fulfil a condition, from now on.
 
 use crate::args::{DeleteArgs, Global, OpenTimes};
-use crate::engine;
 use crate::failure::Outcome;
 use crate::warning::warn;
+use crate::{engine, human};
 
 pub(super) fn run(global: &Global, args: &DeleteArgs) -> Outcome {
     let condition = args.condition.parse()?;
     let array = engine::open(global, &args.array, OpenTimes::default())?;
     let mut delete = array.delete(condition);
-    if let Some(at) = args.at {
+    if let Some(at) = engine::change_time(global, &args.array, args.at) {
         delete = delete.at(at);
     }
     let written = delete.commit()?;
@@ -24,10 +24,14 @@ pub(super) fn run(global: &Global, args: &DeleteArgs) -> Outcome {
     if global.json {
         println!(
             "{}",
-            serde_json::json!({"delete": written.name(), "at": written.timestamp(), "taken_with": written.taken_with()})
+            serde_json::json!({"delete": written.name(), "timestamp": written.timestamp(), "taken_with": written.taken_with()})
         );
     } else {
-        println!("deleted from {} on the cells where {}", written.timestamp(), args.condition);
+        println!(
+            "deleted, from {} on, the cells where {}",
+            human::timestamp(written.timestamp()),
+            args.condition
+        );
     }
     Ok(())
 }

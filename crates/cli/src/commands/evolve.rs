@@ -22,7 +22,7 @@ pub(super) fn run(global: &Global, args: &EvolveArgs) -> Outcome {
         return Err(Failure::usage("say what to change; `smalti evolve --help` lists what can be"));
     }
     let array = engine::open(global, &args.array, OpenTimes::default())?;
-    let change = change(&array, args)?;
+    let change = change(global, &array, args)?;
     let time = array.evolve_raw(&change)?;
     if global.json {
         println!("{}", serde_json::json!({"evolved": args.array, "timestamp": time}));
@@ -32,7 +32,7 @@ pub(super) fn run(global: &Global, args: &EvolveArgs) -> Outcome {
     Ok(())
 }
 
-fn change(array: &Array, args: &EvolveArgs) -> Outcome<SchemaChange> {
+fn change(global: &Global, array: &Array, args: &EvolveArgs) -> Outcome<SchemaChange> {
     let schema = array.schema();
     let add = |text: &String| {
         attribute_from_json(text).map_err(|error| Failure::usage(format!("--add: {}", error.message())))
@@ -52,7 +52,7 @@ fn change(array: &Array, args: &EvolveArgs) -> Outcome<SchemaChange> {
             .collect::<Outcome<_>>()?,
         drop_enumerations: args.drop_enumeration.clone(),
         current_domain: ranges::current_domain_sides(schema, &args.current_domain)?,
-        at: args.at,
+        at: engine::change_time(global, &args.array, args.at),
     })
 }
 

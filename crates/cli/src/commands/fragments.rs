@@ -4,19 +4,17 @@ use super::{domain_json, domain_text};
 use crate::args::{FragmentsAction, FragmentsArgs, Global, OpenTimes};
 use crate::failure::Outcome;
 use crate::formats::Table;
+use crate::when::clock_ms;
 use crate::{engine, human};
 use smalti::upkeep::{FragmentChoice, FragmentDeletion, VacuumOptions};
-use smalti::{Array, Extent, Fragment, Schema, TimeRange};
+use smalti::{Array, Extent, Fragment, Schema};
 use std::io::Write;
 
 pub(super) fn run(global: &Global, args: &FragmentsArgs) -> Outcome {
     match &args.action {
         Some(FragmentsAction::Delete { names, times, dry_run, ignore_readers }) => {
             let choice = if names.is_empty() {
-                FragmentChoice::Within(TimeRange {
-                    start: times.since.unwrap_or(0),
-                    end: times.at.unwrap_or(u64::MAX),
-                })
+                FragmentChoice::Within(times.range())
             } else {
                 FragmentChoice::Named(names.clone())
             };
@@ -125,7 +123,7 @@ fn delete(global: &Global, args: &FragmentsArgs, deletion: &FragmentDeletion) ->
     if global.json {
         let json = serde_json::json!({
             "dry_run": deletion.is_dry_run, "fragments": done.fragments, "replaced": done.replaced,
-            "bytes": done.byte_len, "waits_for_readers": done.waits_for_readers,
+            "bytes": done.byte_len, "waits_for_readers": done.waits_for_readers, "timestamp": clock_ms(),
         });
         return Ok(writeln!(out, "{json}")?);
     }
@@ -138,7 +136,8 @@ fn delete(global: &Global, args: &FragmentsArgs, deletion: &FragmentDeletion) ->
         0 => String::new(),
         count => format!(" and {} that they had replaced", human::count(count as u64)),
     };
-    writeln!(out, "{would} {count} fragments{replaced}, {}", human::bytes(done.byte_len))?;
+    let at = if deletion.is_dry_run { String::new() } else { human::at(clock_ms()) };
+    writeln!(out, "{would} {count} fragments{replaced}, {}{at}", human::bytes(done.byte_len))?;
     for name in done.fragments.iter().chain(&done.replaced).filter(|_| deletion.is_dry_run) {
         writeln!(out, "    {name}")?;
     }
@@ -151,9 +150,14 @@ fn copy(global: &Global, args: &FragmentsArgs, names: &[String], to: &str) -> Ou
     let copied = array.copy_fragments(names, &target)?;
     let mut out = std::io::stdout().lock();
     if global.json {
-        return Ok(writeln!(out, "{}", serde_json::json!({"fragments": copied}))?);
+        return Ok(writeln!(out, "{}", serde_json::json!({"fragments": copied, "timestamp": clock_ms()}))?);
     }
-    Ok(writeln!(out, "copied {} fragments to {to}", human::count(copied.len() as u64))?)
+    Ok(writeln!(
+        out,
+        "copied {} fragments to {to}{}",
+        human::count(copied.len() as u64),
+        human::at(clock_ms())
+    )?)
 }
 
 fn kind(fragment: &Fragment) -> &'static str {

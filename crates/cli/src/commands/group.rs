@@ -1,9 +1,10 @@
 //! `smalti group`: groups and their members.
 
 use crate::args::{Global, GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind, OpenTimes};
-use crate::engine;
 use crate::failure::{Failure, Outcome};
 use crate::formats::Table;
+use crate::when::{When, clock_ms};
+use crate::{engine, human};
 use serde_json::{Value as Json, json};
 use smalti::{Branch, DeletedGroup, Group, Member, NewMember, ObjectKind, Visit};
 use std::io::Write;
@@ -25,9 +26,9 @@ fn create(global: &Global, uri: &str) -> Outcome {
     let options = engine::options(global, OpenTimes::default())?;
     Group::create_with(uri, &options).map_err(|error| error.at_uri(uri))?;
     if global.json {
-        println!("{}", json!({"created": uri}));
+        println!("{}", json!({"created": uri, "timestamp": clock_ms()}));
     } else {
-        println!("created {uri}");
+        println!("created {uri}{}", human::at(clock_ms()));
     }
     Ok(())
 }
@@ -49,10 +50,17 @@ fn add(global: &Global, args: &GroupAddArgs) -> Outcome {
         });
         change = change.add(member);
     }
-    if let Some(at) = args.at {
+    if let Some(at) = engine::change_time(global, &args.group, args.at) {
         change = change.at(at);
     }
-    Ok(change.commit()?)
+    let timestamp = change.commit()?;
+    let members = &args.members;
+    if global.json {
+        println!("{}", json!({"group": args.group, "added": members, "timestamp": timestamp}));
+    } else {
+        println!("added {} to {}{}", members.join(", "), args.group, human::at(timestamp));
+    }
+    Ok(())
 }
 
 /// A member by a URI from the command line: storage that cannot be reached is taken as it is, if the kind is stated.
@@ -65,16 +73,22 @@ fn typed_member(group: &Group, uri: &str, args: &GroupAddArgs) -> Outcome<NewMem
     }
 }
 
-fn remove(global: &Global, uri: &str, members: &[String], at: Option<u64>) -> Outcome {
+fn remove(global: &Global, uri: &str, members: &[String], at: Option<When>) -> Outcome {
     let group = engine::open_group(global, uri, OpenTimes::default())?;
     let mut change = group.write_members();
     for member in members {
         change = change.remove(member);
     }
-    if let Some(at) = at {
+    if let Some(at) = engine::change_time(global, uri, at) {
         change = change.at(at);
     }
-    Ok(change.commit()?)
+    let timestamp = change.commit()?;
+    if global.json {
+        println!("{}", json!({"group": uri, "removed": members, "timestamp": timestamp}));
+    } else {
+        println!("removed {} from {uri}{}", members.join(", "), human::at(timestamp));
+    }
+    Ok(())
 }
 
 fn delete(global: &Global, uri: &str, recursive: bool) -> Outcome {
@@ -83,11 +97,11 @@ fn delete(global: &Global, uri: &str, recursive: bool) -> Outcome {
         if recursive { group.delete_with_members()? } else { group.delete()? };
     if global.json {
         let kept: Vec<Json> = kept.iter().map(|(uri, why)| json!({"uri": uri, "why": why})).collect();
-        println!("{}", json!({"deleted": deleted, "kept": kept}));
+        println!("{}", json!({"deleted": deleted, "kept": kept, "timestamp": clock_ms()}));
         return Ok(());
     }
     for address in deleted {
-        println!("deleted {address}");
+        println!("deleted {address}{}", human::at(clock_ms()));
     }
     for (member, why) in kept {
         println!("kept {member}: {why}");

@@ -3,6 +3,7 @@
 use crate::args::WriteArgs;
 use crate::cells::{Field, Region, along, cell_count_of, place};
 use crate::failure::{Failure, Outcome};
+use crate::when::When;
 use smalti::format::ArraySchema;
 use smalti::{Array, Column, ColumnRef, Duplicates, Extent, Layout, WriteRequest, WrittenFragment};
 
@@ -71,7 +72,7 @@ pub(super) fn write(
         columns: named,
         subarray: Some(subarray),
         layout: Layout::RowMajor,
-        at: args.at,
+        at: args.at.map(When::moment),
         duplicates: Duplicates::default(),
     };
     Ok((array.write_raw(&request).map_err(|error| error.at_uri(&args.array))?, cell_count))

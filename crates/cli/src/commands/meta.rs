@@ -6,6 +6,7 @@ use crate::args::{Global, MetaAction, MetaArgs, OpenTimes};
 use crate::engine::{self, Opened};
 use crate::failure::{Failure, Outcome};
 use crate::formats::Table;
+use crate::human;
 use serde::de::DeserializeSeed;
 use serde_json::{Map, Value as Json, json};
 use smalti::json::{CellNotation, CellSeed, ParsedCell};
@@ -22,15 +23,18 @@ pub(super) fn run(global: &Global, args: &MetaArgs) -> Outcome {
                 Failure::usage(format!("no datatype is called {datatype:?}; there are {}", names.join(", ")))
             })?;
             let value = Value::from_le_bytes(datatype, bytes_of(datatype, value)?)?;
-            change(global, args, |change| change.put(key, value))
+            change(global, args, ("put", key), |change| change.put(key, value))
         }
-        Some(MetaAction::Delete { key }) => change(global, args, |change| change.delete(key)),
+        Some(MetaAction::Delete { key }) => {
+            change(global, args, ("deleted", key), |change| change.delete(key))
+        }
     }
 }
 
 fn change(
     global: &Global,
     args: &MetaArgs,
+    (done, key): (&str, &str),
     edit: impl for<'a> FnOnce(MetadataBuilder<'a>) -> MetadataBuilder<'a>,
 ) -> Outcome {
     let opened = engine::open_any(global, &args.array, OpenTimes::default())?;
@@ -38,14 +42,20 @@ fn change(
         Opened::Array(array) => array.write_metadata(),
         Opened::Group(group) => group.write_metadata(),
     });
-    if let Some(at) = args.at {
+    if let Some(at) = engine::change_time(global, &args.array, args.at) {
         change = change.at(at);
     }
-    Ok(change.commit()?)
+    let timestamp = change.commit()?;
+    if global.json {
+        println!("{}", json!({done: key, "timestamp": timestamp}));
+    } else {
+        println!("{done} {key}{}", human::at(timestamp));
+    }
+    Ok(())
 }
 
 fn metadata(global: &Global, args: &MetaArgs) -> Outcome<Metadata> {
-    Ok(match engine::open_any(global, &args.array, OpenTimes { at: args.at, since: None })? {
+    Ok(match engine::open_metadata(global, &args.array, OpenTimes::until(args.at))? {
         Opened::Array(array) => array.metadata()?,
         Opened::Group(group) => group.metadata()?,
     })

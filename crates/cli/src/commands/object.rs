@@ -1,10 +1,11 @@
 //! `smalti ls`, `smalti mv` and `smalti rm`: arrays and groups as things in folders.
 
 use crate::args::{Global, LsArgs, MvArgs, Order, RmArgs};
-use crate::engine;
 use crate::failure::{Failure, Outcome};
 use crate::formats::Table;
 use crate::warning::warn;
+use crate::when::clock_ms;
+use crate::{engine, human};
 use serde_json::json;
 use smalti::{Object, ObjectKind, WalkOrder};
 use std::io::Write;
@@ -38,11 +39,16 @@ pub(super) fn rename(global: &Global, args: &MvArgs) -> Outcome {
     let is_link = from.is_link()?;
     let moved = from.move_to(&args.to)?;
     if global.json {
-        let json =
-            json!({"moved": args.from, "kind": moved.kind().name(), "uri": moved.uri(), "link": is_link});
+        let json = json!({"moved": args.from, "kind": moved.kind().name(), "uri": moved.uri(), "link": is_link, "timestamp": clock_ms()});
         println!("{json}");
     } else {
-        println!("moved {} {} to {}", described(moved.kind(), is_link), args.from, args.to);
+        println!(
+            "moved {} {} to {}{}",
+            described(moved.kind(), is_link),
+            args.from,
+            args.to,
+            human::at(clock_ms())
+        );
     }
     if is_link && Object::at(&args.to)?.is_none() {
         warn(
@@ -67,9 +73,12 @@ pub(super) fn remove(global: &Global, args: &RmArgs) -> Outcome {
         let (kind, is_link) = (object.kind(), object.is_link()?);
         object.remove()?;
         if global.json {
-            println!("{}", json!({"removed": uri, "kind": kind.name(), "link": is_link}));
+            println!(
+                "{}",
+                json!({"removed": uri, "kind": kind.name(), "link": is_link, "timestamp": clock_ms()})
+            );
         } else {
-            println!("removed {} {uri}", described(kind, is_link));
+            println!("removed {} {uri}{}", described(kind, is_link), human::at(clock_ms()));
         }
     }
     Ok(())

@@ -5,7 +5,7 @@ use crate::args::{Global, OpenTimes, UpkeepMode, VacuumArgs};
 use crate::engine;
 use crate::failure::Outcome;
 use crate::human;
-use smalti::TimeRange;
+use crate::when::clock_ms;
 use smalti::upkeep::{UpkeepOptions, VacuumOptions};
 use std::io::Write;
 
@@ -34,7 +34,7 @@ fn files(global: &Global, args: &VacuumArgs, mode: UpkeepMode) -> Outcome {
 fn fragments(global: &Global, args: &VacuumArgs) -> Outcome {
     let mut array = engine::open(global, &args.array, OpenTimes::default())?;
     let options = VacuumOptions {
-        time: TimeRange { start: args.times.since.unwrap_or(0), end: args.times.at.unwrap_or(u64::MAX) },
+        time: args.times.range(),
         is_dry_run: args.dry_run,
         ignores_readers: args.ignore_readers,
     };
@@ -50,7 +50,7 @@ fn fragments(global: &Global, args: &VacuumArgs) -> Outcome {
     if global.json {
         let json = serde_json::json!({
             "dry_run": args.dry_run, "fragments": done.fragments, "bytes": done.byte_len,
-            "vacuum_files": done.vacuum_files, "waits_for_readers": done.waits_for_readers,
+            "vacuum_files": done.vacuum_files, "waits_for_readers": done.waits_for_readers, "timestamp": clock_ms(),
         });
         return Ok(writeln!(out, "{json}")?);
     }
@@ -59,7 +59,8 @@ fn fragments(global: &Global, args: &VacuumArgs) -> Outcome {
     }
     let would = if args.dry_run { "would remove" } else { "removed" };
     let count = human::count(done.fragments.len() as u64);
-    writeln!(out, "{would} {count} fragments, {}", human::bytes(done.byte_len))?;
+    let at = if args.dry_run { String::new() } else { human::at(clock_ms()) };
+    writeln!(out, "{would} {count} fragments, {}{at}", human::bytes(done.byte_len))?;
     for name in done.fragments.iter().filter(|_| args.dry_run) {
         writeln!(out, "    {name}")?;
     }

@@ -8,6 +8,7 @@ use crate::formats::{
     RecordBatches, columns_of, gather, open_arrow, open_parquet, read_csv, read_jsonl, read_npy,
 };
 use crate::progress::Progress;
+use crate::when::When;
 use crate::{engine, human, ranges};
 use smalti::{Array, Column, ColumnRef, Columns, Duplicates, Extent, Layout, WriteRequest, WrittenFragment};
 use std::io::{BufRead, BufReader};
@@ -17,6 +18,7 @@ use std::time::Instant;
 pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
     let start = Instant::now();
     let array = engine::open(global, &args.array, OpenTimes::default())?;
+    engine::warn_of_seconds(global, &args.array, args.at);
     let is_dense = array.schema().is_dense();
     let mut fields = fields_of(&array, args.notation)?;
     fields.extend(Field::labels_of(array.schema(), args.notation));
@@ -53,7 +55,12 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
     } else {
         let cells = human::count(cell_count as u64);
         let noun = if cell_count == 1 { "cell" } else { "cells" };
-        println!("wrote {cells} {noun} as {} in {}", fragment.name(), human::duration(start.elapsed()));
+        println!(
+            "wrote {cells} {noun} as {}{} in {}",
+            fragment.name(),
+            human::at(fragment.timestamp()),
+            human::duration(start.elapsed())
+        );
     }
     Ok(())
 }
@@ -93,7 +100,8 @@ fn write_columns(
     let named: Vec<(String, ColumnRef<'_>)> =
         columns.iter().map(|(field, column)| (field.name.clone(), column.as_ref())).collect();
     let duplicates = Duplicates::default();
-    let request = WriteRequest { columns: named, subarray, layout, at: args.at, duplicates };
+    let request =
+        WriteRequest { columns: named, subarray, layout, at: args.at.map(When::moment), duplicates };
     let fragment = array.write_raw(&request).map_err(|error| error.at_uri(&args.array))?;
     Ok((fragment, cell_count))
 }
@@ -108,7 +116,8 @@ fn write_batches(
     let refused = |error: smalti::Error| Failure::Error(error.at_uri(&args.array));
     let mut cell_count = 0;
     let writer = array.global_writer();
-    let mut writer = args.at.map_or(writer.clone(), |at| writer.at(at)).start().map_err(refused)?;
+    let at = args.at.map(When::moment);
+    let mut writer = at.map_or(writer.clone(), |at| writer.at(at)).start().map_err(refused)?;
     for batch in batches(args, format).map_err(in_file(args))? {
         let columns = batch.and_then(|batch| columns_of(&batch, fields)).map_err(in_file(args))?;
         let named = columns

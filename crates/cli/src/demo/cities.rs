@@ -7,6 +7,7 @@ use crate::args::{Global, OpenTimes};
 use crate::engine;
 use crate::failure::Outcome;
 use crate::human;
+use crate::when::When;
 use smalti::upkeep::{FragmentOptions, VacuumOptions};
 use smalti::{Array, Batch, ColumnRef, Duplicates, Extent, Layout, ReadRequest, Scalar, WriteRequest};
 use std::time::Instant;
@@ -167,7 +168,7 @@ pub(super) fn read_window(
 pub(super) fn travel(global: &Global, uri: &str, report: &mut Report) -> Outcome {
     for (region, at, date) in WRITES {
         let start = Instant::now();
-        let cities = read(global, uri, None, OpenTimes { at: Some(at), since: None })?;
+        let cities = read(global, uri, None, OpenTimes::until(Some(When::Number(at))))?;
         let places = human::count(cities.len() as u64);
         report.step(format!("{date}, --at {at}: {places:>7} places, now with {}", region.name()), start);
     }

@@ -212,7 +212,7 @@ fn wrong_values_of_options_are_wrong_usage_everywhere() {
             "--threads 0",
             "--threads many",
             "--sync sometimes",
-            "--at yesterday",
+            "--at soon",
         ] {
             let line = format!("{command} {option}");
             let output = session.output_of(&line, b"");

@@ -22,6 +22,7 @@ mod query;
 mod read;
 mod schema;
 mod session;
+mod times;
 mod upkeep;
 mod usage;
 mod values;

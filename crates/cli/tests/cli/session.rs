@@ -1,7 +1,10 @@
 //! A folder in which the program runs, and the record of what it printed.
 
+use smalti::Datatype;
+use smalti::text::format_date_time;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 
 /// Runs the program in a folder of its own.
@@ -129,7 +132,7 @@ impl Session {
         let real = self.dir.path().canonicalize().unwrap();
         let text = text.replace('\0', "␀").replace(&*real.to_string_lossy(), "DIR");
         let text = text.replace(&*self.dir.path().to_string_lossy(), "DIR");
-        mask_durations(&mask_now(&mask_random(&text)))
+        mask_durations(&mask_clock(&mask_now(&mask_random(&text))))
     }
 }
 
@@ -168,6 +171,33 @@ fn mask_now(text: &str) -> String {
         }
     }
     out
+}
+
+/// Hides times of today and yesterday, which are no part of a test: `2024-05-01T12:00:00.000Z`, and milliseconds in JSON.
+fn mask_clock(text: &str) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+    let days = |ms: u128| ms / 86_400_000;
+    let is_now = |ms: u128| days(ms) == days(now) || days(ms) + 1 == days(now);
+    let dates = [now - 86_400_000, now].map(|ms| {
+        let text = format_date_time(Datatype::DateTimeDay, days(ms) as i64);
+        format!("{text}T")
+    });
+    let mut out = text.to_string();
+    for date in dates {
+        while let Some(start) = out.find(&date) {
+            let len = out[start..].find('Z').expect("times end with their zone") + 1;
+            out.replace_range(start..start + len, "NOW");
+        }
+    }
+    let mut masked = String::new();
+    for part in out.split_inclusive(|c: char| !c.is_ascii_digit()) {
+        let number = part.trim_end_matches(|c: char| !c.is_ascii_digit());
+        match number.len() == 13 && number.parse().is_ok_and(is_now) {
+            true => masked.push_str(&part.replace(number, "NOW")),
+            false => masked.push_str(part),
+        }
+    }
+    masked
 }
 
 /// Hides the duration at the end of `wrote 4 cells as NAME in 1.2 ms`.
