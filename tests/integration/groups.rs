@@ -172,7 +172,7 @@ fn a_group_of_the_first_version_keeps_it() {
     assert_eq!(names(&group, u64::MAX), ["arr2", "first", "subgroup"]);
     group.put_members(&[MemberEdit::Remove("first".into()), add("arr3")], None).unwrap_or_else(|_| {
         // The clock of the test stands before the group was written.
-        group.put_members(&[MemberEdit::Remove("first".into()), add("arr3")], Some(u64::MAX - 1)).unwrap();
+        group.put_members(&[MemberEdit::Remove("first".into()), add("arr3")], Some(u64::MAX - 1)).unwrap()
     });
     assert_eq!(names(&group, u64::MAX), ["arr2", "arr3", "subgroup"]);
     let files = group.store().list(&group.join(GROUP_FOLDER)).unwrap();
@@ -371,10 +371,10 @@ fn what_was_cut_short_can_be_repeated() {
         attempt(&|| group.create_group());
         attempt(&|| within("g/sub").create_group());
         attempt(&|| within("g/sub/a").store().put("g/sub/a/__schema/__1_1_a", &[b"x"]));
-        attempt(&|| group.put_members(&[add("sub/a")], Some(1)));
+        attempt(&|| group.put_members(&[add("sub/a")], Some(1)).map(drop));
         attempt(&|| {
             let edit = MemberEdit::Add(NewMember::relative("sub").kind(ObjectKind::Group));
-            group.put_members(&[edit], Some(2))
+            group.put_members(&[edit], Some(2)).map(drop)
         });
         attempt(&|| group.delete_group(true).map(drop));
         store.set_plan(None);
