@@ -658,6 +658,8 @@ class Case(Upkeep):
                 return int(np.datetime64(value, DATE_UNITS[datatype]).astype(np.int64))
             if datatype in TEXT:
                 return celltypes.from_json(datatype, "var", value)
+            if datatype == "FLOAT32":
+                return celltypes.float32(float(value))
         return float(value) if isinstance(value, str) else value
 
     @staticmethod

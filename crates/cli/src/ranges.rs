@@ -299,7 +299,8 @@ fn end(dimension: &Dimension, text: &str) -> Result<End<(Scalar, Written)>, Stri
 /// `{"d": [[lo, hi], ...], ...}`; null leaves an end open.
 fn parse_json(schema: &ArraySchema, json: &str, ranges: &mut Ranges) -> Outcome {
     let usage = |problem: String| Failure::usage(format!("--ranges-json: {problem}"));
-    let value: Value = serde_json::from_str(json).map_err(|error| usage(format!("no JSON: {error}")))?;
+    let value = smalti::json::value_from_json(json)
+        .map_err(|error| usage(format!("no JSON: {}", error.message())))?;
     let object = value.as_object().ok_or_else(|| usage("write it like {\"d\": [[1, 10]]}".into()))?;
     for (name, list) in object {
         let (idx, dimension) = schema.dimension(name).ok_or_else(|| unknown_dimension(schema, name))?;

@@ -33,7 +33,7 @@ pub use reader::{Reader, TraceDetail, TraceEntry};
 pub use record::Shape;
 pub use schema::{
     ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, DimensionLabel, Enumeration, Field,
-    default_fill_value,
+    default_fill_value, new_fill_value,
 };
 pub use version::{Rule, Span, Version};
 pub use writer::Writer;

@@ -332,12 +332,17 @@ impl<'a> ReadBuilder<'a> {
         let per_cell =
             field.cell_val_num.fixed().filter(|_| field.datatype.physical() == T::DATATYPE.physical());
         let Some(per_cell) = per_cell else {
-            let what = if field.is_var() { "var-sized " } else { "" };
-            return Err(Error::invalid(format!(
-                "attribute {attribute:?} is {what}of type {}; {} cannot hold it",
-                field.datatype,
-                std::any::type_name::<T>()
-            )));
+            let (datatype, asked) = (field.datatype, std::any::type_name::<T>());
+            return Err(Error::invalid(if field.is_var() {
+                format!(
+                    "attribute {attribute:?} holds any number of values a cell; an ndarray holds a fixed number"
+                )
+            } else {
+                format!(
+                    "attribute {attribute:?} is of type {datatype}, and an ndarray holds values as they are stored, not as {asked}; \
+                     ask for the type that {datatype} is stored as, and convert it with mapv"
+                )
+            }));
         };
         let mut shape = axes(&self)?;
         let cell_count = shape.iter().try_fold(1_usize, |count, &len| count.checked_mul(len));

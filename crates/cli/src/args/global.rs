@@ -1,10 +1,14 @@
 //! Options that every command takes.
 
 use crate::failure::{Failure, Outcome};
+use crate::formats::read_bounded;
 use crate::when::{TIME, When};
 use clap::{Args, ValueEnum};
 use smalti::{EncryptionKey, TimeRange};
 use std::path::PathBuf;
+
+/// A key is at most 64 digits and the end of a line.
+const MAX_KEY_FILE_BYTE_LEN: u64 = 4096;
 
 /// The environment variable that holds an encryption key.
 const KEY_VARIABLE: &str = "SMALTI_KEY";
@@ -89,8 +93,8 @@ impl Global {
             return key_of(text.as_bytes(), "--key").map(Some);
         }
         if let Some(path) = &self.key_file {
-            let content =
-                std::fs::read(path).map_err(|error| Failure::from(error).at(path.display().to_string()))?;
+            let content = read_bounded(path, MAX_KEY_FILE_BYTE_LEN, "the file of a key")
+                .map_err(|failure| failure.at(path.display().to_string()))?;
             return key_of(&content, "--key-file").map(Some);
         }
         match std::env::var_os(KEY_VARIABLE) {

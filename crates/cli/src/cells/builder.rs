@@ -52,7 +52,7 @@ impl ColumnBuilder {
 
     /// Appends a cell from its JSON.
     pub(crate) fn push_json<'de, D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        let (datatype, cell_val_num) = (self.datatype, self.cell_val_num);
+        let (datatype, cell_val_num, start) = (self.datatype, self.cell_val_num, self.data.len());
         let parsed = if self.field.labels.is_some() {
             self.label.clear();
             CellSeed { datatype, cell_val_num, out: &mut self.label }.deserialize(deserializer)?
@@ -63,10 +63,7 @@ impl ColumnBuilder {
             ParsedCell::Null => self.push_null(),
             ParsedCell::Code(code) => self.push_code(code),
             ParsedCell::Value if self.field.labels.is_some() => self.push_label(),
-            ParsedCell::Value => {
-                self.end_cell(true);
-                Ok(())
-            }
+            ParsedCell::Value => self.field.check_cell(&self.data[start..]).map(|()| self.end_cell(true)),
         }
         .map_err(D::Error::custom)
     }
@@ -81,6 +78,7 @@ impl ColumnBuilder {
             self.label = bytes.to_vec();
             return self.push_label();
         }
+        self.field.check_cell(bytes)?;
         self.data.extend_from_slice(bytes);
         self.end_cell(true);
         Ok(())

@@ -110,6 +110,20 @@ impl Field {
         Ok(selected)
     }
 
+    /// Checks what a cell holds that was not checked by its parser: ASCII text is ASCII.
+    ///
+    /// # Errors
+    /// What is wrong, with the value.
+    pub(crate) fn check_cell(&self, cell: &[u8]) -> Result<(), String> {
+        if self.datatype != Datatype::StringAscii || self.labels.is_some() || cell.is_ascii() {
+            return Ok(());
+        }
+        let shown = short(cell);
+        Err(format!(
+            "{shown:?} is not ASCII, as the type STRING_ASCII asks for; STRING_UTF8 takes all text, CHAR all bytes"
+        ))
+    }
+
     /// Bytes of a cell; 0 for cells of any size.
     pub(crate) fn cell_byte_len(&self) -> usize {
         self.cell_val_num.fixed().unwrap_or(0).saturating_mul(self.datatype.byte_len())
@@ -128,6 +142,17 @@ impl Field {
     pub(crate) fn json_notation(&self) -> CellNotation {
         CellNotation::new(self.datatype, self.cell_val_num, self.iso_dates)
     }
+}
+
+/// The start of a text that people gave, for messages.
+pub(crate) fn short(bytes: &[u8]) -> String {
+    const MAX_CHARS: usize = 40;
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(4 * MAX_CHARS)]);
+    let mut out: String = text.chars().take(MAX_CHARS).collect();
+    if out.len() < bytes.len() && text.chars().count() >= MAX_CHARS {
+        out.push('…');
+    }
+    out
 }
 
 fn named(all: &[Field], select: &[String]) -> Outcome<Vec<Field>> {

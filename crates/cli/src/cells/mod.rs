@@ -7,9 +7,9 @@ mod place;
 mod text;
 
 pub(crate) use builder::ColumnBuilder;
-pub(crate) use field::Field;
 #[cfg(test)]
 pub(crate) use field::tests::field as test_field;
+pub(crate) use field::{Field, short};
 pub(crate) use labels::Labels;
 pub(crate) use place::{Region, along, cell_count_of, place};
 pub(crate) use smalti::json::hex;

@@ -4,19 +4,17 @@ use super::Field;
 use smalti::json::CellNotation;
 use smalti::{CellValNum, Datatype};
 
-/// How the cells of one field look as plain text: as in JSON, but strings, dates and non-finite floats without quotes,
-/// and 32-bit floats by their own shortest text.
+/// How the cells of one field look as plain text: as in JSON, but strings, dates and non-finite floats without quotes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextNotation {
     datatype: Datatype,
-    is_scalar: bool,
     json: CellNotation,
 }
 
 impl TextNotation {
     pub(crate) fn new(datatype: Datatype, cell_val_num: CellValNum, iso_dates: bool) -> Self {
         let json = CellNotation::new(datatype, cell_val_num, iso_dates);
-        TextNotation { datatype, is_scalar: cell_val_num == CellValNum::ONE, json }
+        TextNotation { datatype, json }
     }
 
     /// Appends the text of a cell that is not null.
@@ -36,13 +34,6 @@ impl TextNotation {
                 out.extend_from_slice(text.as_bytes());
             }
             return;
-        }
-        if let (Float32, true, &[a, b, c, d]) = (self.datatype, self.is_scalar, cell) {
-            let value = f32::from_le_bytes([a, b, c, d]);
-            if value.is_finite() {
-                smalti::json::push_json(out, &value);
-                return;
-            }
         }
         let start = out.len();
         self.json.push(out, cell);

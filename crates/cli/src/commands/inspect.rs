@@ -88,7 +88,7 @@ impl Shown<'_> {
         for TraceEntry { depth, structure, field, byte_offset, byte_len, value, .. } in
             part.fields.iter().filter(|field| self.all || !field.is_framing)
         {
-            let name = format!("{:indent$}{field}", "", indent = 2 * depth);
+            let name = format!("{}{field}", "  ".repeat(*depth));
             let is_plain = *depth > 0 || *field == UNEXPLAINED;
             let name = if is_plain { name } else { format!("{structure}: {name}") };
             let line = format!("{byte_offset:>8} {byte_len:>8}  {name:<44} {value}");

@@ -5,7 +5,8 @@ use crate::args::{Global, InputFormat, OpenTimes, WriteArgs};
 use crate::cells::{Field, Region, cell_count_of, place};
 use crate::failure::{Failure, Outcome};
 use crate::formats::{
-    RecordBatches, columns_of, gather, open_arrow, open_parquet, read_csv, read_jsonl, read_npy,
+    Budget, RecordBatches, check_cells, columns_of, gather, open_arrow, open_file, open_parquet, read_csv,
+    read_jsonl, read_npy,
 };
 use crate::progress::Progress;
 use crate::when::When;
@@ -34,13 +35,14 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
         ));
     }
     let format = input_format(args)?;
+    let budget = Budget::of(global);
     let (fragment, cell_count) = if is_dense {
-        write_dense(&array, args, format, &fields)?
+        write_dense(&array, args, format, &fields, budget)?
     } else if args.global_order && matches!(format, InputFormat::Arrow | InputFormat::Parquet) {
-        write_batches(&array, args, format, &fields)?
+        write_batches(&array, args, format, &fields, budget)?
     } else {
         let layout = if args.global_order { Layout::GlobalOrder } else { Layout::Unordered };
-        let columns = row_columns(args, format, &fields)?;
+        let columns = row_columns(args, format, &fields, budget)?;
         if labels::are_alone(array.schema(), &columns) {
             labels::write(&array, args, columns).map_err(in_file(args))?
         } else {
@@ -70,6 +72,7 @@ fn write_dense(
     args: &WriteArgs,
     format: InputFormat,
     fields: &[Field],
+    budget: Budget,
 ) -> Outcome<(WrittenFragment, usize)> {
     let schema = array.schema();
     let ranges = ranges::parse(schema, &args.range, args.ranges_json.as_deref())?;
@@ -78,7 +81,7 @@ fn write_dense(
     let (columns, layout) = if format == InputFormat::Npy {
         read_npy(open(args)?, fields, &region.shape()).map_err(in_file(args))?
     } else {
-        let columns = row_columns(args, format, fields)?;
+        let columns = row_columns(args, format, fields, budget)?;
         if labels::are_alone(schema, &columns) {
             return labels::write(array, args, columns).map_err(in_file(args));
         }
@@ -112,14 +115,16 @@ fn write_batches(
     args: &WriteArgs,
     format: InputFormat,
     fields: &[Field],
+    budget: Budget,
 ) -> Outcome<(WrittenFragment, usize)> {
     let refused = |error: smalti::Error| Failure::Error(error.at_uri(&args.array));
     let mut cell_count = 0;
     let writer = array.global_writer();
     let at = args.at.map(When::moment);
     let mut writer = at.map_or(writer.clone(), |at| writer.at(at)).start().map_err(refused)?;
-    for batch in batches(args, format).map_err(in_file(args))? {
+    for batch in batches(args, format, budget).map_err(in_file(args))? {
         let columns = batch.and_then(|batch| columns_of(&batch, fields)).map_err(in_file(args))?;
+        check_cells(&columns, cell_count as u64).map_err(in_file(args))?;
         let named = columns
             .iter()
             .fold(Columns::new(), |named, (field, column)| named.column(field.name.clone(), column.as_ref()));
@@ -130,26 +135,31 @@ fn write_batches(
 }
 
 /// The columns of a file that holds rows.
-fn row_columns(args: &WriteArgs, format: InputFormat, fields: &[Field]) -> Outcome<Vec<(Field, Column)>> {
+fn row_columns(
+    args: &WriteArgs,
+    format: InputFormat,
+    fields: &[Field],
+    budget: Budget,
+) -> Outcome<Vec<(Field, Column)>> {
     let columns = match format {
-        InputFormat::Jsonl => read_jsonl(open(args)?, fields),
-        InputFormat::Csv => read_csv(open(args)?, fields),
+        InputFormat::Jsonl => read_jsonl(open(args)?, fields, budget),
+        InputFormat::Csv => read_csv(open(args)?, fields, budget),
         InputFormat::Npy => Err(Failure::usage("npy is for dense arrays; use csv, jsonl, arrow or parquet")),
         InputFormat::Arrow | InputFormat::Parquet => {
-            batches(args, format).and_then(|batches| gather(batches, fields))
+            batches(args, format, budget).and_then(|batches| gather(batches, fields))
         }
     };
     columns.map_err(in_file(args))
 }
 
 /// The record batches of a file of Arrow or Parquet.
-fn batches(args: &WriteArgs, format: InputFormat) -> Outcome<RecordBatches> {
+fn batches(args: &WriteArgs, format: InputFormat, budget: Budget) -> Outcome<RecordBatches> {
     let path = path(args);
     let (batches, row_count) = if format == InputFormat::Parquet {
-        let (batches, row_count) = open_parquet(path)?;
+        let (batches, row_count) = open_parquet(path, budget)?;
         (batches, Some(row_count))
     } else {
-        (open_arrow(path)?, None)
+        (open_arrow(path, budget)?, None)
     };
     let progress = Progress::new("reading", row_count);
     Ok(Box::new(batches.inspect(move |batch| {
@@ -183,7 +193,7 @@ fn open(args: &WriteArgs) -> Outcome<Box<dyn BufRead>> {
         let progress = Progress::of_bytes("reading", None);
         return Ok(Box::new(BufReader::new(progress.wrap(std::io::stdin()))));
     };
-    let file = std::fs::File::open(path).map_err(|error| in_file(args)(error.into()))?;
+    let file = open_file(path).map_err(in_file(args))?;
     let progress = Progress::of_bytes("reading", file.metadata().ok().map(|metadata| metadata.len()));
     Ok(Box::new(BufReader::with_capacity(1 << 18, progress.wrap(file))))
 }

@@ -2,6 +2,7 @@
 
 mod arrow;
 mod csv;
+mod input;
 mod jsonl;
 mod npy;
 mod parquet;
@@ -10,8 +11,9 @@ mod table;
 use crate::failure::Outcome;
 use smalti::{Batch, ColumnRef};
 
-pub(crate) use arrow::{ArrowSink, RecordBatches, columns_of, gather, open_arrow};
+pub(crate) use arrow::{ArrowSink, RecordBatches, check_cells, columns_of, gather, open_arrow};
 pub(crate) use csv::{CsvSink, read_csv};
+pub(crate) use input::{Budget, open_file, read_bounded};
 pub(crate) use jsonl::{JsonlSink, read_jsonl};
 pub(crate) use npy::{NpySink, read_npy};
 pub(crate) use parquet::{ParquetSink, open_parquet};

@@ -3,7 +3,7 @@
 use super::arrow::{RecordBatches, arrow_failure, record_batch, schema_of};
 use crate::cells::Field;
 use crate::failure::{Failure, Outcome};
-use crate::formats::Sink;
+use crate::formats::{Budget, Sink, open_file};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
@@ -13,8 +13,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::ChunkReader;
 use smalti::Batch;
-use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// Rows of a batch that is read.
@@ -28,14 +27,10 @@ const ROW_GROUP_BYTE_LEN: usize = 64 << 20;
 ///
 /// # Errors
 /// Those of the system, and content that is no Parquet.
-pub(crate) fn open_parquet(path: Option<&Path>) -> Outcome<(RecordBatches, u64)> {
+pub(crate) fn open_parquet(path: Option<&Path>, budget: Budget) -> Outcome<(RecordBatches, u64)> {
     match path {
-        Some(path) => from_chunks(File::open(path)?),
-        None => {
-            let mut content = Vec::new();
-            std::io::stdin().read_to_end(&mut content)?;
-            from_chunks(Bytes::from(content))
-        }
+        Some(path) => from_chunks(open_file(path)?),
+        None => from_chunks(Bytes::from(budget.read_whole(std::io::stdin())?)),
     }
 }
 

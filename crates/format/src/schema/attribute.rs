@@ -25,6 +25,16 @@ pub(super) fn unstored_fill_value(datatype: Datatype, cell_val_num: CellValNum) 
     Ok(default_fill_value(datatype, cell_val_num))
 }
 
+/// The default fill value of an attribute that is made anew.
+///
+/// # Errors
+/// `InvalidArgument` for cells of unreasonable length.
+pub fn new_fill_value(datatype: Datatype, cell_val_num: CellValNum) -> Result<Vec<u8>> {
+    unstored_fill_value(datatype, cell_val_num).map_err(|error| {
+        Error::invalid(format!("{}; cells of any number of values have no such limit", error.message()))
+    })
+}
+
 fn check_unstored(byte_len: usize) -> Result<()> {
     if byte_len <= MAX_UNSTORED_FILL_LEN {
         return Ok(());

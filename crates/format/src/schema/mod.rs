@@ -11,7 +11,7 @@ mod images;
 mod labels;
 mod vocabulary;
 
-pub use attribute::default_fill_value;
+pub use attribute::{default_fill_value, new_fill_value};
 pub use current_domain::CurrentDomain;
 pub use enumeration::Enumeration;
 

@@ -69,9 +69,14 @@ impl CellNotation {
                 out.push(b'"');
             }
             datatype => match datatype.physical() {
-                // Through a 64-bit float: the shortest text of a 32-bit one gives another 64-bit value.
-                PhysicalKind::F32 => push_float(out, read::<f32>(value).map_or(f64::NAN, f64::from)),
-                PhysicalKind::F64 => push_float(out, read::<f64>(value).unwrap_or(f64::NAN)),
+                PhysicalKind::F32 => {
+                    let value = read::<f32>(value).unwrap_or(f32::NAN);
+                    push_float(out, f64::from(value), &value);
+                }
+                PhysicalKind::F64 => {
+                    let value = read::<f64>(value).unwrap_or(f64::NAN);
+                    push_float(out, value, &value);
+                }
                 _ => dispatch_physical!(datatype, T => push_json(out, &read::<T>(value).unwrap_or_default())),
             },
         }
@@ -82,13 +87,14 @@ fn read<T: Physical>(bytes: &[u8]) -> Option<T> {
     bytemuck::try_pod_read_unaligned(bytes.get(..size_of::<T>())?).ok()
 }
 
-fn push_float(out: &mut Vec<u8>, value: f64) {
+/// Appends the shortest text of a float of 32 or 64 bits, which is `value` as well.
+fn push_float(out: &mut Vec<u8>, value: f64, stored: &impl serde::Serialize) {
     if value.is_nan() {
         out.extend_from_slice(b"\"NaN\"");
     } else if value.is_infinite() {
         out.extend_from_slice(if value > 0.0 { b"\"Infinity\"" } else { b"\"-Infinity\"" });
     } else {
-        push_json(out, &value);
+        push_json(out, stored);
     }
 }
 
@@ -129,7 +135,7 @@ mod tests {
             (Int16, VAR, &[], "[]"),
             (Float64, 1, &(-0.0_f64).to_le_bytes(), "-0.0"),
             (Float64, 1, &1e300_f64.to_le_bytes(), "1e+300"),
-            (Float32, 1, &0.1_f32.to_le_bytes(), "0.10000000149011612"),
+            (Float32, 1, &0.1_f32.to_le_bytes(), "0.1"),
             (Float32, 2, &[0, 0, 0xc0, 0x7f, 0, 0, 0x80, 0xff], "[\"NaN\",\"-Infinity\"]"),
             (Bool, 2, &[0, 1], "[false,true]"),
             (StringUtf8, VAR, "a\"é\n\u{2028}".as_bytes(), "\"a\\\"é\\n\u{2028}\""),

@@ -5,7 +5,7 @@
 //! | datatype | JSON | example |
 //! |---|---|---|
 //! | integers | numbers, exact in all 64 bits | `18446744073709551615` |
-//! | floats | the shortest number that gives back the value as a 64-bit float, or a string | `0.5`, `-0.0`, `"NaN"`, `"-Infinity"` |
+//! | floats | the shortest number that gives back the value, or a string | `0.5`, `-0.0`, `"NaN"`, `"-Infinity"` |
 //! | `BOOL` | booleans | `true` |
 //! | `CHAR`, `STRING_ASCII`, `STRING_UTF8`, `GEOM_WKT` | strings; bytes that are not UTF-8 as an object | `"é"`, `{"hex": "80"}` |
 //! | `ANY`, `BLOB`, `GEOM_WKB` | an object | `{"hex": "00ff"}` |
@@ -18,9 +18,11 @@ mod cell;
 pub mod hex;
 mod parse;
 mod schema;
+mod strict;
 
 pub use cell::{CellNotation, push_json};
 pub use parse::{CellSeed, ParsedCell};
 pub use schema::{
     SchemaFile, attribute_from_json, enumeration_from_json, extent_to_json, schema_from_json, schema_to_json,
 };
+pub use strict::value_from_json;

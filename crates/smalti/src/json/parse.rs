@@ -69,7 +69,10 @@ impl CellVisitor<'_> {
         if self.is_text() || self.is_binary() || self.datatype == Datatype::Bool {
             return Err(E::custom(format!("the number {value} is no value of type {}", self.datatype)));
         }
-        let value = value.cast(self.datatype).map_err(|error| E::custom(error.message()))?;
+        let value = match (value, self.datatype) {
+            (Scalar::F64(value), Datatype::Float32) => Scalar::F32(nearest_32_bit(value)),
+            (value, datatype) => value.cast(datatype).map_err(|error| E::custom(error.message()))?,
+        };
         self.put_scalar(value);
         Ok(ParsedCell::Value)
     }
@@ -189,6 +192,18 @@ impl<'de> Visitor<'de> for CellVisitor<'_> {
     }
 }
 
+/// The 32-bit float of a text that was read as a 64-bit one. Where that lies just between two of 32 bits, the text meant the one
+/// that it is the shortest text of: 7.038531e-26 is such a case.
+fn nearest_32_bit(value: f64) -> f32 {
+    let nearest = value as f32;
+    let other = if f64::from(nearest) > value { nearest.next_down() } else { nearest.next_up() };
+    let is_between = nearest.is_finite()
+        && f64::from(nearest) != value
+        && (f64::from(nearest) + f64::from(other)) / 2.0 == value;
+    let is_meant = |candidate: f32| format!("{candidate:e}").parse::<f64>() == Ok(value);
+    if is_between && is_meant(other) && !is_meant(nearest) { other } else { nearest }
+}
+
 struct ElementSeed<'a> {
     datatype: Datatype,
     out: &'a mut Vec<u8>,
@@ -255,7 +270,7 @@ mod tests {
 
     #[test]
     fn shortest_texts_of_32_bit_floats_are_read_too() {
-        for value in [0.1_f32, 1e-45, f32::MAX, 16_777_217.0, 3.3e33] {
+        for value in [0.1_f32, 1e-45, f32::MAX, 16_777_217.0, 3.3e33, 7.038531e-26, -7.038531e-26] {
             let (_, bytes) = parse(Datatype::Float32, 1, &format!("{value:e}")).unwrap();
             assert_eq!(bytes, value.to_le_bytes());
         }

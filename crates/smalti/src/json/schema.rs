@@ -12,7 +12,7 @@ use crate::Schema;
 use serde_json::Value;
 use smalti_array::Definitions;
 use smalti_format::{ArraySchema, Attribute, Enumeration};
-use smalti_types::{Datatype, Extent, Result};
+use smalti_types::{Datatype, Error, Extent, Result};
 
 /// What a schema file says: the schema, and what it names.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,8 +51,7 @@ pub fn extent_to_json(datatype: Datatype, extent: &Extent, iso_dates: bool) -> V
 /// # Errors
 /// `InvalidArgument`, naming the place in the text; the schema as a whole is checked when an array is created from it.
 pub fn schema_from_json(text: &str) -> Result<SchemaFile> {
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| smalti_types::Error::invalid(format!("the schema is no JSON: {error}")))?;
+    let value = parsed(text, "schema")?;
     read::schema(&value)
 }
 
@@ -61,8 +60,7 @@ pub fn schema_from_json(text: &str) -> Result<SchemaFile> {
 /// # Errors
 /// `InvalidArgument`, naming the place in the text.
 pub fn attribute_from_json(text: &str) -> Result<Attribute> {
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| smalti_types::Error::invalid(format!("the attribute is no JSON: {error}")))?;
+    let value = parsed(text, "attribute")?;
     read::lone_attribute(&value)
 }
 
@@ -71,7 +69,13 @@ pub fn attribute_from_json(text: &str) -> Result<Attribute> {
 /// # Errors
 /// `InvalidArgument`, naming the place in the text.
 pub fn enumeration_from_json(text: &str) -> Result<Enumeration> {
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| smalti_types::Error::invalid(format!("the enumeration is no JSON: {error}")))?;
+    let value = parsed(text, "enumeration")?;
     read::lone_enumeration(&value)
+}
+
+fn parsed(text: &str, what: &str) -> Result<Value> {
+    let parsed = super::value_from_json(text);
+    parsed.map_err(|error| {
+        Error::invalid(format!("the {what} is no JSON that can be taken: {}", error.message()))
+    })
 }

@@ -2,7 +2,7 @@
 
 use crate::schema::IntoPipeline;
 use crate::{Number, Value};
-use smalti_format::{Attribute as StoredAttribute, DataOrder, default_fill_value};
+use smalti_format::{Attribute as StoredAttribute, DataOrder, new_fill_value};
 use smalti_types::{CellValNum, Datatype, Error, FilterPipeline, Result};
 
 /// An attribute of a schema that is being built.
@@ -128,8 +128,9 @@ impl Attribute {
             .ok_or_else(|| named(Error::invalid("a cell holds between 1 and 4294967294 values")))?;
         let fill_valid = nullable && fill.is_some();
         let fill_value = match fill {
-            None => default_fill_value(datatype, cell_val_num),
+            None => new_fill_value(datatype, cell_val_num).map_err(named)?,
             Some(fill) => {
+                new_fill_value(datatype, cell_val_num).map_err(named)?;
                 let fill = fill.cast(datatype).map_err(named)?;
                 match cell_val_num.fixed() {
                     Some(count) if fill.len() == 1 => fill.as_bytes().repeat(count),

@@ -100,6 +100,26 @@ pub(crate) fn columns_of(batch: &RecordBatch, fields: &[Field]) -> Outcome<Vec<(
     Ok(columns)
 }
 
+/// Checks the cells of columns whose first row is one of many.
+///
+/// # Errors
+/// Name row, field and value: see [`Field::check_cell`].
+pub(crate) fn check_cells(columns: &[(Field, Column)], first_row: u64) -> Outcome {
+    for (field, column) in columns {
+        if field.check_cell(column.data.as_slice()).is_ok() {
+            continue;
+        }
+        let cells = column.as_ref();
+        for row in (0..cell_count_of(field, column)).filter(|&row| cells.is_valid(row)) {
+            field.check_cell(cells.cell(row, field.cell_byte_len())).map_err(|problem| {
+                let row = first_row + row as u64 + 1;
+                Failure::invalid(format!("row {row}: field {:?}: {problem}", field.name))
+            })?;
+        }
+    }
+    Ok(())
+}
+
 /// The codes of labels.
 fn codes(field: &Field, labels: &Column) -> Result<Column, String> {
     let mut builder = ColumnBuilder::new(field);
@@ -125,8 +145,12 @@ pub(crate) fn gather(
     fields: &[Field],
 ) -> Outcome<Vec<(Field, Column)>> {
     let mut all: Vec<(Field, Column)> = Vec::new();
+    let mut row_count = 0;
     for batch in batches {
-        let columns = columns_of(&batch?, fields)?;
+        let batch = batch?;
+        let columns = columns_of(&batch, fields)?;
+        check_cells(&columns, row_count)?;
+        row_count += batch.num_rows() as u64;
         if all.is_empty() {
             all = columns;
             continue;

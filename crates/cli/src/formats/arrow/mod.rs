@@ -4,7 +4,7 @@ mod cells;
 mod read;
 mod write;
 
-pub(crate) use cells::{columns_of, gather, record_batch, schema_of};
+pub(crate) use cells::{check_cells, columns_of, gather, record_batch, schema_of};
 pub(crate) use read::{RecordBatches, open_arrow};
 pub(crate) use write::ArrowSink;
 

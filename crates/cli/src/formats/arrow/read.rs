@@ -2,10 +2,10 @@
 
 use super::arrow_failure;
 use crate::failure::Outcome;
+use crate::formats::{Budget, open_file};
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::ArrowError;
-use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
@@ -20,9 +20,9 @@ const FILE_MAGIC: &[u8] = b"ARROW1";
 ///
 /// # Errors
 /// Those of the system, and content that is no Arrow IPC.
-pub(crate) fn open_arrow(path: Option<&Path>) -> Outcome<RecordBatches> {
-    let Some(path) = path else { return from_pipe(std::io::stdin()) };
-    let mut file = File::open(path)?;
+pub(crate) fn open_arrow(path: Option<&Path>, budget: Budget) -> Outcome<RecordBatches> {
+    let Some(path) = path else { return from_pipe(std::io::stdin(), budget) };
+    let mut file = open_file(path)?;
     let is_file = starts_like_a_file(&mut file)?.1;
     file.rewind()?;
     if is_file {
@@ -32,11 +32,11 @@ pub(crate) fn open_arrow(path: Option<&Path>) -> Outcome<RecordBatches> {
     }
 }
 
-fn from_pipe(mut input: impl Read + 'static) -> Outcome<RecordBatches> {
-    let (mut start, is_file) = starts_like_a_file(&mut input)?;
+fn from_pipe(mut input: impl Read + 'static, budget: Budget) -> Outcome<RecordBatches> {
+    let (start, is_file) = starts_like_a_file(&mut input)?;
     if is_file {
-        input.read_to_end(&mut start)?;
-        return boxed(FileReader::try_new(Cursor::new(start), None));
+        let content = budget.read_whole(Cursor::new(start).chain(input))?;
+        return boxed(FileReader::try_new(Cursor::new(content), None));
     }
     boxed(StreamReader::try_new(BufReader::new(Cursor::new(start).chain(input)), None))
 }
@@ -82,7 +82,10 @@ mod tests {
         for is_stream in [false, true] {
             let content = written(is_stream);
             assert_eq!(content.starts_with(FILE_MAGIC), !is_stream);
-            let batches = from_pipe(Cursor::new(content)).unwrap().collect::<Outcome<Vec<_>>>().unwrap();
+            let batches = from_pipe(Cursor::new(content), Budget::default())
+                .unwrap()
+                .collect::<Outcome<Vec<_>>>()
+                .unwrap();
             assert_eq!(batches.len(), 3);
             assert_eq!(batches[2].schema().field(0).name(), "a");
         }
@@ -93,7 +96,7 @@ mod tests {
         for is_stream in [false, true] {
             let content = written(is_stream);
             for byte_len in [3, 20, content.len() / 2] {
-                let read = from_pipe(Cursor::new(content[..byte_len].to_vec()))
+                let read = from_pipe(Cursor::new(content[..byte_len].to_vec()), Budget::default())
                     .and_then(|batches| batches.collect::<Outcome<Vec<_>>>());
                 assert!(read.is_err(), "{byte_len} of {}", content.len());
             }

@@ -1,7 +1,8 @@
 //! Comma-separated values to cells.
 
-use crate::cells::{ColumnBuilder, Field};
+use crate::cells::{ColumnBuilder, Field, short};
 use crate::failure::{Failure, Outcome};
+use crate::formats::input::{Budget, Lines};
 use crate::formats::jsonl::Rows;
 use smalti::text::parse_date_time;
 use smalti::{CellValNum, Column, Datatype, Scalar};
@@ -11,8 +12,12 @@ use std::io::BufRead;
 ///
 /// # Errors
 /// Name the line and the field.
-pub(crate) fn read_csv(input: impl BufRead, fields: &[Field]) -> Outcome<Vec<(Field, Column)>> {
-    let mut lines = Records { input, line_idx: 0 };
+pub(crate) fn read_csv(
+    input: impl BufRead,
+    fields: &[Field],
+    budget: Budget,
+) -> Outcome<Vec<(Field, Column)>> {
+    let mut lines = Records { lines: Lines::new(input, budget) };
     let mut record = Vec::new();
     if !lines.next_into(&mut record)? {
         return Err(Failure::invalid("the file is empty; the first line names the fields"));
@@ -20,20 +25,18 @@ pub(crate) fn read_csv(input: impl BufRead, fields: &[Field]) -> Outcome<Vec<(Fi
     let mut rows = Rows::new(fields);
     let mut columns = Vec::new();
     for cell in &record {
-        columns.push(rows.idx(cell.text.trim_start_matches('\u{feff}'), columns.len()).ok_or_else(|| {
+        let name = cell.text().map_err(|problem| Failure::invalid(format!("line 1: {problem}")))?;
+        columns.push(rows.idx(name.trim_start_matches('\u{feff}'), columns.len()).ok_or_else(|| {
             let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
-            Failure::invalid(format!(
-                "line 1: the array has no field {:?}; it has {}",
-                cell.text,
-                known.join(", ")
-            ))
+            let known = known.join(", ");
+            Failure::invalid(format!("line 1: the array has no field {name:?}; it has {known}"))
         })?);
     }
     while lines.next_into(&mut record)? {
         if record.len() != columns.len() {
             return Err(Failure::invalid(format!(
                 "line {}: {} values where the header names {} fields",
-                lines.line_idx,
+                lines.lines.idx(),
                 record.len(),
                 columns.len()
             )));
@@ -42,10 +45,11 @@ pub(crate) fn read_csv(input: impl BufRead, fields: &[Field]) -> Outcome<Vec<(Fi
             let pushed = rows.builder(idx).and_then(|builder| push(builder, cell));
             pushed.map_err(|problem| {
                 let name = fields.get(idx).map_or("", |field| &field.name);
-                Failure::invalid(format!("line {}: field {name:?}: {problem}", lines.line_idx))
+                Failure::invalid(format!("line {}: field {name:?}: {problem}", lines.lines.idx()))
             })?;
         }
-        rows.end_row().map_err(|problem| Failure::invalid(format!("line {}: {problem}", lines.line_idx)))?;
+        rows.end_row()
+            .map_err(|problem| Failure::invalid(format!("line {}: {problem}", lines.lines.idx())))?;
     }
     rows.finish()
 }
@@ -53,14 +57,21 @@ pub(crate) fn read_csv(input: impl BufRead, fields: &[Field]) -> Outcome<Vec<(Fi
 /// A value as it stands in the file.
 #[derive(Debug, Default, PartialEq)]
 struct Value {
-    text: String,
+    bytes: Vec<u8>,
     is_quoted: bool,
+}
+
+impl Value {
+    fn text(&self) -> Result<&str, String> {
+        std::str::from_utf8(&self.bytes)
+            .map_err(|_| format!("{:?} holds bytes that are not UTF-8", short(&self.bytes)))
+    }
 }
 
 fn push(builder: &mut ColumnBuilder, value: &Value) -> Result<(), String> {
     use Datatype::*;
     let (datatype, cell_val_num) = builder.parsed_type();
-    let text = value.text.as_str();
+    let text = value.text()?;
     if text.is_empty() && !value.is_quoted && builder.field().nullable {
         return builder.push_null();
     }
@@ -121,8 +132,16 @@ fn push_json(builder: &mut ColumnBuilder, text: &str) -> Result<(), String> {
 }
 
 struct Records<R> {
-    input: R,
-    line_idx: u64,
+    lines: Lines<R>,
+}
+
+/// Where in a value a byte stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Plain,
+    InQuotes,
+    /// Behind the closing quote, where the value ends.
+    Closed,
 }
 
 impl<R: BufRead> Records<R> {
@@ -130,53 +149,61 @@ impl<R: BufRead> Records<R> {
     /// skipped.
     fn next_into(&mut self, record: &mut Vec<Value>) -> Outcome<bool> {
         record.clear();
-        let mut line = Vec::new();
-        let mut text = Vec::new();
-        let (mut in_quotes, mut is_quoted) = (false, false);
+        let (mut line, mut value, mut place) = (Vec::new(), Value::default(), Place::Plain);
+        let mut held_byte_len = 0;
         loop {
-            line.clear();
-            if self.input.read_until(b'\n', &mut line)? == 0 {
-                if in_quotes {
-                    return Err(Failure::invalid(format!("line {}: a quote is not closed", self.line_idx)));
+            if !self.lines.next_into(&mut line, held_byte_len)? {
+                if place == Place::InQuotes {
+                    return Err(Failure::invalid(format!(
+                        "line {}: a quote is not closed",
+                        self.lines.idx()
+                    )));
                 }
                 return Ok(false);
             }
-            self.line_idx += 1;
-            if !in_quotes
-                && record.is_empty()
-                && text.is_empty()
-                && line.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
-            {
+            let is_empty = line.iter().all(|byte| matches!(byte, b'\r' | b'\n'));
+            if place != Place::InQuotes && is_empty {
                 continue;
             }
-            let mut bytes = line.iter().copied().peekable();
-            while let Some(byte) = bytes.next() {
-                match byte {
-                    b'"' if in_quotes && bytes.peek() == Some(&b'"') => {
+            held_byte_len += line.len();
+            let mut bytes = line.iter().copied().enumerate().peekable();
+            while let Some((at, byte)) = bytes.next() {
+                let next = bytes.peek().map(|(_, next)| *next);
+                match (place, byte) {
+                    (Place::InQuotes, b'"') if next == Some(b'"') => {
                         bytes.next();
-                        text.push(b'"');
+                        value.bytes.push(b'"');
                     }
-                    b'"' if in_quotes => in_quotes = false,
-                    b'"' if text.is_empty() && !is_quoted => (in_quotes, is_quoted) = (true, true),
-                    _ if in_quotes => text.push(byte),
-                    b',' => self.end_value(record, &mut text, &mut is_quoted)?,
-                    b'\n' => {}
-                    b'\r' if matches!(bytes.peek(), Some(b'\n') | None) => {}
-                    _ => text.push(byte),
+                    (Place::InQuotes, b'"') => place = Place::Closed,
+                    (Place::InQuotes, _) => value.bytes.push(byte),
+                    (_, b',') => {
+                        record.push(std::mem::take(&mut value));
+                        place = Place::Plain;
+                    }
+                    (_, b'\n') => {}
+                    (_, b'\r') if matches!(next, Some(b'\n') | None) => {}
+                    (Place::Closed, _) => return Err(self.behind_quote(&line, at)),
+                    (Place::Plain, b'"') if value.bytes.is_empty() => {
+                        value.is_quoted = true;
+                        place = Place::InQuotes;
+                    }
+                    (Place::Plain, _) => value.bytes.push(byte),
                 }
             }
-            if !in_quotes {
-                self.end_value(record, &mut text, &mut is_quoted)?;
+            if place != Place::InQuotes {
+                record.push(value);
                 return Ok(true);
             }
         }
     }
 
-    fn end_value(&self, record: &mut Vec<Value>, text: &mut Vec<u8>, is_quoted: &mut bool) -> Outcome {
-        let text = String::from_utf8(std::mem::take(text))
-            .map_err(|_| Failure::invalid(format!("line {}: bytes that are not UTF-8", self.line_idx)))?;
-        record.push(Value { text, is_quoted: std::mem::take(is_quoted) });
-        Ok(())
+    fn behind_quote(&self, line: &[u8], at: usize) -> Failure {
+        let idx = self.lines.idx();
+        let column = String::from_utf8_lossy(&line[..at]).chars().count() + 1;
+        Failure::invalid(format!(
+            "line {idx}, column {column}: {:?} follows a closing quote; a quote inside of quotes is written twice",
+            short(line[at..].trim_ascii_end())
+        ))
     }
 }
 
@@ -205,7 +232,7 @@ mod tests {
             5,,\"\",-0001,[],false\n\
             6,NaN,,+12345,[7],true\n\
             7,-Infinity,\"{\"\"hex\"\":\"\"ff\"\"}\",1970,[],true\n";
-        let columns = read_csv(text.as_bytes(), &fields()).unwrap();
+        let columns = read_csv(text.as_bytes(), &fields(), Budget::default()).unwrap();
         let mut out = Vec::new();
         let mut sink = CsvSink::new(&mut out, &fields());
         let columns = columns.into_iter().map(|(_, column)| column).collect();
@@ -217,8 +244,12 @@ mod tests {
 
     #[test]
     fn windows_line_ends_and_column_orders_are_read() {
-        let columns =
-            read_csv("\u{feff}b,d,t,l\r\n1,2,1970,[]\r\n\r\nfalse,3,1971,[]".as_bytes(), &fields()).unwrap();
+        let columns = read_csv(
+            "\u{feff}b,d,t,l\r\n1,2,1970,[]\r\n\r\nfalse,3,1971,[]".as_bytes(),
+            &fields(),
+            Budget::default(),
+        )
+        .unwrap();
         let names: Vec<&str> = columns.iter().map(|(field, _)| field.name.as_str()).collect();
         assert_eq!(names, ["d", "t", "l", "b"]);
         assert_eq!(columns[3].1.data.as_slice(), [1, 0]);
@@ -232,12 +263,17 @@ mod tests {
             ("d\n1\n1.5\n", "line 3: field \"d\": \"1.5\" is no value of type INT64"),
             ("d\n9223372036854775808\n", "line 2: field \"d\""),
             ("d,s\n1,\"a\n", "a quote is not closed"),
+            ("d,s\n1,\"a\"b\n", "line 2, column 6: \"b\" follows a closing quote"),
+            ("s,d\n\"é\n\"x,1\n", "line 3, column 2: \"x,1\" follows a closing quote"),
+            ("d,s\n1,\"a\" ,\n", "line 2, column 6"),
             ("d,l\n1,\"[1\"\n", "line 2: field \"l\": EOF"),
             ("", "the file is empty"),
             ("d\n", "no rows"),
         ] {
-            let failure = read_csv(text.as_bytes(), &fields()).unwrap_err();
+            let failure = read_csv(text.as_bytes(), &fields(), Budget::default()).unwrap_err();
             assert!(failure.to_string().contains(words), "{text}: {failure}");
         }
+        let failure = read_csv(&b"d,s\n1,a\xffb\n"[..], &fields(), Budget::default()).unwrap_err();
+        assert!(failure.to_string().contains("line 2: field \"s\": \"a\u{fffd}b\" holds bytes"), "{failure}");
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::cells::{ColumnBuilder, Field};
 use crate::failure::{Failure, Outcome};
+use crate::formats::input::{Budget, Lines};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use smalti::Column;
 use std::fmt;
@@ -10,20 +11,20 @@ use std::io::BufRead;
 /// Reads one object a line; empty lines are skipped. Fields that no line names are left out.
 ///
 /// # Errors
-/// Name the line and the field: values of the wrong type, unknown and missing fields.
-pub(crate) fn read_jsonl(mut input: impl BufRead, fields: &[Field]) -> Outcome<Vec<(Field, Column)>> {
+/// Name the line and the field: values of the wrong type, unknown and missing fields, lines that do not fit the budget.
+pub(crate) fn read_jsonl(
+    input: impl BufRead,
+    fields: &[Field],
+    budget: Budget,
+) -> Outcome<Vec<(Field, Column)>> {
     let mut rows = Rows::new(fields);
-    let (mut line, mut line_idx) = (Vec::new(), 0_u64);
-    loop {
-        line.clear();
-        if input.read_until(b'\n', &mut line)? == 0 {
-            break;
-        }
-        line_idx += 1;
+    let mut lines = Lines::new(input, budget);
+    let mut line = Vec::new();
+    while lines.next_into(&mut line, 0)? {
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        rows.push(&line).map_err(|problem| Failure::invalid(format!("line {line_idx}: {problem}")))?;
+        rows.push(&line).map_err(|problem| Failure::invalid(format!("line {}: {problem}", lines.idx())))?;
     }
     rows.finish()
 }
@@ -210,14 +211,14 @@ mod tests {
 {"d":0,"f":[],"s":"é\"\n","t":null,"color":{"code":7}}
 {"d":1,"f":null,"s":{"hex":"ff00"},"t":"-0001-12-31","color":"red"}
 "#;
-        let columns = read_jsonl(text.as_bytes(), &fields()).unwrap();
+        let columns = read_jsonl(text.as_bytes(), &fields(), Budget::default()).unwrap();
         assert_eq!(written(&fields(), &columns, 3), text);
     }
 
     #[test]
     fn keys_come_in_any_order_and_missing_nullable_fields_are_null() {
         let text = "{\"color\": \"red\", \"d\": 1}\n\n{\"d\": 2, \"s\": \"x\", \"color\": \"blue\"}\n";
-        let columns = read_jsonl(text.as_bytes(), &fields()).unwrap();
+        let columns = read_jsonl(text.as_bytes(), &fields(), Budget::default()).unwrap();
         let names: Vec<&str> = columns.iter().map(|(field, _)| field.name.as_str()).collect();
         assert_eq!(names, ["d", "s", "color"]);
         assert_eq!(columns[1].1.as_ref().validity, Some(&[0, 1][..]));
@@ -244,7 +245,7 @@ mod tests {
             (good.replace('\n', " 5"), "line 1: trailing characters"),
             (String::new(), "no rows"),
         ] {
-            let failure = read_jsonl(text.as_bytes(), &fields()).unwrap_err();
+            let failure = read_jsonl(text.as_bytes(), &fields(), Budget::default()).unwrap_err();
             assert!(failure.to_string().contains(words), "{text}: {failure}");
         }
     }

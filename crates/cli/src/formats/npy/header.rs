@@ -71,23 +71,37 @@ impl Header {
         [b"\x93NUMPY\x01\x00".as_slice(), &byte_len.to_le_bytes(), text.as_bytes()].concat()
     }
 
+    /// So many bytes tell where the header ends.
+    pub(super) const PREFIX_BYTE_LEN: u64 = 12;
+
+    /// Where the header ends, told by the first bytes of a file.
+    pub(super) fn byte_len(content: &[u8]) -> Result<usize, String> {
+        let (text_len, rest) = Header::text_len(content)?;
+        Ok((content.len() - rest.len()).saturating_add(text_len))
+    }
+
     /// The header at the start of a file, and where the values start.
     pub(super) fn decode(content: &[u8]) -> Result<(Header, usize), String> {
+        let (byte_len, rest) = Header::text_len(content)?;
+        let text = rest.get(..byte_len).ok_or("the header is cut short")?;
+        let text = std::str::from_utf8(text).map_err(|_| "the header is no text")?;
+        let header = Header { descr: descr_of(text)?, is_fortran: order_of(text)?, shape: shape_of(text)? };
+        Ok((header, content.len() - rest.len() + byte_len))
+    }
+
+    /// Bytes of the header's text, and what follows that number.
+    fn text_len(content: &[u8]) -> Result<(usize, &[u8]), String> {
         let rest =
             content.strip_prefix(b"\x93NUMPY").ok_or("no NumPy file: it does not start with \\x93NUMPY")?;
         let cut = || "the header is cut short".to_string();
         let (&major, rest) = rest.split_first().ok_or_else(cut)?;
         let (_, rest) = rest.split_first().ok_or_else(cut)?;
-        let (byte_len, rest) = match major {
+        match major {
             1 => rest.split_first_chunk().map(|(len, rest)| (usize::from(u16::from_le_bytes(*len)), rest)),
             2 | 3 => rest.split_first_chunk().map(|(len, rest)| (u32::from_le_bytes(*len) as usize, rest)),
             other => return Err(format!("NumPy files of version {other} are unknown")),
         }
-        .ok_or_else(cut)?;
-        let text = rest.get(..byte_len).ok_or_else(cut)?;
-        let text = std::str::from_utf8(text).map_err(|_| "the header is no text")?;
-        let header = Header { descr: descr_of(text)?, is_fortran: order_of(text)?, shape: shape_of(text)? };
-        Ok((header, content.len() - rest.len() + byte_len))
+        .ok_or_else(cut)
     }
 }
 

@@ -6,6 +6,12 @@ use crate::failure::{Failure, Outcome};
 use smalti::{AlignedBuf, Column, Layout};
 use std::io::Read;
 
+/// Values are read in pieces of this size: what a header promises may not be there.
+const PIECE_BYTE_LEN: usize = 1 << 20;
+
+/// Headers have some hundred bytes.
+const MAX_HEADER_BYTE_LEN: usize = 1 << 20;
+
 /// Reads the values of the one attribute, for a part of the domain of this shape, and the order they come in.
 ///
 /// # Errors
@@ -19,9 +25,8 @@ pub(crate) fn read_npy(
     let [field] = attributes.as_slice() else {
         return Err(Failure::invalid(format!("npy holds one attribute, the array has {}", attributes.len())));
     };
-    let mut content = Vec::new();
-    input.read_to_end(&mut content)?;
-    let (header, start) = Header::decode(&content).map_err(Failure::invalid)?;
+    let (header, early) = read_header(&mut input)?;
+    let mut input = early.as_slice().chain(input);
     let count = field.cell_val_num.fixed().filter(|_| !field.nullable);
     let (Some(count), Some(expected)) = (count, descr(field.datatype)) else {
         return Err(Failure::invalid(format!(
@@ -51,18 +56,39 @@ pub(crate) fn read_npy(
             "cells of several values must be in row-major order; use ascontiguousarray",
         ));
     }
-    let values = content.get(start..).unwrap_or_default();
     let byte_len =
         wanted.iter().try_fold(field.datatype.byte_len(), |product, &len| product.checked_mul(len));
-    if byte_len != Some(values.len()) {
-        return Err(Failure::invalid(format!(
-            "{} bytes of values do not fit shape {wanted:?}",
-            values.len()
-        )));
-    }
+    let misfit = |found: &dyn std::fmt::Display| {
+        Failure::invalid(format!("{found} bytes of values do not fit shape {wanted:?}"))
+    };
+    let byte_len = byte_len.ok_or_else(|| misfit(&"2^64"))?;
     let mut data = AlignedBuf::new();
-    data.extend_from_slice(values)?;
+    let mut piece = Vec::new();
+    while data.len() < byte_len {
+        piece.clear();
+        let piece_len = (byte_len - data.len()).min(PIECE_BYTE_LEN);
+        if input.by_ref().take(piece_len as u64).read_to_end(&mut piece)? == 0 {
+            return Err(misfit(&data.len()));
+        }
+        data.extend_from_slice(&piece)?;
+    }
+    if input.take(1).read_to_end(&mut piece)? > 0 {
+        return Err(misfit(&format_args!("more than {byte_len}")));
+    }
     Ok((vec![((*field).clone(), Column { data, ..Column::default() })], layout))
+}
+
+/// Reads the header, and the bytes behind it that had to be read as well.
+fn read_header(input: &mut impl Read) -> Outcome<(Header, Vec<u8>)> {
+    let mut content = Vec::new();
+    input.by_ref().take(Header::PREFIX_BYTE_LEN).read_to_end(&mut content)?;
+    let left = Header::byte_len(&content).map_err(Failure::invalid)?.saturating_sub(content.len());
+    if left > MAX_HEADER_BYTE_LEN {
+        return Err(Failure::invalid(format!("no NumPy file: its header has {left} bytes")));
+    }
+    input.by_ref().take(left as u64).read_to_end(&mut content)?;
+    let (header, start) = Header::decode(&content).map_err(Failure::invalid)?;
+    Ok((header, content.split_off(start)))
 }
 
 #[cfg(test)]
@@ -110,6 +136,7 @@ mod tests {
             (&content[..], &other, &[2, 3][..], "<i4, the attribute \"a\" is UINT32 (<u4)"),
             (&content, &field, &[3, 2], "the file has shape [2, 3], the part to write [3, 2]"),
             (&content[..content.len() - 1], &field, &[2, 3], "23 bytes of values"),
+            (&[&content[..], &[0]].concat(), &field, &[2, 3], "more than 24 bytes of values"),
             (&content[..20], &field, &[2, 3], "cut short"),
             (b"PK", &field, &[2, 3], "no NumPy file"),
         ] {

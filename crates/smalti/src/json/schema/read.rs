@@ -6,7 +6,7 @@ use serde::de::DeserializeSeed;
 use serde_json::Value;
 use smalti_format::{
     ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, DimensionLabel, Enumeration, Version,
-    default_fill_value,
+    new_fill_value,
 };
 use smalti_types::{
     ArrayType, CellValNum, Datatype, Error, Extent, Filter, FilterPipeline, Layout, Result, Scalar,
@@ -140,7 +140,8 @@ fn attribute(place: &Place<'_>) -> Result<Attribute> {
     let datatype = place.required("type")?.datatype()?;
     let cell_val_num = cell_val_num(place.get("cell_val_num"))?;
     let fill_value = match place.get("fill_hex") {
-        None => default_fill_value(datatype, cell_val_num),
+        None => new_fill_value(datatype, cell_val_num)
+            .map_err(|error| wrong(&format!("{}.cell_val_num", place.path), error.message()))?,
         Some(fill) => hex::decode(fill.text()?)
             .ok_or_else(|| wrong(&fill.path, "a fill value is pairs of hexadecimal digits"))?,
     };
@@ -259,7 +260,13 @@ fn cell_val_num(place: Option<Place<'_>>) -> Result<CellValNum> {
     if place.value.as_str() == Some("var") {
         return Ok(CellValNum::Var);
     }
-    CellValNum::from_raw(place.integer()?).ok_or_else(|| wrong(&place.path, "a cell has at least one value"))
+    match CellValNum::from_raw(place.integer()?) {
+        Some(CellValNum::Var) => {
+            Err(wrong(&place.path, "4294967295 is what files say for any number of values; write \"var\""))
+        }
+        Some(fixed) => Ok(fixed),
+        None => Err(wrong(&place.path, "a cell has at least one value")),
+    }
 }
 
 fn pipeline_or(place: Option<Place<'_>>, default: Filter) -> Result<FilterPipeline> {
@@ -442,6 +449,18 @@ mod tests {
         let dim = r#"{"name": "d", "type": "INT8", "domain": [1, 4]}"#;
         for (text, words) in [
             ("{", "no JSON"),
+            (
+                r#"{"array_type": "dense", "array_type": "sparse"}"#,
+                "the key \"array_type\" is given twice at line 1",
+            ),
+            (
+                &schema(dim, r#"{"name": "a", "type": "INT8", "cell_val_num": 4294967295}"#),
+                "attrs[0].cell_val_num: 4294967295 is what",
+            ),
+            (
+                &schema(dim, r#"{"name": "a", "type": "INT8", "cell_val_num": 2147483648}"#),
+                "2147483648 bytes",
+            ),
             ("[]", "schema: an object is expected"),
             (r#"{"dims": []}"#, "schema: \"array_type\" is missing"),
             (
