@@ -1,10 +1,12 @@
 //! File formats: cells out and in.
 
 mod arrow;
+mod boundary;
 mod csv;
 mod input;
 mod jsonl;
 mod npy;
+mod pages;
 mod parquet;
 mod table;
 

@@ -3,11 +3,15 @@
 use super::arrow::{RecordBatches, arrow_failure, record_batch, schema_of};
 use crate::cells::Field;
 use crate::failure::{Failure, Outcome};
+use crate::formats::boundary::{guarded, guarded_batches};
+use crate::formats::pages::check_pages;
 use crate::formats::{Budget, Sink, open_file};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
@@ -15,6 +19,9 @@ use parquet::file::reader::ChunkReader;
 use smalti::Batch;
 use std::io::Write;
 use std::path::Path;
+
+/// What messages call such a file.
+const FORMAT: &str = "Parquet";
 
 /// Rows of a batch that is read.
 const BATCH_ROW_COUNT: usize = 1 << 16;
@@ -29,19 +36,26 @@ const ROW_GROUP_BYTE_LEN: usize = 64 << 20;
 /// Those of the system, and content that is no Parquet.
 pub(crate) fn open_parquet(path: Option<&Path>, budget: Budget) -> Outcome<(RecordBatches, u64)> {
     match path {
-        Some(path) => from_chunks(open_file(path)?),
-        None => from_chunks(Bytes::from(budget.read_whole(std::io::stdin())?)),
+        Some(path) => from_chunks(open_file(path)?, budget),
+        None => from_chunks(Bytes::from(budget.read_whole(std::io::stdin())?), budget),
     }
 }
 
-fn from_chunks(file: impl ChunkReader + 'static) -> Outcome<(RecordBatches, u64)> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(parquet_failure)?;
-    let row_count = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
-    let reader = builder.with_batch_size(BATCH_ROW_COUNT).build().map_err(parquet_failure)?;
-    Ok((Box::new(reader.map(|batch| batch.map_err(arrow_failure))), row_count))
+fn from_chunks(file: impl ChunkReader + 'static, budget: Budget) -> Outcome<(RecordBatches, u64)> {
+    let (reader, row_count) = guarded(FORMAT, || {
+        let metadata =
+            ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(parquet_failure)?;
+        check_pages(&file, metadata.metadata(), budget)?;
+        let row_count = u64::try_from(metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
+        let reader = builder.with_batch_size(BATCH_ROW_COUNT).build().map_err(parquet_failure)?;
+        Ok((reader, row_count))
+    })?;
+    let batches = guarded_batches(FORMAT, Box::new(reader.map(|batch| batch.map_err(arrow_failure))));
+    Ok((batches, row_count))
 }
 
-fn parquet_failure(error: ParquetError) -> Failure {
+pub(super) fn parquet_failure(error: ParquetError) -> Failure {
     match error {
         ParquetError::External(error) => match error.downcast::<std::io::Error>() {
             Ok(error) => (*error).into(),
@@ -107,12 +121,53 @@ mod tests {
         sink.batch(Batch { cell_count: 2, columns: vec![column] }).unwrap();
         sink.finish().unwrap();
         drop(sink);
-        let (batches, row_count) = from_chunks(Bytes::from(out.clone())).unwrap();
+        let (batches, row_count) = from_chunks(Bytes::from(out.clone()), Budget::default()).unwrap();
         assert_eq!(row_count, 2);
         let columns = gather(batches, fields).unwrap();
         let cells = columns[0].1.as_ref();
         assert_eq!((cells.cell(0, 8), cells.validity.unwrap()), (&[255; 8][..], &[1, 0][..]));
-        assert!(from_chunks(Bytes::copy_from_slice(&out[..out.len() - 1])).is_err());
-        assert!(from_chunks(Bytes::from_static(b"PAR")).is_err());
+        assert!(from_chunks(Bytes::copy_from_slice(&out[..out.len() - 1]), Budget::default()).is_err());
+        assert!(from_chunks(Bytes::from_static(b"PAR"), Budget::default()).is_err());
+    }
+    /// A file of strings, some in a dictionary, numbers and nulls, in several pages and row groups.
+    fn small_file() -> Vec<u8> {
+        use arrow_array::{ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, types::Int32Type};
+        let texts = (0..60).map(|idx| (idx % 7 != 0).then(|| format!("text {}", idx % 5)));
+        let lists = (0..60).map(|idx| (idx % 4 != 0).then(|| vec![Some(idx), Some(-idx)]));
+        let batch = RecordBatch::try_from_iter([
+            ("text", std::sync::Arc::new(StringArray::from_iter(texts)) as ArrayRef),
+            ("number", std::sync::Arc::new(Int64Array::from_iter_values((0..60).map(|idx| idx * 1_000_003)))),
+            ("list", std::sync::Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(lists))),
+        ])
+        .unwrap();
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_data_page_row_count_limit(20)
+            .set_write_batch_size(10)
+            .set_max_row_group_row_count(Some(30))
+            .build();
+        let mut out = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut out, batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        out
+    }
+
+    #[test]
+    fn damaged_files_are_errors_or_other_cells_and_never_panic() {
+        let fields = [
+            test_field("text", Datatype::StringUtf8, 0, true),
+            test_field("number", Datatype::Int64, 1, false),
+            test_field("list", Datatype::Int32, 0, true),
+        ];
+        let read = |content: Vec<u8>| {
+            from_chunks(Bytes::from(content), Budget::default())
+                .and_then(|(batches, _)| gather(batches, &fields))
+        };
+        let whole = small_file();
+        assert_eq!(read(whole.clone()).unwrap().len(), 3);
+        let failed =
+            crate::formats::boundary::damages(&whole).filter(|content| read(content.clone()).is_err());
+        assert!(failed.count() > 100);
     }
 }

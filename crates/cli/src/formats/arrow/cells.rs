@@ -2,6 +2,7 @@
 
 use crate::cells::{ColumnBuilder, Field, Labels, cell_count_of};
 use crate::failure::{Failure, Outcome};
+use crate::formats::boundary::guarded;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 use smalti::arrow::{ArrowForm, arrow_array, arrow_column, arrow_field};
@@ -89,7 +90,7 @@ pub(crate) fn columns_of(batch: &RecordBatch, fields: &[Field]) -> Outcome<Vec<(
             return Err(Failure::invalid(format!("the field {name:?} is given twice")));
         }
         let in_field = |error: smalti::Error| error.context(format_args!("field {name:?}"));
-        let column = arrow_column(array, field.shown_shape()).map_err(in_field)?;
+        let column = guarded("Arrow", || Ok(arrow_column(array, field.shown_shape()).map_err(in_field)?))?;
         let column = if field.labels.is_some() {
             codes(field, &column).map_err(|problem| Failure::invalid(format!("field {name:?}: {problem}")))?
         } else {

@@ -1,6 +1,7 @@
 //! Arrow record batches: Arrow IPC files and streams, and the cells of Parquet files.
 
 mod cells;
+mod check;
 mod read;
 mod write;
 
@@ -14,6 +15,9 @@ use arrow_schema::ArrowError;
 /// What Arrow's readers and writers report, with errors of the system as what they are.
 pub(crate) fn arrow_failure(error: ArrowError) -> Failure {
     match error {
+        ArrowError::IoError(_, error) if error.kind() == std::io::ErrorKind::InvalidData => {
+            Failure::Error(smalti::Error::corrupt(error.to_string()))
+        }
         ArrowError::IoError(_, error) => error.into(),
         ArrowError::ExternalError(error) => match error.downcast::<std::io::Error>() {
             Ok(error) => (*error).into(),

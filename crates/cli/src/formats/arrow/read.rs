@@ -1,7 +1,9 @@
 //! Arrow IPC files and streams.
 
 use super::arrow_failure;
+use super::check::{CheckedStream, check_file};
 use crate::failure::Outcome;
+use crate::formats::boundary::{guarded, guarded_batches};
 use crate::formats::{Budget, open_file};
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
@@ -11,6 +13,9 @@ use std::path::Path;
 
 /// The record batches of a file, read as they are asked for.
 pub(crate) type RecordBatches = Box<dyn Iterator<Item = Outcome<RecordBatch>>>;
+
+/// What messages call such a file.
+const FORMAT: &str = "Arrow";
 
 /// How files start, and streams do not.
 const FILE_MAGIC: &[u8] = b"ARROW1";
@@ -25,20 +30,27 @@ pub(crate) fn open_arrow(path: Option<&Path>, budget: Budget) -> Outcome<RecordB
     let mut file = open_file(path)?;
     let is_file = starts_like_a_file(&mut file)?.1;
     file.rewind()?;
-    if is_file {
-        boxed(FileReader::try_new_buffered(file, None))
-    } else {
-        boxed(StreamReader::try_new_buffered(file, None))
-    }
+    if is_file { from_file(BufReader::new(file), budget) } else { from_stream(BufReader::new(file), budget) }
 }
 
 fn from_pipe(mut input: impl Read + 'static, budget: Budget) -> Outcome<RecordBatches> {
     let (start, is_file) = starts_like_a_file(&mut input)?;
+    let input = Cursor::new(start).chain(input);
     if is_file {
-        let content = budget.read_whole(Cursor::new(start).chain(input))?;
-        return boxed(FileReader::try_new(Cursor::new(content), None));
+        return from_file(Cursor::new(budget.read_whole(input)?), budget);
     }
-    boxed(StreamReader::try_new(BufReader::new(Cursor::new(start).chain(input)), None))
+    from_stream(BufReader::new(input), budget)
+}
+
+fn from_file(mut file: impl Read + Seek + 'static, budget: Budget) -> Outcome<RecordBatches> {
+    boxed(|| {
+        check_file(&mut file, budget)?;
+        FileReader::try_new(file, None).map_err(arrow_failure)
+    })
+}
+
+fn from_stream(input: impl Read + 'static, budget: Budget) -> Outcome<RecordBatches> {
+    boxed(|| StreamReader::try_new(CheckedStream::new(input, budget), None).map_err(arrow_failure))
 }
 
 /// The first bytes, and whether they are those of a file.
@@ -49,19 +61,26 @@ fn starts_like_a_file(input: &mut impl Read) -> std::io::Result<(Vec<u8>, bool)>
     Ok((start, is_file))
 }
 
-fn boxed<I>(reader: Result<I, ArrowError>) -> Outcome<RecordBatches>
+fn boxed<I>(open: impl FnOnce() -> Outcome<I>) -> Outcome<RecordBatches>
 where
     I: Iterator<Item = Result<RecordBatch, ArrowError>> + 'static,
 {
-    Ok(Box::new(reader.map_err(arrow_failure)?.map(|batch| batch.map_err(arrow_failure))))
+    let reader = guarded(FORMAT, open)?;
+    Ok(guarded_batches(FORMAT, Box::new(reader.map(|batch| batch.map_err(arrow_failure)))))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::cells::test_field;
-    use crate::formats::{ArrowSink, Sink};
+    use crate::formats::boundary::damages;
+    use crate::formats::{ArrowSink, Sink, gather};
+    use arrow_array::types::{Int8Type, Int32Type};
+    use arrow_array::{ArrayRef, DictionaryArray, ListArray, StringArray};
+    use arrow_ipc::CompressionType;
+    use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
     use smalti::{AlignedBuf, Batch, Column, Datatype};
+    use std::sync::Arc;
 
     fn written(is_stream: bool) -> Vec<u8> {
         let field = test_field("a", Datatype::Int16, 1, false);
@@ -100,6 +119,65 @@ mod tests {
                     .and_then(|batches| batches.collect::<Outcome<Vec<_>>>());
                 assert!(read.is_err(), "{byte_len} of {}", content.len());
             }
+        }
+    }
+    /// A file or stream with strings, a dictionary and lists, compressed.
+    fn packed(is_stream: bool, compression: Option<CompressionType>) -> Vec<u8> {
+        let texts: Vec<String> = (0..40).map(|idx| format!("text {}", idx % 5)).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let lists = (0..40).map(|idx| (idx % 4 != 0).then(|| vec![Some(idx), Some(-idx)]));
+        let batch = RecordBatch::try_from_iter([
+            ("text", Arc::new(StringArray::from(texts.clone())) as ArrayRef),
+            ("label", Arc::new(texts.into_iter().collect::<DictionaryArray<Int8Type>>())),
+            ("list", Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(lists))),
+        ])
+        .unwrap();
+        let options = IpcWriteOptions::default().try_with_compression(compression).unwrap();
+        let (mut out, schema) = (Vec::new(), batch.schema());
+        if is_stream {
+            let mut writer = StreamWriter::try_new_with_options(&mut out, &schema, options).unwrap();
+            writer.write(&batch).and_then(|()| writer.write(&batch)).and_then(|()| writer.finish()).unwrap();
+        } else {
+            let mut writer = FileWriter::try_new_with_options(&mut out, &schema, options).unwrap();
+            writer.write(&batch).and_then(|()| writer.write(&batch)).and_then(|()| writer.finish()).unwrap();
+        }
+        out
+    }
+
+    #[test]
+    fn damaged_files_are_errors_or_other_cells_and_never_panic() {
+        let fields = [
+            test_field("text", Datatype::StringUtf8, 0, true),
+            test_field("label", Datatype::StringUtf8, 0, true),
+            test_field("list", Datatype::Int32, 0, true),
+        ];
+        let read = |content: Vec<u8>| {
+            from_pipe(Cursor::new(content), Budget::default()).and_then(|batches| gather(batches, &fields))
+        };
+        let forms = [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)];
+        for (is_stream, compression) in
+            [false, true].into_iter().flat_map(|form| forms.map(|one| (form, one)))
+        {
+            let whole = packed(is_stream, compression);
+            assert_eq!(read(whole.clone()).unwrap().len(), 3);
+            let failed = damages(&whole).filter(|content| read(content.clone()).is_err());
+            assert!(failed.count() > 100, "{is_stream} {compression:?}");
+        }
+    }
+
+    #[test]
+    fn a_buffer_that_says_it_unpacks_to_more_than_memory_is_an_error() {
+        for is_stream in [false, true] {
+            let mut whole = packed(is_stream, Some(CompressionType::ZSTD));
+            // The length before compression in front of a frame of Zstandard.
+            let frame = whole.windows(4).position(|bytes| bytes == [0x28, 0xb5, 0x2f, 0xfd]).unwrap();
+            whole[frame - 3] = 0x40;
+            let opened = from_pipe(Cursor::new(whole), Budget::default());
+            let failure = opened.and_then(|batches| batches.collect::<Outcome<Vec<_>>>()).unwrap_err();
+            assert!(
+                failure.to_string().contains("corrupt: the Arrow file is damaged: a batch of "),
+                "{failure}"
+            );
         }
     }
 }
