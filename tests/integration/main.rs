@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bad_input;
+mod batches;
 mod buffers;
 mod bytes;
 mod cells;
@@ -12,6 +13,7 @@ mod explain;
 mod fsck;
 mod gather;
 mod groups;
+mod huge;
 mod images;
 mod inspect;
 mod mutation;

@@ -213,6 +213,64 @@ fn a_budget_that_cannot_work_is_refused_at_once() {
     assert!(error.message().contains("would do"), "{error}");
 }
 
+/// One cell of so many bytes, which compress well.
+const LARGE_CELL_BYTE_LEN: usize = 48 << 20;
+
+#[test]
+fn one_large_cell_is_refused_with_the_budget_that_would_do() {
+    let _turn = TURN.lock().unwrap();
+    for array_type in [ArrayType::Sparse, ArrayType::Dense] {
+        let folder = tempfile::tempdir().unwrap();
+        let uri = folder.path().join("large");
+        let place = ArrayPlace::open(uri.to_str().unwrap(), SyncLevel::None, None, system_env()).unwrap();
+        let mut schema = schema(array_type, false, (Layout::RowMajor, Layout::RowMajor));
+        for dimension in schema.dimensions.iter_mut().filter(|_| array_type == ArrayType::Dense) {
+            dimension.tile_extent = Some(Scalar::I64(1));
+        }
+        place.create(&schema).unwrap();
+        let (text, at) = (vec![b'a'; LARGE_CELL_BYTE_LEN], 7i64.to_le_bytes());
+        let offsets = [0, text.len() as u64];
+        let mut columns =
+            vec![("n".to_owned(), ColumnRef::fixed(&at)), ("s".to_owned(), ColumnRef::var(&text, &offsets))];
+        let mut subarray = None;
+        match array_type {
+            ArrayType::Sparse => {
+                columns.extend(["x", "y"].map(|name| (name.to_owned(), ColumnRef::fixed(&at))))
+            }
+            ArrayType::Dense => {
+                let point = Extent::Num { lo: 7i64.ordinal(), hi: 7i64.ordinal() };
+                subarray = Some(vec![point; 2]);
+            }
+        }
+        let (layout, duplicates) = (Layout::RowMajor, Duplicates::Refuse);
+        let layout = if array_type == ArrayType::Sparse { Layout::Unordered } else { layout };
+        let request = WriteRequest { columns, subarray, layout, at: None, duplicates };
+        write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
+        drop(request);
+        drop(text);
+        let snapshot = Snapshot::open(place, TimeRange::ALL).unwrap();
+        // As a field, and as what a condition asks for.
+        let asks = Some(Condition::compare("s", Relation::Lt, "b"));
+        for (field, condition) in [("s", None), ("n", asks)] {
+            let what = format!("{array_type}, {field}");
+            let whole = ReadRequest {
+                fields: vec![field.into()],
+                ranges: snapshot.non_empty_domain().unwrap().into_iter().map(|side| vec![side]).collect(),
+                condition,
+                ..ReadRequest::default()
+            };
+            let request = ReadRequest { memory_byte_len: Some(16 << 20), ..whole.clone() };
+            let before = live_byte_len();
+            forget_peak();
+            let error = read(&snapshot, &request).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{what}");
+            assert!(peak_byte_len() - before < 1 << 20, "{what}");
+            let would_do = error.message().split(' ').filter_map(|word| word.parse().ok()).next_back();
+            assert_eq!(frugal_read(&snapshot, &whole, would_do.unwrap(), &what).0, 1, "{what}");
+        }
+    }
+}
+
 #[test]
 fn consolidation_keeps_to_its_budget() {
     let _turn = TURN.lock().unwrap();

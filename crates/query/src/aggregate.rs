@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub enum Function {
     /// The number of cells, null ones included.
     Count,
-    /// The sum of the cells that are not null. NaN makes it NaN.
+    /// The sum of the cells that are not null; 0 where no cell was ever written. NaN makes it NaN.
     Sum,
     /// The least cell that is neither null nor NaN.
     Min,
@@ -98,7 +98,7 @@ pub struct AggregateRequest {
 /// The value of an aggregate.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AggregateValue {
-    /// There is none: no cell that is neither null nor NaN.
+    /// There is none: no cell that is neither null nor NaN, or of a dense array none that was ever written.
     Nothing,
     /// A number: a count, a sum (`I64`, `U64` or `F64`), a mean (`F64`), or a cell of the field's type.
     Number(Scalar),
@@ -114,6 +114,8 @@ pub(crate) struct Folded {
     pub(crate) cell_count: u64,
     /// Whether nothing but the number of cells is asked for.
     pub(crate) is_counted_only: bool,
+    /// Whether nobody ever wrote any of the cells.
+    is_unwritten: bool,
 }
 
 /// Computes aggregates, in their order.
@@ -146,6 +148,7 @@ pub fn aggregate(snapshot: &Snapshot, request: &AggregateRequest) -> Result<Vec<
                 stats: StatsBuilder::new(kind),
                 cell_count: 0,
                 is_counted_only: named == 0,
+                is_unwritten: false,
             }
         })
         .collect();
@@ -174,10 +177,18 @@ pub fn aggregate(snapshot: &Snapshot, request: &AggregateRequest) -> Result<Vec<
         None => return finish(request, &names, folded),
     };
     let mut batches = read_cells(snapshot, &read)?;
+    let is_unwritten = batches.is_unwritten();
     while let Some(batch) = batches.next_unsummarised(&mut folded)? {
         for (folded, column) in folded.iter_mut().zip(&batch.columns) {
             folded.stats.add(column.as_ref(), 0..batch.cell_count);
             folded.cell_count += batch.cell_count as u64;
+        }
+    }
+    let is_dimension = |name: &String| schema.dimension(name).is_some();
+    if is_unwritten {
+        // Fill values stand for what nobody knows: they are counted, and say nothing.
+        for (folded, _) in folded.iter_mut().zip(&names).filter(|(_, name)| !is_dimension(name)) {
+            folded.is_unwritten = true;
         }
     }
     finish(request, &names, folded)
@@ -229,16 +240,21 @@ fn finish(request: &AggregateRequest, names: &[String], folded: Vec<Folded>) -> 
         let folded = &folded[idx.unwrap_or(0)];
         let valid_count = folded.cell_count.saturating_sub(folded.stats.null_count());
         let number = |scalar| Ok(AggregateValue::Number(scalar));
+        let total = match folded.is_unwritten {
+            true => StatsBuilder::new(folded.kind).total(),
+            false => folded.stats.total(),
+        };
         match aggregate.function {
+            Function::Mean | Function::Min | Function::Max if folded.is_unwritten => {
+                Ok(AggregateValue::Nothing)
+            }
             Function::Count => number(Scalar::U64(folded.cell_count)),
             Function::NullCount => number(Scalar::U64(folded.stats.null_count())),
-            Function::Sum => {
-                sum(folded.stats.total(), request.saturates).map(AggregateValue::Number).map_err(|error| {
-                    error.context(format_args!("sum of {:?}", aggregate.field.as_deref().unwrap_or("")))
-                })
-            }
+            Function::Sum => sum(total, request.saturates).map(AggregateValue::Number).map_err(|error| {
+                error.context(format_args!("sum of {:?}", aggregate.field.as_deref().unwrap_or("")))
+            }),
             Function::Mean if valid_count == 0 => Ok(AggregateValue::Nothing),
-            Function::Mean => number(Scalar::F64(match folded.stats.total() {
+            Function::Mean => number(Scalar::F64(match total {
                 Total::Signed(total) => total as f64 / valid_count as f64,
                 Total::Unsigned(total) => total as f64 / valid_count as f64,
                 Total::Float(total) => total / valid_count as f64,

@@ -6,7 +6,8 @@
 use rayon::prelude::*;
 use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Pace};
 use smalti_tile::{CellShape, Column, ColumnRef};
-use smalti_types::{AlignedBuf, Result};
+use smalti_types::{AlignedBuf, Error, Result};
+use std::ops::Range;
 
 /// A run of neighbouring cells of one decoded tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +22,9 @@ pub(crate) struct CellRun {
 
 /// Cells that one task copies: enough to outweigh the cost of handing it out.
 const CELLS_PER_TASK: usize = 1 << 15;
+
+/// Bytes that are copied in one go.
+const BYTES_BETWEEN_CHECKS: usize = 1 << 20;
 
 /// A piece of the list of runs, with the number of cells before and in it.
 struct Piece<'r> {
@@ -76,6 +80,47 @@ pub(crate) fn gather_lists(
         column.validity = Some(validity);
     }
     Ok(column)
+}
+
+/// Some neighbouring cells of a column.
+///
+/// # Errors
+/// `OutOfMemory`; what `check` returns.
+///
+/// # Panics
+/// When the column does not have the cells.
+pub(crate) fn part(
+    column: &Column,
+    shape: CellShape,
+    cells: Range<usize>,
+    check: Check<'_>,
+) -> Result<Column> {
+    let copied = |from: &[u8]| {
+        let mut to = AlignedBuf::zeroed_checked(from.len(), check)?;
+        let steps = to.as_mut_slice().chunks_mut(BYTES_BETWEEN_CHECKS).zip(from.chunks(BYTES_BETWEEN_CHECKS));
+        for (to, from) in steps {
+            check()?;
+            to.copy_from_slice(from);
+        }
+        Ok::<_, Error>(to)
+    };
+    let mut part = Column::default();
+    let bytes = match &column.offsets {
+        Some(offsets) => {
+            let offsets: &[u64] = &offsets.values()[cells.start..=cells.end];
+            let first = offsets[0];
+            let mut shifted = AlignedBuf::zeroed_checked(offsets.len() * 8, check)?;
+            shifted.values_mut::<u64>().iter_mut().zip(offsets).for_each(|(to, from)| *to = from - first);
+            part.offsets = Some(shifted);
+            first as usize..offsets[cells.len()] as usize
+        }
+        None => cells.start * shape.cell_byte_len()..cells.end * shape.cell_byte_len(),
+    };
+    part.data = copied(&column.data.as_slice()[bytes])?;
+    if let Some(validity) = &column.validity {
+        part.validity = Some(copied(&validity.as_slice()[cells])?);
+    }
+    Ok(part)
 }
 
 /// A column in which every cell has the same value.

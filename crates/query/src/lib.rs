@@ -22,6 +22,7 @@ mod read;
 mod request;
 mod show;
 mod sparse;
+mod steps;
 mod summary;
 mod tile_statistics;
 mod workspace;
@@ -31,6 +32,7 @@ pub use aggregate::{Aggregate, AggregateRequest, AggregateValue, Function, aggre
 pub use budget::DEFAULT_MEMORY_BYTE_LEN;
 pub use buffers::{BufferedRead, FieldBuffers, Filled};
 pub use delete::{Deleted, delete};
+pub use dense::written_regions;
 pub use explain::{Analysis, ExplainedFragment, Explanation, FragmentFate, Strategy, analyze, explain};
 pub use merge::{MergeRequest, Merged, merge};
 pub use progress::{ReadProgress, ReadStatistics};

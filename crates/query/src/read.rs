@@ -3,14 +3,15 @@
 use crate::aggregate::Folded;
 use crate::condition::BoundCondition;
 use crate::current_domain;
-use crate::dense::DenseBatches;
+use crate::dense::{self, DenseBatches};
 use crate::explain::{self, Explanation, Strategy};
 use crate::gather::{CellRun, gather_lists};
 use crate::labels::{self, LabelFields, LabelsAlone};
 use crate::progress::ReadProgress;
 use crate::ranges;
-use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField, TIMESTAMPS_FIELD};
+use crate::request::{Batch, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 use crate::sparse::{DeleteHistory, SparseBatches, SparsePlan};
+use crate::steps::Steps;
 use smalti_array::{FieldId, Snapshot, field_name, field_shape, find_field};
 use smalti_format::ArraySchema;
 use smalti_space::CELLS_BETWEEN_CHECKS;
@@ -25,6 +26,8 @@ pub struct Batches<'a> {
     labels: Option<LabelFields>,
     progress: Arc<ReadProgress>,
     state: State<'a>,
+    steps: Steps,
+    is_unwritten: bool,
 }
 
 enum State<'a> {
@@ -60,7 +63,8 @@ pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches
     };
     if let Some((fields, alone)) = LabelsAlone::new(snapshot, &resolved)? {
         let state = if is_empty { State::Done } else { State::Labels(Box::new(alone)) };
-        return Ok(Batches { fields, labels: None, progress, state });
+        let steps = Steps::new(request.batch_cell_count, &fields);
+        return Ok(Batches { fields, labels: None, progress, state, steps, is_unwritten: false });
     }
     let mut batches = match LabelFields::new(snapshot, &resolved)? {
         None => read_cells(snapshot, &resolved)?,
@@ -89,25 +93,19 @@ pub(crate) fn read_cells<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> R
         .map(|condition| BoundCondition::bind(condition, schema, &|name| snapshot.enumeration(name)))
         .transpose()?;
     let progress = request.progress.clone().unwrap_or_default();
-    let max_cell_count = request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT).max(1);
     let state = if schema.is_dense() {
-        State::Dense(Box::new(DenseBatches::new(
-            snapshot,
-            request,
-            layout,
-            &fields,
-            max_cell_count,
-            condition,
-            &progress,
-        )?))
+        State::Dense(Box::new(DenseBatches::new(snapshot, request, layout, &fields, condition, &progress)?))
     } else if let Some(request) = current_domain::narrowed(snapshot, request) {
         let plan = SparsePlan::new(snapshot, &request, layout, &fields, condition, &progress, None)?;
-        State::Sparse(Box::new(SparseBatches::new(plan, max_cell_count)))
+        State::Sparse(Box::new(SparseBatches::new(plan)))
     } else {
         State::Done
     };
-    let fields = fields.into_iter().map(|(_, field)| field).collect();
-    Ok(Batches { fields, labels: None, progress, state })
+    let has_attributes = fields.iter().any(|(id, _)| matches!(id, FieldId::Attribute(_)));
+    let is_unwritten = schema.is_dense() && has_attributes && dense::is_unwritten(snapshot, &request.ranges)?;
+    let fields: Vec<ResultField> = fields.into_iter().map(|(_, field)| field).collect();
+    let steps = Steps::new(request.batch_cell_count, &fields);
+    Ok(Batches { fields, labels: None, progress, state, steps, is_unwritten })
 }
 
 /// Starts a read of every version of every cell of a sparse array, in global order, those of equal coordinates newest first.
@@ -127,16 +125,22 @@ pub(crate) fn read_history<'a>(
     let history = Some(history.clone());
     let layout = Layout::GlobalOrder;
     let plan = SparsePlan::new(snapshot, request, layout, &fields, None, &progress, history)?;
-    let fields = fields.into_iter().map(|(_, field)| field).collect();
-    let max_cell_count = request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT).max(1);
-    let state = State::Sparse(Box::new(SparseBatches::new(plan, max_cell_count)));
-    Ok(Batches { fields, labels: None, progress, state })
+    let fields: Vec<ResultField> = fields.into_iter().map(|(_, field)| field).collect();
+    let state = State::Sparse(Box::new(SparseBatches::new(plan)));
+    let steps = Steps::new(request.batch_cell_count, &fields);
+    Ok(Batches { fields, labels: None, progress, state, steps, is_unwritten: false })
 }
 
 impl Batches<'_> {
     /// The fields of every batch.
     pub fn fields(&self) -> &[ResultField] {
         &self.fields
+    }
+
+    /// Whether nothing was ever written where attributes of a dense array are read: all cells of the result have fill values. Never
+    /// so of sparse arrays.
+    pub fn is_unwritten(&self) -> bool {
+        self.is_unwritten
     }
 
     /// What the read has done so far, and where it can be stopped.
@@ -191,17 +195,19 @@ impl Batches<'_> {
         match &mut self.state {
             State::Dense(batches) => batches.pull_unsummarised(folded),
             State::Sparse(batches) => batches.pull_unsummarised(folded),
-            _ => self.pull(),
+            State::Labels(_) | State::Done => Ok(None),
         }
     }
 
     fn pull(&mut self) -> Result<Option<Batch>> {
-        match &mut self.state {
-            State::Dense(batches) => batches.pull(),
-            State::Sparse(batches) => batches.pull(),
-            State::Labels(labels) => labels.pull(),
+        let Batches { progress, state, steps, .. } = self;
+        let pull = |max_cell_count| match state {
+            State::Dense(batches) => batches.pull(max_cell_count),
+            State::Sparse(batches) => batches.pull(max_cell_count),
+            State::Labels(labels) => labels.pull(max_cell_count),
             State::Done => Ok(None),
-        }
+        };
+        steps.next(&|| progress.check(), pull)
     }
 }
 

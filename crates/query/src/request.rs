@@ -22,7 +22,8 @@ pub struct ReadRequest {
     pub label_ranges: Vec<LabelRange>,
     /// The order of the cells; `None` for row-major (dense) or global order (sparse).
     pub layout: Option<Layout>,
-    /// The most cells of a batch, but at least one; `None` for the default of [`DEFAULT_BATCH_CELL_COUNT`].
+    /// The most cells of a batch, but at least one; `None` for the default of [`DEFAULT_BATCH_CELL_COUNT`]. Batches are cut out of
+    /// larger steps, so that small ones cost little more.
     pub batch_cell_count: Option<usize>,
     /// The most bytes that the read holds at once, results that were handed out not counted; `None` for
     /// [`DEFAULT_MEMORY_BYTE_LEN`](crate::DEFAULT_MEMORY_BYTE_LEN). With less memory a read takes longer.
@@ -31,6 +32,9 @@ pub struct ReadRequest {
     pub condition: Option<Condition>,
     /// Whether dense reads leave out the cells that do not fulfil the condition, as sparse ones do.
     pub leaves_out: bool,
+    /// Whether dense reads leave out what no fragment covers, so that they take as long as what was written, however large the
+    /// domain is. Cells beside written ones may still come, with fill values.
+    pub written_only: bool,
     /// Where the read tells how far it is, and listens for the word to stop.
     pub progress: Option<Arc<ReadProgress>>,
 }

@@ -47,6 +47,22 @@ impl<'a> RecordBatches<'a> {
         &self.schema
     }
 
+    /// Whether nothing was ever written where a dense array is read: all cells of the result have fill values. Never so of sparse
+    /// arrays.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=99).tile(10)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// # let array = Array::create("mem://unwritten-docs", &schema)?;
+    /// array.write().range("x", 0..=9).column("a", &[7; 10]).commit()?;
+    /// assert!(!array.read().range("x", 5..=20).batches()?.is_unwritten());
+    /// assert!(array.read().range("x", 10..=20).batches()?.is_unwritten());
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn is_unwritten(&self) -> bool {
+        self.batches.is_unwritten()
+    }
+
     /// The stream as Arrow's own trait, for writers and engines that take any source of record batches.
     ///
     /// ```

@@ -109,7 +109,7 @@ pub use smalti_query::{
     Function, LabelRange, ReadProgress, ReadRequest, ReadStatistics, ResultField, Strategy, TIMESTAMPS_FIELD,
     WriteRequest,
 };
-pub use smalti_store::{SyncLevel, forget_memory_store, system_env};
+pub use smalti_store::{SyncLevel, forget_memory_store, free_byte_len, system_env};
 pub use smalti_tile::{CellShape, Column, ColumnRef};
 pub use smalti_types::text;
 pub use smalti_types::{

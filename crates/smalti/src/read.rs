@@ -130,7 +130,8 @@ impl<'a> ReadBuilder<'a> {
         self
     }
 
-    /// The most cells of a batch; sparse reads may give whole tiles. By default about a million.
+    /// The most cells of a batch, by default about a million. It says how cells are handed out, not how they are read: small batches
+    /// cost no tile a second decoding, and whoever wants a few cells pulls one small batch.
     pub fn batch_cells(mut self, cell_count: usize) -> Self {
         self.request.batch_cell_count = Some(cell_count);
         self
@@ -241,7 +242,8 @@ impl<'a> ReadBuilder<'a> {
         self
     }
 
-    /// Aggregates of the selected cells, in their order; `None` where no cell has a value. Whole tiles are answered from their
+    /// Aggregates of the selected cells, in their order; `None` where no cell has a value, or none of a dense array was ever
+    /// written (see [`RecordBatches::is_unwritten`]). Whole tiles are answered from their
     /// statistics. In dense arrays too only the cells that fulfil the condition count.
     ///
     /// # Errors

@@ -17,6 +17,7 @@ mod ext;
 mod fault;
 mod fault_disk;
 mod forward;
+mod free;
 mod lease;
 mod local;
 mod memory;
@@ -32,6 +33,7 @@ pub use env::{ManualClock, SeededEntropy, SystemClock, SystemEntropy, system_env
 pub use ext::StoreExt;
 pub use fault::{FaultEffect, FaultPlan, FaultScope, FaultStore};
 pub use fault_disk::FaultDisk;
+pub use free::free_byte_len;
 pub use lease::{Claim, Lease};
 pub use local::{Disk, DiskEntry, LEFTOVER_PREFIX, LocalStore, OsDisk};
 pub use memory::MemoryStore;

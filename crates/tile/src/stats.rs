@@ -4,7 +4,7 @@
 //! sums saturate, follows the reference. NaN takes part in sums only, so that bounds hold for every number.
 
 use crate::ColumnRef;
-use smalti_types::{CellValNum, Datatype, Physical, dispatch_physical};
+use smalti_types::{CellValNum, Datatype, Physical, Scalar, dispatch_physical};
 use std::ops::Range;
 
 /// What statistics a field carries.
@@ -234,6 +234,65 @@ impl StatsBuilder {
         }
     }
 
+    /// Takes in what another gathered of the same kind of cells, as if each of these were there so many times.
+    pub fn add_times(&mut self, cells: &StatsBuilder, times: u64) {
+        if times == 0 {
+            return;
+        }
+        self.null_count = self.null_count.saturating_add(cells.null_count.saturating_mul(times));
+        if let (Some(low), Some(high)) = (&cells.min, &cells.max) {
+            if self.kind.is_bytewise() {
+                if self.min.as_ref().is_none_or(|min| low < min) {
+                    self.min = Some(low.clone());
+                }
+                if self.max.as_ref().is_none_or(|max| high > max) {
+                    self.max = Some(high.clone());
+                }
+            } else {
+                dispatch_physical!(self.kind.datatype, T => {
+                    let read = |bytes: &Vec<u8>| bytemuck::pod_read_unaligned::<T>(bytes);
+                    self.widen(read(low), read(high));
+                });
+            }
+        }
+        match (&mut self.total, cells.total) {
+            (Total::Signed(all), Total::Signed(some)) => {
+                *all = all.saturating_add(some.saturating_mul(i128::from(times)));
+            }
+            (Total::Unsigned(all), Total::Unsigned(some)) => {
+                *all = all.saturating_add(some.saturating_mul(u128::from(times)));
+            }
+            (Total::Float(all), Total::Float(some)) => *all += some * times as f64,
+            _ => {}
+        }
+    }
+
+    /// Takes in whole numbers that follow each other, both ends included, by their ordinals, each so many times.
+    pub fn add_sequence(&mut self, lo: u64, hi: u64, times: u64) {
+        if times == 0 || lo > hi || !(self.kind.has_sum || self.kind.has_min_max) {
+            return;
+        }
+        dispatch_physical!(self.kind.datatype, T => self.widen(T::from_ordinal(lo), T::from_ordinal(hi)));
+        let number = |ordinal| {
+            let bytes = self.kind.datatype.bytes_of_ordinal(ordinal);
+            Scalar::read(self.kind.datatype, &bytes).ok().and_then(Scalar::as_i128).unwrap_or_default()
+        };
+        let (ends, len) = (number(lo) + number(hi), u128::from(hi - lo) + 1);
+        // Either the length or the sum of both ends is even.
+        let (ends, len) = if len.is_multiple_of(2) { (ends, len / 2) } else { (ends / 2, len) };
+        let times = len.saturating_mul(u128::from(times));
+        match &mut self.total {
+            Total::Signed(total) => {
+                let sum = ends.saturating_mul(i128::try_from(times).unwrap_or(i128::MAX));
+                *total = total.saturating_add(sum);
+            }
+            Total::Unsigned(total) => {
+                *total = total.saturating_add(ends.unsigned_abs().saturating_mul(times));
+            }
+            Total::Float(total) => *total += ends as f64 * times as f64,
+        }
+    }
+
     /// Takes in the statistics of a tile.
     ///
     /// # Panics
@@ -399,6 +458,39 @@ mod tests {
         assert_eq!(stats(Datatype::Int64, &[i64::MAX, 1], None).sum, i64::MAX.to_le_bytes());
         assert_eq!(stats(Datatype::UInt64, &[u64::MAX, 1], None).sum, u64::MAX.to_le_bytes());
         assert_eq!(stats(Datatype::Float64, &[f64::MAX, f64::MAX], None).sum, f64::MAX.to_le_bytes());
+    }
+
+    #[test]
+    fn cells_that_repeat_are_multiplied() {
+        for (datatype, total) in
+            [(Datatype::Int16, Total::Signed(-21)), (Datatype::UInt8, Total::Unsigned(765))]
+        {
+            let kind = StatsKind::new(datatype, CellValNum::ONE, false);
+            let (mut one, mut all) = (StatsBuilder::new(kind), StatsBuilder::new(kind));
+            let bytes: &[u8] = if datatype == Datatype::Int16 { &[0xF9, 0xFF] } else { &[255] };
+            one.add(ColumnRef::fixed(bytes), 0..1);
+            all.add_times(&one, 3);
+            assert_eq!((all.total(), all.min(), all.max()), (total, Some(bytes), Some(bytes)));
+        }
+        let kind = StatsKind::new(Datatype::Float32, CellValNum::ONE, false);
+        let (mut one, mut all) = (StatsBuilder::new(kind), StatsBuilder::new(kind));
+        one.add(ColumnRef { data: &[0; 4], offsets: None, validity: Some(&[0]) }, 0..1);
+        all.add_times(&one, u64::MAX);
+        assert_eq!((all.null_count(), all.min()), (u64::MAX, None));
+    }
+
+    #[test]
+    fn the_sum_of_numbers_that_follow_each_other_is_known_without_them() {
+        for (lo, hi) in [(-3i8, 4), (-3, 3), (5, 5), (i8::MIN, i8::MAX)] {
+            let mut builder = StatsBuilder::new(StatsKind::new(Datatype::Int8, CellValNum::ONE, false));
+            builder.add_sequence(lo.ordinal(), hi.ordinal(), 7);
+            let sum = (lo..=hi).map(|number| i128::from(number) * 7).sum();
+            assert_eq!(builder.total(), Total::Signed(sum));
+            assert_eq!((builder.min(), builder.max()), (Some(&[lo as u8][..]), Some(&[hi as u8][..])));
+        }
+        let mut builder = StatsBuilder::new(StatsKind::new(Datatype::UInt64, CellValNum::ONE, false));
+        builder.add_sequence(0, u64::MAX, 1);
+        assert_eq!(builder.total(), Total::Unsigned(u128::from(u64::MAX) << 63));
     }
 
     #[test]

@@ -12,7 +12,8 @@
 //!   their labels;
 //! - of a null that it is null, not the value behind it;
 //! - of dense arrays the cells that have another value than the fill value in at least one attribute. Nobody can tell a cell that
-//!   was never written from one that was written with fill values, and so the digest does not change with the non-empty domain.
+//!   was never written from one that was written with fill values, and so the digest does not change with the non-empty domain;
+//!   what no fragment covers is not looked at.
 
 use rayon::prelude::*;
 use smalti_array::{FieldId, Snapshot, TIMESTAMPS, field_shape};
@@ -63,7 +64,9 @@ pub fn digest(snapshot: &Snapshot, options: &DigestOptions) -> Result<Digest> {
     let request = ReadRequest {
         fields: field_names(schema, options.includes_times),
         ranges: if schema.is_dense() { non_empty_ranges(snapshot) } else { Vec::new() },
-        layout: (!schema.is_dense()).then_some(Layout::Unordered),
+        // Tile after tile, so that none is decoded twice; the order of the cells does not matter.
+        layout: Some(if schema.is_dense() { Layout::GlobalOrder } else { Layout::Unordered }),
+        written_only: true,
         memory_byte_len: options.memory_byte_len,
         progress: options.progress.clone(),
         ..ReadRequest::default()

@@ -156,12 +156,18 @@ pub fn check_aggregates<'r>(
         |value: Option<u32>| value.map_or(AggregateValue::Nothing, |value| number(Scalar::U32(value)));
     let texts = rows.clone().filter_map(|(_, text)| text.clone());
     let of_text = |value: Option<Vec<u8>>| value.map_or(AggregateValue::Nothing, AggregateValue::Text);
-    let is_empty = rows.clone().next().is_none();
+    // Of cells that nobody ever wrote fill values say nothing.
+    let is_unwritten =
+        smalti_query::read(snapshot, &ReadRequest { ranges: read.ranges.clone(), ..ReadRequest::default() })
+            .unwrap()
+            .is_unwritten();
+    let is_written = |_: &u32| !is_unwritten;
+    let is_empty = is_unwritten || rows.clone().next().is_none();
     let wanted = vec![
         count.clone(),
-        number(Scalar::U64(sum)),
-        of_number(numbers.clone().min()),
-        of_number(numbers.max()),
+        number(Scalar::U64(if is_unwritten { 0 } else { sum })),
+        of_number(numbers.clone().min().filter(is_written)),
+        of_number(numbers.max().filter(is_written)),
         if is_empty { AggregateValue::Nothing } else { number(Scalar::F64(mean)) },
         count,
         number(Scalar::U64(rows.filter(|(_, text)| text.is_none()).count() as u64)),

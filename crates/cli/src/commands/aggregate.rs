@@ -7,9 +7,10 @@ use crate::failure::{Failure, Outcome};
 use crate::formats::Table;
 use crate::interrupt::Watch;
 use crate::progress::Progress;
+use crate::warning::warn;
 use crate::{ranges, statistics};
 use serde_json::{Map, Value as Json, json};
-use smalti::{Aggregate, AggregateRequest, Array, Function, ReadProgress, Value};
+use smalti::{Aggregate, AggregateRequest, Array, Function, ReadProgress, ReadRequest, Value};
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
@@ -45,6 +46,10 @@ pub(super) fn run(global: &Global, args: &AggregateArgs) -> Outcome {
     let values = array.aggregate_raw(&request).map_err(Failure::from);
     drop(progress);
     let values = watch.end(values)?;
+    let is_unwritten = is_unwritten(&array, &request)?;
+    if is_unwritten {
+        warn(global, &args.array, super::read::UNWRITTEN);
+    }
     if args.stats {
         statistics::report(global, &read.statistics(), start.elapsed());
     }
@@ -54,9 +59,12 @@ pub(super) fn run(global: &Global, args: &AggregateArgs) -> Outcome {
     };
     let rows = args.functions.iter().zip(&request.aggregates).zip(&values);
     if global.json {
-        let object: Map<String, Json> = rows
+        let mut object: Map<String, Json> = rows
             .map(|((name, aggregate), value)| Ok((name.clone(), shown(aggregate, value)?)))
             .collect::<Outcome<_>>()?;
+        if is_unwritten {
+            object.insert("unwritten".to_owned(), json!(true));
+        }
         return Ok(writeln!(out, "{}", Json::Object(object))?);
     }
     let mut table = Table::new([("aggregate".to_string(), false), ("value".to_string(), true)]);
@@ -69,6 +77,22 @@ pub(super) fn run(global: &Global, args: &AggregateArgs) -> Outcome {
         table.push(vec![name.clone(), text]);
     }
     Ok(table.print(&mut out)?)
+}
+
+/// Whether nobody ever wrote any of the cells.
+fn is_unwritten(array: &Array, request: &AggregateRequest) -> Outcome<bool> {
+    let schema = array.schema();
+    if !schema.is_dense() {
+        return Ok(false);
+    }
+    let read = ReadRequest {
+        fields: schema.attributes.iter().take(1).map(|attribute| attribute.name.clone()).collect(),
+        ranges: request.ranges.clone(),
+        label_ranges: request.label_ranges.clone(),
+        memory_byte_len: request.memory_byte_len,
+        ..ReadRequest::default()
+    };
+    Ok(array.read_raw(&read)?.is_unwritten())
 }
 
 fn parse(text: &str) -> Outcome<Aggregate> {

@@ -9,6 +9,7 @@ use crate::interrupt::Watch;
 use crate::output::OutputFile;
 use crate::progress::Progress;
 use crate::ranges::{self, Ranges};
+use crate::warning::warn;
 use crate::{engine, human, statistics};
 use smalti::format::ArraySchema;
 use smalti::{Array, Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Extent, LabelRange, Layout, ReadRequest};
@@ -16,6 +17,9 @@ use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// What is said of dense reads that no fragment has cells of.
+pub(super) const UNWRITTEN: &str = "nothing is written there: these are fill values";
 
 /// Rows of a table for people when they give no limit.
 const TABLE_LIMIT: u64 = 50;
@@ -47,13 +51,20 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
     let (ranges, has_labels) = (&request.ranges, !request.label_ranges.is_empty());
     // What is wrong with the request is told before there is a file.
     let batches = array.read_raw(&request)?;
+    let expected = (schema.is_dense() && !has_labels && !args.matching_only).then(|| {
+        let lengths = lengths(schema, ranges).into_iter().map(|len| len as u128);
+        lengths.fold(1, u128::saturating_mul).min(limit.map_or(u128::MAX, u128::from))
+    });
+    if let Some(cell_count) = expected {
+        check_room(args, format, &fields, cell_count)?;
+    }
+    if batches.is_unwritten() {
+        warn(global, &args.array, UNWRITTEN);
+    }
     let (file, out) = output(args)?;
     let watch = Watch::start(&read, file.as_ref().and_then(OutputFile::partial).map(Path::to_path_buf))?;
     let mut sink = sink(args, out, format, schema, &fields, ranges, request.layout)?;
-    let expected = (schema.is_dense() && !has_labels && !args.matching_only).then(|| {
-        let cells = lengths(schema, ranges).into_iter().fold(1, usize::saturating_mul) as u64;
-        cells.min(limit.unwrap_or(u64::MAX))
-    });
+    let expected = expected.map(|cell_count| u64::try_from(cell_count).unwrap_or(u64::MAX));
     let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
     let progress = if to_terminal { Progress::hidden() } else { Progress::of_read(expected, &read) };
     let copied = copy(batches, &fields, limit, &progress, sink.as_mut());
@@ -89,7 +100,7 @@ pub(super) fn request(
         memory_byte_len: global.memory.map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
         condition: args.condition.as_deref().map(str::parse).transpose()?,
         leaves_out: args.matching_only,
-        progress: None,
+        ..ReadRequest::default()
     })
 }
 
@@ -142,6 +153,38 @@ fn sink(
         OutputFormat::Arrow => Box::new(ArrowSink::new(out, fields, is_stream(args))?),
         OutputFormat::Parquet => Box::new(ParquetSink::new(out, fields)?),
     })
+}
+
+/// Refuses what cannot fit where it is to go, before any of it is written: of formats whose size follows from the cells.
+fn check_room(args: &ReadArgs, format: OutputFormat, fields: &[Field], cell_count: u128) -> Outcome {
+    let stored = |field: &Field| match field.cell_val_num.is_var() {
+        true => 4,
+        false => field.cell_byte_len() as u128,
+    };
+    let cell_byte_len: u128 = match format {
+        OutputFormat::Npy | OutputFormat::Arrow => fields.iter().map(stored).sum(),
+        // A character, and what parts it from the next one.
+        OutputFormat::Csv | OutputFormat::Jsonl => 2 * fields.len() as u128,
+        // Equal values take no room in the one, and the other is for people.
+        OutputFormat::Parquet | OutputFormat::Table => return Ok(()),
+    };
+    let byte_len = cell_count.saturating_mul(cell_byte_len);
+    let path = args.output.as_deref().filter(|path| path.as_os_str() != "-");
+    let room = match path {
+        Some(path) => smalti::free_byte_len(path).unwrap_or(i64::MAX as u64),
+        None if matches!(format, OutputFormat::Csv | OutputFormat::Jsonl) => return Ok(()),
+        None => i64::MAX as u64,
+    };
+    if byte_len <= u128::from(room) {
+        return Ok(());
+    }
+    let shown = human::bytes(u64::try_from(byte_len).unwrap_or(u64::MAX));
+    let place = path.map_or("the output".to_owned(), |path| path.display().to_string());
+    Err(Failure::invalid(format!(
+        "the ranges hold {cell_count} cells, at least {byte_len} bytes ({shown}); there is room for {} at {place}: \
+         narrow the ranges, or give --limit or --matching-only",
+        human::bytes(room)
+    )))
 }
 
 /// The number of positions that a dense read takes of each dimension.

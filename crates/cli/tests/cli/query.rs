@@ -53,6 +53,56 @@ fn aggregates_are_numbers_and_cells() {
 }
 
 #[test]
+fn what_nobody_wrote_is_told() {
+    let mut session = Session::new();
+    grid(&session);
+    session.show("read grid --range y=4:4 --select a --format csv");
+    session.show("read grid --range y=4:4 --select a --format csv --json");
+    session.show("read grid --range y=3:4 --select a --format csv");
+    session.show("aggregate grid count sum:a min:a max:a mean:a null_count:f max:x --range y=4:4");
+    session.show("aggregate grid count sum:a mean:a --range y=4:4 --json");
+    session.show("aggregate grid mean:a --range y=1:1 --json");
+    session.check("unwritten");
+}
+
+#[test]
+fn a_domain_without_end_costs_nothing_and_fits_nowhere() {
+    let mut session = Session::new();
+    session.file(
+        "endless.json",
+        r#"{"array_type": "dense",
+            "dims": [{"name": "y", "type": "INT64", "domain": [0, 2147483647], "tile": 1},
+                     {"name": "x", "type": "INT64", "domain": [0, 2147483647], "tile": 2}],
+            "attrs": [{"name": "a", "type": "INT32"}]}"#,
+    );
+    session.text("create endless --schema endless.json");
+    session.file("cells.csv", "y,x,a\n5,1000000000,1\n5,1000000001,2\n");
+    session.text("write endless --from cells.csv --range y=5:5 --range x=1000000000:1000000001 --at 1");
+    session.show("explain endless");
+    session.show("aggregate endless count min:a max:a --json");
+    session.show("aggregate endless count --where 'a < 2' --json");
+    session.show("aggregate endless count --where 'a < 2 or y < 10' --json");
+    session.show("read endless --where 'a > 0' --matching-only --format csv");
+    session.show("read endless --where 'a < 0' --matching-only --limit 2 --format csv");
+    session.show("read endless --format csv --limit 1");
+    session.show("read endless --select a --format npy");
+    session.show("digest endless");
+    session.show("diff endless endless");
+    session.check("endless");
+    let session = Session::new();
+    session.file("huge.json", r#"{"array_type": "dense", "dims": [{"name": "x", "type": "INT64", "domain": [0, 4611686018427387903], "tile": 2}], "attrs": [{"name": "a", "type": "INT8"}]}"#);
+    session.text("create huge --schema huge.json");
+    for line in ["read huge --select a -o a.npy", "read huge -o a.arrow", "read huge -o a.csv"] {
+        let problem = session.problem(line, 1);
+        assert!(
+            problem.contains("4611686018427387904 cells") && problem.contains("there is room for"),
+            "{problem}"
+        );
+    }
+    assert_eq!(std::fs::read_dir(session.path("")).unwrap().count(), 2);
+}
+
+#[test]
 fn a_plan_says_what_is_read_and_why() {
     let mut session = Session::new();
     points(&session);

@@ -124,6 +124,8 @@ fn limits_cut_and_people_are_told() {
     );
     session.text("create long --schema long.json");
     session.show("read long --select i");
+    session.file("one.csv", "i,a\n1,7\n");
+    session.text("write long --from one.csv --range i=1:1 --at 1");
     assert_eq!(session.text("read long --limit 60").lines().count(), 62);
     assert_eq!(session.text("read long --format csv").lines().count(), 61, "other formats hold all cells");
     session.check("read_limit");
@@ -155,6 +157,8 @@ fn a_reader_that_goes_away_is_no_failure() {
         r#"{"array_type": "dense", "dims": [{"name": "i", "type": "INT32", "domain": [1, 3000000]}], "attrs": [{"name": "a", "type": "INT8"}]}"#,
     );
     session.text("create long --schema long.json");
+    session.file("one.csv", "i,a\n1,7\n");
+    session.text("write long --from one.csv --range i=1:1 --at 1");
     let long = session.path("long");
     for format in ["csv", "jsonl", "arrow", "parquet"] {
         let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_smalti"))

@@ -60,6 +60,28 @@ struct Frame {
 }
 
 impl BoundCondition {
+    /// The ordinals at which the answer of a test of a field may become another: between two neighbours of them no test of a
+    /// number changes its mind. Ascending, each once.
+    pub(crate) fn turns(&self, field: usize) -> Vec<u64> {
+        let datatype = self.fields[field].shape.datatype;
+        let mut turns: Vec<u64> = Vec::new();
+        for node in &self.nodes {
+            let BoundNode::Leaf(leaf) = node else { continue };
+            match &leaf.test {
+                Test::Number { value, .. } if leaf.field == field => {
+                    turns.extend(datatype.ordinal(&value[..datatype.byte_len()]).ok());
+                }
+                Test::NumberSet { set, .. } if leaf.field == field => turns.extend(set.members()),
+                _ => {}
+            }
+        }
+        let behind: Vec<u64> = turns.iter().filter_map(|turn| turn.checked_add(1)).collect();
+        turns.extend(behind);
+        turns.sort_unstable();
+        turns.dedup();
+        turns
+    }
+
     /// Judges cells by what is known about their fields; `bounds` gives that for an index in
     /// [`fields`](BoundCondition::fields), or nothing, as for fields that the fragment lacks. Never wrong as long as the
     /// bounds hold.

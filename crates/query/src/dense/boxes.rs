@@ -34,6 +34,8 @@ pub(crate) struct Axis {
     pub(crate) step: u64,
     /// Whether the ranges follow each other in the dimension as in the result.
     pub(crate) ascends: bool,
+    /// Whether they do, and no two share a coordinate.
+    is_strict: bool,
     borders: Borders,
 }
 
@@ -66,10 +68,12 @@ impl Axis {
                 len,
                 step: extent,
                 ascends: true,
+                is_strict: true,
                 borders: Borders::Even { lead },
             });
         }
         let ascends = segments.is_sorted_by_key(|segment| segment.cells.lo);
+        let is_strict = segments.windows(2).all(|pair| pair[0].cells.hi < pair[1].cells.lo);
         let tile = |cell: u64| (cell - domain_lo) / extent;
         let borders: Vec<u64> = segments
             .windows(2)
@@ -77,7 +81,7 @@ impl Axis {
             .map(|pair| pair[1].start)
             .collect();
         let step = len.div_ceil(borders.len() as u64 + 1).max(1);
-        Some(Axis { segments, len, step, ascends, borders: Borders::At(borders) })
+        Some(Axis { segments, len, step, ascends, is_strict, borders: Borders::At(borders) })
     }
 
     /// The coordinates at positions `part`, each with the position in `part` where it starts.
@@ -95,6 +99,21 @@ impl Axis {
                 start: first - from,
             }
         })
+    }
+
+    /// The positions from the first to the last that lie in an interval of coordinates; `None` where none does.
+    pub(crate) fn hull(&self, side: Interval) -> Option<Range<u64>> {
+        let meets = |segment: &&Segment| segment.cells.intersect(side).is_some();
+        let (first, last) = if self.is_strict {
+            let first = self.segments.partition_point(|segment| segment.cells.hi < side.lo);
+            let behind = self.segments.partition_point(|segment| segment.cells.lo <= side.hi);
+            let met = self.segments.get(first..behind)?;
+            (met.first()?, met.last()?)
+        } else {
+            (self.segments.iter().find(meets)?, self.segments.iter().rev().find(meets)?)
+        };
+        let start = first.start + (side.lo.max(first.cells.lo) - first.cells.lo);
+        Some(start..last.start + (side.hi.min(last.cells.hi) - last.cells.lo) + 1)
     }
 
     /// The greatest border not beyond `from + most`, or `from + most` where there is none after `from`.
@@ -154,6 +173,14 @@ pub(crate) fn contiguous_parts(
         whole,
         max_cell_count: max_cell_count.max(1),
         next,
+    }
+}
+
+impl ContiguousParts {
+    /// The next part, of at most so many cells.
+    pub(crate) fn next_of(&mut self, max_cell_count: u64) -> Option<Part> {
+        self.max_cell_count = max_cell_count.max(1);
+        self.next()
     }
 }
 

@@ -1,10 +1,12 @@
 //! What a dense read takes in memory, from the fragments' metadata alone.
 
-use super::boxes::{Part, contiguous_parts, part_cell_count};
+use super::boxes::{Part, contiguous_parts, part_cell_count, slow_to_fast};
 use super::reader::{DenseField, DensePlan};
 use super::target::Target;
 use crate::fetch::FieldSource;
+use crate::request::DEFAULT_BATCH_CELL_COUNT;
 use crate::workspace::Workspaces;
+use smalti_space::Interval;
 use smalti_types::Result;
 use std::collections::HashSet;
 
@@ -44,13 +46,37 @@ impl DensePlan<'_> {
 
     /// The cells of a batch: so many as asked for, unless they take too much memory.
     pub(super) fn max_cell_count(&self, asked: usize) -> usize {
+        /// What a row of tiles takes while a part is read.
+        const ROW_BYTE_LEN: u64 = 160;
         let cell_byte_len = |field: &DenseField<'_>| match field {
             DenseField::Dimension { datatype, .. } => datatype.byte_len() as u64,
             DenseField::Attribute { shape, .. } if shape.is_var() => 24,
             DenseField::Attribute { shape, .. } => shape.cell_byte_len() as u64 + 1,
         };
-        let cell: u64 = self.fields.iter().map(cell_byte_len).sum();
+        let looked_at = self.filter.iter().flat_map(|filter| &filter.fields);
+        let cell: u64 = self.fields.iter().chain(looked_at).map(cell_byte_len).sum();
+        // Tiles may be as small as a cell, and then there are as many rows of them as cells.
+        let long = self.axes.iter().zip(self.grid.dims()).filter(|(axis, _)| axis.len > 1);
+        let shortest = long.map(|(_, dim)| dim.extent).min().unwrap_or(u64::MAX);
+        let cell = cell + ROW_BYTE_LEN / shortest.max(1);
         asked.min(self.budget.task_count(cell))
+    }
+
+    /// The cells of a step: so many as asked for. Of a read with a condition, which may have to look at all cells for a few, large
+    /// steps take a row of tiles as far as memory allows, so that none is decoded again and again.
+    pub(super) fn step_cell_count(&self, asked: usize) -> usize {
+        let asked_for = self.max_cell_count(asked);
+        if asked < DEFAULT_BATCH_CELL_COUNT || self.filter.is_none() {
+            return asked_for;
+        }
+        let order = slow_to_fast(self.axes.len(), self.layout);
+        let slowest = order.into_iter().find(|&dim| self.axes[dim].len > 1).unwrap_or(0);
+        let row = self.axes.iter().enumerate().fold(1u64, |cells, (dim, axis)| {
+            cells.saturating_mul(if dim == slowest { axis.step.min(axis.len) } else { axis.len })
+        });
+        // The fields of the condition, and the cells that are left of a step, lie beside it.
+        let most = self.max_cell_count(usize::MAX) / 3;
+        asked_for.max(most.min(usize::try_from(row).unwrap_or(usize::MAX)))
     }
 
     /// Cuts a part whose values of any length take too much memory at once; `None` when it may be read.
@@ -59,21 +85,34 @@ impl DensePlan<'_> {
     /// `Corrupt` and `Permission` from the metadata.
     pub(super) fn cut_large_part(&self, part: &Part) -> Result<Option<Vec<Part>>> {
         let cell_count = part_cell_count(part).unwrap_or(u64::MAX);
-        if self.is_small || cell_count <= 1 || self.var_byte_len(part)? <= self.budget.share() {
+        if self.is_small || cell_count <= 1 || self.var_byte_len_of_part(part)? <= self.budget.share() {
             return Ok(None);
         }
         let halves = contiguous_parts(&self.axes, part.clone(), self.layout, cell_count.div_ceil(2));
         Ok(Some(halves.collect()))
     }
 
-    /// The bytes that the tiles of a part's values of any length take, of the field that takes most.
-    fn var_byte_len(&self, part: &Part) -> Result<u64> {
+    /// Whether the decoded values of any length of some tiles fit beside each other.
+    pub(super) fn holds_values(&self, byte_len: u64) -> bool {
+        byte_len <= self.budget.share()
+    }
+
+    /// The bytes that the values of any length in a tile of space take.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission` from the metadata.
+    pub(super) fn var_byte_len_of_tile(&self, rect: &[Interval]) -> Result<u64> {
+        self.var_byte_len(&Target::of_tile(&self.grid, rect, self.cell_order)?)
+    }
+
+    /// The bytes that the tiles of a target's values of any length take, of the field that takes most.
+    fn var_byte_len(&self, target: &Target) -> Result<u64> {
         let mut most = 0;
         let looked_at = self.filter.iter().flat_map(|filter| &filter.fields);
         for field in self.fields.iter().chain(looked_at) {
             match field {
                 DenseField::Attribute { shape, sources, .. } if shape.is_var() => {
-                    most = most.max(self.var_byte_len_of(part, sources)?);
+                    most = most.max(self.var_byte_len_of(target, sources)?);
                 }
                 _ => {}
             }
@@ -81,10 +120,14 @@ impl DensePlan<'_> {
         Ok(most)
     }
 
-    fn var_byte_len_of(&self, part: &Part, sources: &[Option<FieldSource<'_>>]) -> Result<u64> {
+    fn var_byte_len_of_part(&self, part: &Part) -> Result<u64> {
+        self.var_byte_len(&Target::of_part(&self.grid, &self.axes, part, self.layout)?)
+    }
+
+    fn var_byte_len_of(&self, target: &Target, sources: &[Option<FieldSource<'_>>]) -> Result<u64> {
         let cells = self.tile_cell_count()? as u64;
         let (mut met, mut byte_len) = (HashSet::new(), 0u64);
-        for piece in Target::of_part(&self.grid, &self.axes, part, self.layout)?.pieces() {
+        for piece in target.pieces() {
             for share in self.shares(&piece, sources)?.0 {
                 let Some(source) = &sources[share.fragment_idx] else { continue };
                 if met.insert((share.fragment_idx, share.tile_idx)) {

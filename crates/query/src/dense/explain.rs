@@ -1,7 +1,6 @@
 //! What a dense read is going to do.
 
 use super::DenseBatches;
-use super::boxes::contiguous_parts;
 use super::reader::{DenseField, DensePlan, Purpose};
 use super::target::Target;
 use crate::condition::Verdict;
@@ -19,11 +18,14 @@ impl DenseBatches<'_> {
         let mut explanation = blank(snapshot, self.plan.layout, Strategy::DenseParts);
         explanation.memory_byte_len = self.plan.budget.byte_len();
         let (met, read) = self.plan.met_tiles(&mut explanation)?;
-        let count = |tiles: &HashSet<(usize, usize)>, idx: usize| {
-            tiles.iter().filter(|(fragment_idx, _)| *fragment_idx == idx).count() as u64
+        let count = |tiles: HashSet<(usize, usize)>| {
+            let mut counts = vec![0; snapshot.fragments().len()];
+            tiles.iter().for_each(|(fragment_idx, _)| counts[*fragment_idx] += 1);
+            counts
         };
+        let (met, read): (Vec<u64>, Vec<u64>) = (count(met), count(read));
         for (idx, fragment) in snapshot.fragments().iter().enumerate() {
-            let (met_tile_count, read_tile_count) = (count(&met, idx), count(&read, idx));
+            let (met_tile_count, read_tile_count) = (met[idx], read[idx]);
             let fate = match (met_tile_count, read_tile_count) {
                 (0, _) => FragmentFate::OutsideRanges,
                 (_, 0) => FragmentFate::RuledOut,
@@ -57,9 +59,9 @@ impl DensePlan<'_> {
             self.fields.iter().map(|field| (field, Purpose::Result)).chain(looked_at).collect();
         let (mut met, mut read) = (HashSet::new(), HashSet::new());
         let mut by_field: Vec<HashSet<(usize, usize)>> = vec![HashSet::new(); fields.len()];
-        let whole = self.axes.iter().map(|axis| 0..axis.len).collect();
-        for part in contiguous_parts(&self.axes, whole, Layout::RowMajor, u64::MAX) {
-            let target = Target::of_part(&self.grid, &self.axes, &part, Layout::RowMajor)?;
+        self.each_written(&mut |axes, part| {
+            // The shape of the target does not matter, only what lies in it.
+            let target = Target::of_part(&self.grid, axes, &part, Layout::RowMajor)?;
             for piece in target.pieces() {
                 let verdict = match &self.filter {
                     Some(filter) => self.verdict(filter, &piece)?,
@@ -80,7 +82,8 @@ impl DensePlan<'_> {
                     }
                 }
             }
-        }
+            Ok(())
+        })?;
         Ok((met, read))
     }
 }

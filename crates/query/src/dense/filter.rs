@@ -22,6 +22,8 @@ pub(crate) struct DenseFilter<'a> {
     pub(crate) results: Vec<Option<usize>>,
     /// By fragment, what is known about the fields' values in its tiles.
     pub(super) statistics: Vec<FragmentStatistics>,
+    /// By dimension, the ordinals at which a test of it may change its mind.
+    pub(super) turns: Vec<Vec<u64>>,
     /// Whether cells that do not fulfil it are left out.
     pub(crate) leaves_out: bool,
 }

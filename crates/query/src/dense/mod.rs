@@ -1,5 +1,6 @@
 //! Reading dense arrays.
 
+mod blank;
 mod boxes;
 mod coordinates;
 mod cost;
@@ -10,54 +11,41 @@ mod prune;
 mod reader;
 mod summarise;
 mod target;
+mod walk;
+mod work;
 
 use crate::aggregate::Folded;
 use crate::budget::Budget;
 use crate::condition::{BoundCondition, Verdict};
 use crate::fetch::Fetch;
 use crate::progress::ReadProgress;
-use crate::request::{Batch, ReadRequest, ResultField};
+use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField};
 use crate::summary::FragmentSummary;
 use crate::workspace::Workspaces;
-use boxes::{Axis, ContiguousParts, Part};
+use boxes::{Axis, Part, part_cell_count};
 use filter::DenseFilter;
 use points::Points;
 use reader::{DenseField, DenseFragment, DensePlan, FragmentTiles, attribute_sources};
 use smalti_array::{FieldId, Snapshot, dense_grid, intervals};
 use smalti_format::ArraySchema;
-use smalti_space::{Interval, TileBlock, TileGrid, intersect_rects};
+use smalti_space::{Interval, TileGrid};
 use smalti_tile::CellShape;
 use smalti_types::{Error, Extent, Layout, Result};
-use std::iter::Peekable;
+use std::cell::RefCell;
 use std::sync::Arc;
+use work::{OnBlank, Work};
 
 /// The batches of a dense read.
 pub(crate) struct DenseBatches<'a> {
     plan: DensePlan<'a>,
-    work: Work,
+    /// What is left, once anything was read.
+    work: Option<Work>,
     /// Parts that were cut out of one that takes too much memory, the next one last.
     cut: Vec<Part>,
-    max_cell_count: usize,
+    /// Whether cells are left out: those that do not fulfil the condition, or that nobody wrote.
+    leaves_out: bool,
     /// Of an aggregate: what the fragments' metadata says, once it was looked at.
     summaries: Vec<Option<FragmentSummary>>,
-}
-
-/// What is left to read.
-enum Work {
-    /// Parts of the result in row-major or column-major order.
-    Parts(ContiguousParts),
-    /// Rectangles of tiles in global order.
-    Tiles(Peekable<TileRects>),
-}
-
-/// The wanted part of every tile, tile by tile in tile order. Made one by one: a domain may have more tiles than memory
-/// has room for.
-struct TileRects {
-    grid: TileGrid,
-    wanted: Vec<Interval>,
-    /// `None` where nothing is wanted.
-    block: Option<TileBlock>,
-    next_idx: u64,
 }
 
 impl<'a> DenseBatches<'a> {
@@ -66,13 +54,18 @@ impl<'a> DenseBatches<'a> {
         request: &ReadRequest,
         layout: Layout,
         result_fields: &[(FieldId, ResultField)],
-        max_cell_count: usize,
         condition: Option<BoundCondition>,
         progress: &Arc<ReadProgress>,
     ) -> Result<Self> {
         let schema = snapshot.schema();
         let grid = dense_grid(schema)?;
         let ranges = ranges(schema, &grid, &request.ranges)?;
+        let is_nothing = ranges.iter().any(Vec::is_empty);
+        if layout == Layout::GlobalOrder && !is_nothing && ranges.iter().any(|ranges| ranges.len() > 1) {
+            return Err(Error::invalid(
+                "a dense read in global order takes one range per dimension; use row-major order",
+            ));
+        }
         let axes = ranges
             .iter()
             .zip(grid.dims())
@@ -121,7 +114,13 @@ impl<'a> DenseBatches<'a> {
             let result = |id: FieldId| result_fields.iter().position(|(result, _)| *result == id);
             let results = looked_at.iter().map(|looked_at| result(looked_at.id)).collect();
             let statistics = prune::statistics(&condition, &fragments, &grid, &axes)?;
-            Ok(DenseFilter { condition, fields, results, statistics, leaves_out: request.leaves_out })
+            let mut turns = vec![Vec::new(); schema.dimensions.len()];
+            for (idx, field) in looked_at.iter().enumerate() {
+                if let FieldId::Dimension(dim) = field.id {
+                    turns[dim] = condition.turns(idx);
+                }
+            }
+            Ok(DenseFilter { condition, fields, results, statistics, turns, leaves_out: request.leaves_out })
         });
         let filter = filter.transpose()?;
         let mut plan = DensePlan {
@@ -136,31 +135,25 @@ impl<'a> DenseBatches<'a> {
             budget,
             is_small: true,
             filter,
+            is_written_only: request.written_only,
         };
         plan.settle_budget()?;
-        let max_cell_count = plan.max_cell_count(max_cell_count);
-        let work = if layout == Layout::GlobalOrder {
-            Work::Tiles(TileRects::new(&plan.grid, &ranges)?.peekable())
-        } else {
-            Work::Parts(plan.parts(max_cell_count))
-        };
-        Ok(DenseBatches { plan, work, cut: Vec::new(), max_cell_count, summaries: Vec::new() })
+        let leaves_out = request.written_only || (request.leaves_out && plan.filter.is_some());
+        Ok(DenseBatches { plan, work: None, cut: Vec::new(), leaves_out, summaries: Vec::new() })
     }
 
-    pub(crate) fn pull(&mut self) -> Result<Option<Batch>> {
-        match &mut self.work {
-            Work::Parts(parts) => {
-                let Some(mut part) = self.cut.pop().or_else(|| parts.next()) else { return Ok(None) };
-                while let Some(mut pieces) = self.plan.cut_large_part(&part)? {
-                    pieces.reverse();
-                    self.cut.extend(pieces);
-                    let Some(first) = self.cut.pop() else { return Ok(None) };
-                    part = first;
-                }
-                self.plan.read_part(&part).map(Some)
-            }
-            Work::Tiles(_) => self.pull_tiles(|_, _| Ok(false)),
+    /// The next cells of the read, at most so many unless a single tile has more; `None` at the end.
+    ///
+    /// # Errors
+    /// What store and codecs report.
+    pub(crate) fn pull(&mut self, max_cell_count: usize) -> Result<Option<Batch>> {
+        if self.work.is_none() {
+            self.work = Some(match self.leaves_out {
+                true => Work::counted(&mut self.plan)?,
+                false => Work::whole(&self.plan)?,
+            });
         }
+        self.pull_any(max_cell_count, |_, _| Ok(false), &mut |_, _| Ok(()))
     }
 
     /// The next cells of an aggregate that no statistics answer for; what is answered is folded.
@@ -168,11 +161,20 @@ impl<'a> DenseBatches<'a> {
     /// # Errors
     /// What store and codecs report.
     pub(crate) fn pull_unsummarised(&mut self, folded: &mut [Folded]) -> Result<Option<Batch>> {
-        if !matches!(self.work, Work::Tiles(_)) {
-            return self.pull();
+        if self.work.is_none() {
+            self.work =
+                Some(if self.plan.filter.is_none() && folded.iter().all(|field| field.is_counted_only) {
+                    // Every cell counts, whoever wrote it.
+                    self.plan.fold_blank(self.plan.axes.iter().map(|axis| 0..axis.len).collect(), folded)?;
+                    Work::done()
+                } else {
+                    Work::in_any_order(&self.plan)
+                });
         }
         let mut summaries = std::mem::take(&mut self.summaries);
-        let pulled = self.pull_tiles(|plan, rect| {
+        // Both sides fold, never at once.
+        let folded = RefCell::new(folded);
+        let is_answered = |plan: &DensePlan<'_>, rect: &[Interval]| {
             let verdict = match &plan.filter {
                 Some(filter) => plan.verdict_of_rect(filter, rect)?,
                 None => Verdict::All,
@@ -181,39 +183,120 @@ impl<'a> DenseBatches<'a> {
                 // None of its cells counts.
                 Verdict::None => Ok(true),
                 Verdict::Some => Ok(false),
-                Verdict::All => plan.summarise(rect, &mut summaries, folded),
+                Verdict::All => plan.summarise(rect, &mut summaries, &mut folded.borrow_mut()),
             }
-        });
+        };
+        let on_blank: OnBlank<'_> = &mut |plan, part| plan.fold_blank(part, &mut folded.borrow_mut());
+        let pulled = self.pull_any(DEFAULT_BATCH_CELL_COUNT, is_answered, on_blank);
         self.summaries = summaries;
         pulled
     }
 
-    /// The cells of the next tiles but those of which `is_answered` says so.
+    /// The next cells; of tiles none for which `is_answered` says so.
+    fn pull_any(
+        &mut self,
+        max_cell_count: usize,
+        is_answered: impl FnMut(&DensePlan<'_>, &[Interval]) -> Result<bool>,
+        on_blank: OnBlank<'_>,
+    ) -> Result<Option<Batch>> {
+        let max_cell_count = self.plan.step_cell_count(max_cell_count) as u64;
+        let Some(mut work) = self.work.take() else { return Ok(None) };
+        let pulled = match work.has_tiles() {
+            true => self.pull_tiles(&mut work, max_cell_count, is_answered, on_blank),
+            false => self.pull_parts(&mut work, max_cell_count, on_blank),
+        };
+        self.work = Some(work);
+        pulled
+    }
+
+    fn pull_parts(
+        &mut self,
+        work: &mut Work,
+        max_cell_count: u64,
+        on_blank: OnBlank<'_>,
+    ) -> Result<Option<Batch>> {
+        let (mut parts, mut cell_count): (Vec<Part>, u64) = (Vec::new(), 0);
+        while parts.is_empty()
+            || (self.plan.is_small && work.takes_more(parts.len(), cell_count, max_cell_count))
+        {
+            let next = match self.cut.pop() {
+                Some(part) => Some(part),
+                None => work.next_part(&self.plan, max_cell_count - cell_count, on_blank)?,
+            };
+            let Some(mut part) = next else { break };
+            while let Some(mut pieces) = self.plan.cut_large_part(&part)? {
+                pieces.reverse();
+                self.cut.extend(pieces);
+                let Some(first) = self.cut.pop() else { return Ok(None) };
+                part = first;
+            }
+            cell_count += part_cell_count(&part).unwrap_or(max_cell_count);
+            parts.push(part);
+        }
+        if parts.is_empty() { Ok(None) } else { self.plan.read_parts(&parts).map(Some) }
+    }
+
     fn pull_tiles(
         &mut self,
+        work: &mut Work,
+        max_cell_count: u64,
         mut is_answered: impl FnMut(&DensePlan<'_>, &[Interval]) -> Result<bool>,
+        on_blank: OnBlank<'_>,
     ) -> Result<Option<Batch>> {
-        match &mut self.work {
-            Work::Parts(_) => Ok(None),
-            Work::Tiles(tiles) => {
-                let mut rects = Vec::new();
-                let mut cell_count = 0u128;
-                while let Some(rect) = tiles.peek() {
-                    if is_answered(&self.plan, rect)? {
-                        tiles.next();
-                        continue;
-                    }
-                    let cells: u128 = rect.iter().map(|side| side.value_count()).product();
-                    if !rects.is_empty() && cell_count + cells > self.max_cell_count as u128 {
-                        break;
-                    }
-                    cell_count += cells;
-                    rects.extend(tiles.next());
-                }
-                if rects.is_empty() { Ok(None) } else { self.plan.read_tiles(rects).map(Some) }
+        let mut rects = Vec::new();
+        let (mut cell_count, mut var_byte_len) = (0u128, 0u64);
+        while let Some(rect) = work.next_tile(&self.plan, on_blank)? {
+            if is_answered(&self.plan, &rect)? {
+                continue;
             }
+            cell_count += rect.iter().map(|side| side.value_count()).product::<u128>();
+            if !self.plan.is_small {
+                var_byte_len = var_byte_len.saturating_add(self.plan.var_byte_len_of_tile(&rect)?);
+            }
+            let is_full = cell_count > u128::from(max_cell_count) || !self.plan.holds_values(var_byte_len);
+            if is_full && !rects.is_empty() {
+                work.hold(rect);
+                break;
+            }
+            rects.push(rect);
+        }
+        if rects.is_empty() { Ok(None) } else { self.plan.read_tiles(rects).map(Some) }
+    }
+}
+
+/// Whether no fragment covers any cell of a read: all that there is to read are fill values.
+///
+/// # Errors
+/// As a read with these ranges.
+pub(crate) fn is_unwritten(snapshot: &Snapshot, asked: &[Vec<Extent>]) -> Result<bool> {
+    let ranges = ranges(snapshot.schema(), &dense_grid(snapshot.schema())?, asked)?;
+    if ranges.iter().any(Vec::is_empty) {
+        return Ok(false);
+    }
+    for fragment in snapshot.fragments() {
+        let rect = intervals(fragment.non_empty_domain())?;
+        let mut sides = rect.iter().zip(&ranges);
+        if sides.all(|(side, ranges)| ranges.iter().any(|range| range.overlaps(*side))) {
+            return Ok(false);
         }
     }
+    Ok(true)
+}
+
+/// Rectangles of a dense array that hold all cells that fragments wrote, apart from each other: few, and none of them blank for
+/// the most part, however large the domain is. They begin and end at borders of space tiles, or of the non-empty domain.
+///
+/// # Errors
+/// `InvalidArgument` for sparse arrays; `Corrupt` and `Permission` from the fragments.
+pub fn written_regions(snapshot: &Snapshot) -> Result<Vec<Vec<Extent>>> {
+    let Some(domain) = snapshot.non_empty_domain() else { return Ok(Vec::new()) };
+    let ranges = domain.into_iter().map(|side| vec![side]).collect();
+    let request = ReadRequest { ranges, ..ReadRequest::default() };
+    let progress = Arc::default();
+    let layout = Layout::RowMajor;
+    let batches = DenseBatches::new(snapshot, &request, layout, &[], None, &progress)?;
+    let extents = |region: Vec<Interval>| region.into_iter().map(Extent::from).collect();
+    Ok(batches.plan.regions()?.into_iter().map(extents).collect())
 }
 
 /// The wanted intervals of each dimension, in the order of the request: those of the current domain, or of the whole
@@ -252,42 +335,4 @@ fn ranges(schema: &ArraySchema, grid: &TileGrid, asked: &[Vec<Extent>]) -> Resul
             }
         })
         .collect()
-}
-
-impl TileRects {
-    fn new(grid: &TileGrid, ranges: &[Vec<Interval>]) -> Result<Self> {
-        let is_empty = ranges.iter().any(Vec::is_empty);
-        let wanted = ranges
-            .iter()
-            .filter(|_| !is_empty)
-            .map(|ranges| match ranges[..] {
-                [only] => Ok(only),
-                _ => Err(Error::invalid(
-                    "a dense read in global order takes one range per dimension; use row-major order",
-                )),
-            })
-            .collect::<Result<Vec<_>>>()?;
-        let block = (!is_empty).then(|| grid.block(&wanted)).transpose()?;
-        Ok(TileRects { grid: grid.clone(), wanted, block, next_idx: 0 })
-    }
-}
-
-impl Iterator for TileRects {
-    type Item = Vec<Interval>;
-
-    fn next(&mut self) -> Option<Vec<Interval>> {
-        let block = self.block.as_ref()?;
-        let dim_count = self.wanted.len();
-        let (mut tile, mut tile_rect) = (vec![0; dim_count], vec![Interval::ALL; dim_count]);
-        let mut rect = vec![Interval::ALL; dim_count];
-        while block.tile_coords(self.next_idx, &mut tile) {
-            self.next_idx += 1;
-            if self.grid.tile_rect(&tile, &mut tile_rect)
-                && intersect_rects(&tile_rect, &self.wanted, &mut rect)
-            {
-                return Some(rect);
-            }
-        }
-        None
-    }
 }

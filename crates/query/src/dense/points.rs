@@ -63,6 +63,11 @@ impl Points {
         Ok(Points { points, decoded: Mutex::default() })
     }
 
+    /// The coordinates of the cells, in ordinals.
+    pub(crate) fn coords(&self) -> impl Iterator<Item = &[u64]> {
+        self.points.iter().map(|point| point.coords.as_slice())
+    }
+
     /// The cells in a rectangle.
     pub(crate) fn inside<'p>(&'p self, rect: &'p [Interval]) -> impl Iterator<Item = &'p Point> {
         self.points.iter().filter(move |point| {

@@ -163,7 +163,7 @@ impl DensePlan<'_> {
 }
 
 /// What is known about cells that nobody wrote.
-fn bounds_of_fill(field: &BoundField) -> FieldBounds<'_> {
+pub(super) fn bounds_of_fill(field: &BoundField) -> FieldBounds<'_> {
     FieldBounds {
         cell_count: 1,
         null_count: Some(u64::from(!field.fill_valid)),

@@ -1,6 +1,6 @@
 //! Reads cells of dense arrays: plan, fetch, decode and copy, one batch at a time.
 
-use super::boxes::{Axis, ContiguousParts, Part, contiguous_parts, slow_to_fast};
+use super::boxes::{Axis, Part, contiguous_parts, slow_to_fast};
 use super::coordinates::write_coordinates;
 use super::filter::DenseFilter;
 use super::points::Points;
@@ -60,7 +60,12 @@ pub(crate) struct DensePlan<'a> {
     pub(crate) is_small: bool,
     /// What cells have to fulfil.
     pub(crate) filter: Option<DenseFilter<'a>>,
+    /// Whether cells that no fragment covers are left out as far as whole boxes of them are.
+    pub(crate) is_written_only: bool,
 }
+
+/// Of several parts that are read at once those with fewer cells are not shared out.
+const LEAST_TASK_CELL_COUNT: u64 = 1 << 14;
 
 /// A contiguous piece of the output and what fills it.
 pub(super) struct Task {
@@ -125,22 +130,22 @@ impl Share<'_> {
 }
 
 impl DensePlan<'_> {
-    /// The parts of the result that batches of at most `max_cell_count` cells hold; not for the global order.
-    pub(crate) fn parts(&self, max_cell_count: usize) -> ContiguousParts {
-        let whole = self.axes.iter().map(|axis| 0..axis.len).collect();
-        contiguous_parts(&self.axes, whole, self.layout, max_cell_count as u64)
-    }
-
-    /// Reads one part of the result in row-major or column-major order.
+    /// Reads parts of the result in row-major or column-major order, one behind the other.
     ///
     /// # Errors
     /// What store and codecs report.
-    pub(crate) fn read_part(&self, part: &Part) -> Result<Batch> {
+    pub(crate) fn read_parts(&self, parts: &[Part]) -> Result<Batch> {
         let mut tasks = Vec::new();
-        for part in contiguous_parts(&self.axes, part.clone(), self.layout, self.task_cell_count(part)) {
-            let cell_count = part_len(&part)?;
-            let target = Target::of_part(&self.grid, &self.axes, &part, self.layout)?;
-            tasks.push(Task::new(target, cell_count));
+        for part in parts {
+            let task_cell_count = match parts {
+                [_] => self.task_cell_count(part),
+                _ => self.task_cell_count(part).max(LEAST_TASK_CELL_COUNT),
+            };
+            for part in contiguous_parts(&self.axes, part.clone(), self.layout, task_cell_count) {
+                let cell_count = part_len(&part)?;
+                let target = Target::of_part(&self.grid, &self.axes, &part, self.layout)?;
+                tasks.push(Task::new(target, cell_count));
+            }
         }
         self.run(tasks)
     }

@@ -15,7 +15,6 @@ pub(crate) struct LabelsAlone {
     labels: Vec<Lookup>,
     /// The positions that are left.
     left: VecDeque<Interval>,
-    max_cell_count: u64,
 }
 
 impl LabelsAlone {
@@ -51,14 +50,17 @@ impl LabelsAlone {
         let fields = fields.collect();
         let labels =
             labels.iter().map(|label| Lookup::open(snapshot, label, request)).collect::<Result<_>>()?;
-        let max_cell_count = request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT);
-        let max_cell_count = max_cell_count.clamp(1, DEFAULT_BATCH_CELL_COUNT) as u64;
-        Ok(Some((fields, LabelsAlone { labels, left, max_cell_count })))
+        Ok(Some((fields, LabelsAlone { labels, left })))
     }
 
-    pub(crate) fn pull(&mut self) -> Result<Option<Batch>> {
+    /// The labels of the next positions, at most so many.
+    ///
+    /// # Errors
+    /// What reading labels reports.
+    pub(crate) fn pull(&mut self, max_cell_count: usize) -> Result<Option<Batch>> {
         let mut ranges = Vec::new();
-        let mut room = self.max_cell_count;
+        let max_cell_count = max_cell_count.min(DEFAULT_BATCH_CELL_COUNT) as u64;
+        let mut room = max_cell_count;
         while room > 0 {
             let Some(side) = self.left.pop_front() else { break };
             let taken = (side.hi - side.lo).saturating_add(1).min(room);
@@ -73,6 +75,6 @@ impl LabelsAlone {
             return Ok(None);
         }
         let columns = self.labels.iter().map(|label| label.in_ranges(&ranges)).collect::<Result<_>>()?;
-        Ok(Some(Batch { cell_count: (self.max_cell_count - room) as usize, columns }))
+        Ok(Some(Batch { cell_count: (max_cell_count - room) as usize, columns }))
     }
 }

@@ -7,13 +7,12 @@ use super::stretches::Stretch;
 use super::windows::Windows;
 use crate::aggregate::Folded;
 use crate::explain::{Explanation, Strategy};
-use crate::request::Batch;
+use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT};
 use smalti_types::Result;
 
 /// The batches of a sparse read.
 pub(crate) struct SparseBatches<'a> {
     plan: SparsePlan<'a>,
-    max_cell_count: usize,
     /// The stretch that comes next.
     next: usize,
     current: Current,
@@ -33,22 +32,22 @@ enum Current {
 }
 
 impl<'a> SparseBatches<'a> {
-    pub(crate) fn new(plan: SparsePlan<'a>, max_cell_count: usize) -> Self {
-        SparseBatches { plan, max_cell_count, next: 0, current: Current::None, is_summarised: false }
+    pub(crate) fn new(plan: SparsePlan<'a>) -> Self {
+        SparseBatches { plan, next: 0, current: Current::None, is_summarised: false }
     }
 
-    /// The next cells of the read; `None` at the end.
+    /// The next cells of the read, at most so many unless a single tile has more; `None` at the end.
     ///
     /// # Errors
     /// What store and codecs report.
-    pub(crate) fn pull(&mut self) -> Result<Option<Batch>> {
+    pub(crate) fn pull(&mut self, max_cell_count: usize) -> Result<Option<Batch>> {
         loop {
             let plan = &self.plan;
             let pulled = match &mut self.current {
                 Current::None => None,
-                Current::Stored(stored) => plan.next_stored(stored, self.max_cell_count)?,
-                Current::Ordered(ordered) => plan.next_ordered(ordered, self.max_cell_count)?,
-                Current::Windows(windows) => plan.next_of_windows(windows, self.max_cell_count)?,
+                Current::Stored(stored) => plan.next_stored(stored, max_cell_count)?,
+                Current::Ordered(ordered) => plan.next_ordered(ordered, max_cell_count)?,
+                Current::Windows(windows) => plan.next_of_windows(windows, max_cell_count)?,
             };
             if pulled.is_some() {
                 return Ok(pulled);
@@ -75,7 +74,7 @@ impl<'a> SparseBatches<'a> {
             self.is_summarised = true;
             self.plan.summarise(folded)?;
         }
-        self.pull()
+        self.pull(DEFAULT_BATCH_CELL_COUNT)
     }
 
     /// Explains the read.

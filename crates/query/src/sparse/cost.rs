@@ -14,6 +14,15 @@ pub(crate) struct TileCost {
     pub(crate) coords: u64,
     /// The fields of the result.
     pub(crate) fields: u64,
+    /// What the condition of the read, or the delete that looks at most, asks for.
+    pub(crate) asked: u64,
+}
+
+impl TileCost {
+    /// What is decoded of a tile to find the cells that are wanted.
+    pub(crate) fn finding(self) -> u64 {
+        self.coords.saturating_add(self.asked)
+    }
 }
 
 impl SparsePlan<'_> {
@@ -34,6 +43,15 @@ impl SparsePlan<'_> {
             };
             cost.fields = cost.fields.saturating_add(byte_len);
         }
+        for predicate in
+            fragment.predicates.iter().filter(|predicate| !predicate.is_condition || !tile.fulfils)
+        {
+            let mut asked = 0u64;
+            for source in predicate.attributes() {
+                asked = asked.saturating_add(decoded_byte_len(source, tile)?);
+            }
+            cost.asked = cost.asked.max(asked);
+        }
         Ok(cost)
     }
 }
@@ -46,10 +64,12 @@ impl SparsePlan<'_> {
     pub(crate) fn settle_budget(&mut self) -> Result<()> {
         let (mut largest_tile, mut largest_field) = (0, 0);
         for tile in &self.tiles {
-            let TileCost { coords, fields } = self.cost(tile)?;
-            largest_tile =
-                largest_tile.max(coords.saturating_add(fields)).max(coords.saturating_add(ordering(tile)));
-            largest_field = largest_field.max(fields.max(coords));
+            let cost @ TileCost { coords, fields, asked } = self.cost(tile)?;
+            largest_tile = largest_tile
+                .max(coords.saturating_add(fields))
+                .max(coords.saturating_add(ordering(tile)))
+                .max(cost.finding());
+            largest_field = largest_field.max(fields).max(coords).max(asked);
         }
         let fields = self.fields.iter().filter(|field| !matches!(field.id, FieldId::Dimension(_))).count();
         let tile_reads = self.tiles.len() as u64 * (fields + self.snapshot.schema().dimensions.len()) as u64;
@@ -67,10 +87,10 @@ impl SparsePlan<'_> {
     pub(crate) fn holds_at_once(&self, tiles: &[TileRef]) -> Result<bool> {
         let mut all = 0u64;
         for tile in tiles {
-            let TileCost { coords, fields } = self.cost(tile)?;
+            let TileCost { coords, fields, asked } = self.cost(tile)?;
             // Coordinates are held as decoded and as selected, and each cell has a key and a place; results are copies.
             let held = coords.saturating_add(fields).saturating_mul(2).saturating_add(ordering(tile));
-            all = all.saturating_add(held);
+            all = all.saturating_add(held).saturating_add(asked);
         }
         Ok(self.budget.holds(all))
     }
@@ -91,8 +111,8 @@ impl SparsePlan<'_> {
         let (mut byte_len, mut cell_count) = (0u64, 0usize);
         for at in tiles.clone() {
             let tile = &self.tiles[at];
-            let TileCost { coords, fields } = self.cost(tile)?;
-            byte_len = byte_len.saturating_add(coords).saturating_add(fields);
+            let cost = self.cost(tile)?;
+            byte_len = byte_len.saturating_add(cost.finding()).saturating_add(cost.fields);
             let is_full = byte_len > self.budget.share();
             if at > start && (cell_count.saturating_add(tile.cell_count) > max_cell_count || is_full) {
                 groups.push(start..at);

@@ -72,11 +72,7 @@ impl SparsePlan<'_> {
         loop {
             while let Some(batch) = stored.ready.pop_front() {
                 let batch = batch?;
-                if batch.cell_count > max_cell_count {
-                    for piece in self.cut(&batch, max_cell_count)?.into_iter().rev() {
-                        stored.ready.push_front(Ok(piece));
-                    }
-                } else if batch.cell_count > 0 {
+                if batch.cell_count > 0 {
                     return Ok(Some(batch));
                 }
             }
@@ -86,22 +82,6 @@ impl SparsePlan<'_> {
             let selected = self.select_stored(start..last.end, &mut stored.ahead, stored.tiles.end);
             stored.ready.extend(self.read_groups(&groups, selected));
         }
-    }
-
-    /// A batch in pieces of so many cells.
-    fn cut(&self, batch: &Batch, max_cell_count: usize) -> Result<Vec<Batch>> {
-        (0..batch.cell_count)
-            .step_by(max_cell_count)
-            .map(|start| {
-                let len = max_cell_count.min(batch.cell_count - start);
-                let runs = [CellRun { slot: 0, start: start as u32, len: len as u32 }];
-                let check = || self.fetch.check();
-                let columns = self.fields.iter().zip(&batch.columns);
-                let columns =
-                    columns.map(|(field, column)| gather(&runs, &[column.as_ref()], field.shape, &check));
-                Ok(Batch { cell_count: len, columns: columns.collect::<Result<_>>()? })
-            })
-            .collect()
     }
 
     /// Reads the wanted cells of groups of tiles that follow each other, each into a batch, in the order of the tiles.

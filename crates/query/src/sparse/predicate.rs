@@ -141,6 +141,13 @@ fn source<'a>(
     }
 }
 
+impl FragmentPredicate<'_> {
+    /// Where the attributes lie that it looks at.
+    pub(super) fn attributes(&self) -> impl Iterator<Item = &FieldSource<'_>> {
+        self.sources.iter().flatten().filter(|source| matches!(source.field, FieldId::Attribute(_)))
+    }
+}
+
 impl SparsePlan<'_> {
     /// Whether anything but the ranges and the time takes cells out.
     pub(crate) fn has_predicates(&self) -> bool {

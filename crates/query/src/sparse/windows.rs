@@ -198,7 +198,7 @@ impl SparsePlan<'_> {
                 break;
             }
             if !visit.is_done {
-                let byte_len = self.cost(&self.tiles[slot as usize])?.coords;
+                let byte_len = self.cost(&self.tiles[slot as usize])?.finding();
                 group_byte_len = group_byte_len.saturating_add(byte_len);
                 if !group.is_empty() && group_byte_len > self.budget.share() {
                     break;

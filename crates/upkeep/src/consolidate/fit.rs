@@ -106,9 +106,15 @@ impl<'a> Fit<'a> {
         }
         let fragments = self.fragments(range);
         let inputs: Vec<&Fragment> = fragments.iter().map(|fragment| &**fragment).collect();
-        let tiles = dense_grid(self.snapshot.schema())?.block(&intervals(&hull(&inputs))?)?.tile_count();
+        let grid = dense_grid(self.snapshot.schema())?;
+        // There may be more than can be counted.
+        let along = |(dim, side): (usize, &Interval)| {
+            Some((grid.tile_along(dim, side.hi)? - grid.tile_along(dim, side.lo)?) as f64 + 1.0)
+        };
+        let tiles: Option<f64> = intervals(&hull(&inputs))?.iter().enumerate().map(along).product();
+        let tiles = tiles.unwrap_or(f64::INFINITY);
         let sum: u64 = inputs.iter().map(|input| input.tile_count()).fold(0, u64::saturating_add);
-        Ok(tiles as f64 / sum.max(1) as f64)
+        Ok(tiles / sum.max(1) as f64)
     }
 
     /// The newest schema that has all fields of some fragments: that of the array, or of one of them.

@@ -3,10 +3,12 @@
 use super::{LostCells, Salvage};
 use smalti_array::{ArrayPlace, Definitions, Snapshot};
 use smalti_format::{ArraySchema, MetadataEntry, Rule, Version};
-use smalti_query::{Batch, Duplicates, GlobalWriter, ReadRequest, ResultField, WriteRequest, read, write};
+use smalti_query::{
+    Batch, Duplicates, GlobalWriter, ReadRequest, ResultField, WriteRequest, read, write, written_regions,
+};
 use smalti_store::{LEFTOVER_PREFIX, StoreExt, join, split};
 use smalti_tile::ColumnRef;
-use smalti_types::{AlignedBuf, Error, ErrorKind, Extent, Layout, Result, TimeRange};
+use smalti_types::{Error, ErrorKind, Extent, Layout, Result, TimeRange};
 
 /// Cells of a dense array that are read and written at once, as far as its tiles let them be cut.
 const SLAB_CELL_COUNT: u64 = 1 << 22;
@@ -167,9 +169,17 @@ impl Salvage {
     }
 
     fn copy_dense(&self, source: &Snapshot, new: &Snapshot) -> Result<u64> {
+        let mut cell_count = 0;
+        for region in written_regions(source)? {
+            cell_count += self.copy_region(source, new, &region)?;
+        }
+        Ok(cell_count)
+    }
+
+    /// Copies the cells of a rectangle, slab by slab.
+    fn copy_region(&self, source: &Snapshot, new: &Snapshot, region: &[Extent]) -> Result<u64> {
         let schema = source.schema();
-        let domain = source.non_empty_domain().unwrap_or_default();
-        let sides: Vec<(u64, u64)> = domain
+        let sides: Vec<(u64, u64)> = region
             .iter()
             .map(|side| match side {
                 Extent::Num { lo, hi } => Ok((*lo, *hi)),
@@ -193,7 +203,7 @@ impl Salvage {
         loop {
             let into_slab = (at.saturating_sub(start)) % rows;
             let end = at.saturating_add(rows - 1 - into_slab).min(last);
-            let mut subarray = domain.clone();
+            let mut subarray = region.to_vec();
             subarray[0] = Extent::Num { lo: at, hi: end };
             let request = ReadRequest {
                 ranges: subarray.iter().map(|side| vec![side.clone()]).collect(),
@@ -201,20 +211,11 @@ impl Salvage {
                 batch_cell_count: Some(usize::MAX),
                 ..ReadRequest::default()
             };
-            let batches = read(source, &request)?;
-            let fields = batches.fields().to_vec();
-            let mut slab: Option<Batch> = None;
-            for batch in batches {
-                let batch = batch?;
-                self.check_cancelled()?;
-                match &mut slab {
-                    Some(slab) => append(slab, &batch)?,
-                    none => *none = Some(batch),
-                }
-            }
-            let Some(slab) = slab else { return Err(Error::corrupt("a slab without cells")) };
+            let mut batches = read(source, &request)?;
+            let slab = batches.join()?;
+            self.check_cancelled()?;
             cell_count += slab.cell_count as u64;
-            let columns = columns(&fields, &slab, true);
+            let columns = columns(batches.fields(), &slab, true);
             let (layout, duplicates) = (Layout::RowMajor, Duplicates::Refuse);
             write(new, &WriteRequest { columns, subarray: Some(subarray), layout, at: None, duplicates })?;
             match end.checked_add(1).filter(|_| end < last) {
@@ -223,29 +224,4 @@ impl Salvage {
             }
         }
     }
-}
-
-/// Puts the cells of a batch behind those of another.
-fn append(slab: &mut Batch, batch: &Batch) -> Result<()> {
-    for (column, more) in slab.columns.iter_mut().zip(&batch.columns) {
-        let start = column.data.len() as u64;
-        extend(&mut column.data, more.data.as_slice())?;
-        if let (Some(offsets), Some(more)) = (&mut column.offsets, &more.offsets) {
-            let shifted: Vec<u64> =
-                more.values::<u64>().iter().skip(1).map(|offset| offset + start).collect();
-            extend(offsets, bytemuck::cast_slice(&shifted))?;
-        }
-        if let (Some(validity), Some(more)) = (&mut column.validity, &more.validity) {
-            extend(validity, more.as_slice())?;
-        }
-    }
-    slab.cell_count += batch.cell_count;
-    Ok(())
-}
-
-fn extend(buffer: &mut AlignedBuf, bytes: &[u8]) -> Result<()> {
-    let start = buffer.len();
-    buffer.resize(start + bytes.len())?;
-    buffer.as_mut_slice()[start..].copy_from_slice(bytes);
-    Ok(())
 }

@@ -1,0 +1,123 @@
+//! Batches of the size that was asked for, out of the steps that a read goes in.
+//!
+//! A step plans, fetches and decodes; what it costs beside its cells, such as tiles that it meets in part, is the same however
+//! few cells it has. So steps are large, whatever the size of batches: the first ones are small, because a caller with a limit
+//! may want no more, and they grow to the default. Batches are cut out of the cells of a step.
+
+use crate::gather::part;
+use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ResultField};
+use smalti_space::Check;
+use smalti_tile::CellShape;
+use smalti_types::Result;
+
+/// Cells of the first step.
+const FIRST_STEP_CELL_COUNT: usize = 1 << 12;
+
+/// How many times as many cells as the last a step has.
+const GROWTH: usize = 8;
+
+/// Where a read is in the cells of a step.
+#[derive(Debug)]
+pub(crate) struct Steps {
+    /// What the columns of a step are.
+    shapes: Vec<CellShape>,
+    batch_cell_count: usize,
+    step_cell_count: usize,
+    /// The cells of a step, and the first that was not handed out.
+    held: Option<(Batch, usize)>,
+}
+
+impl Steps {
+    /// The steps of a read whose batches are to have so many cells.
+    pub(crate) fn new(asked: Option<usize>, fields: &[ResultField]) -> Self {
+        let batch_cell_count = asked.unwrap_or(DEFAULT_BATCH_CELL_COUNT).max(1);
+        let shapes = fields.iter().map(|field| field.shape).collect();
+        let step_cell_count = batch_cell_count.max(FIRST_STEP_CELL_COUNT);
+        Steps { shapes, batch_cell_count, step_cell_count, held: None }
+    }
+
+    /// The next batch; `pull` makes the cells of a step, of about as many cells as it is told.
+    ///
+    /// # Errors
+    /// What `pull` and `check` return; `OutOfMemory`.
+    pub(crate) fn next(
+        &mut self,
+        check: Check<'_>,
+        pull: impl FnOnce(usize) -> Result<Option<Batch>>,
+    ) -> Result<Option<Batch>> {
+        if self.held.is_none() {
+            let Some(step) = pull(self.step_cell_count)? else { return Ok(None) };
+            let grown = self.step_cell_count.saturating_mul(GROWTH).min(DEFAULT_BATCH_CELL_COUNT);
+            self.step_cell_count = grown.max(self.batch_cell_count);
+            if step.cell_count <= self.batch_cell_count {
+                return Ok(Some(step));
+            }
+            self.held = Some((step, 0));
+        }
+        let Some((step, next)) = &mut self.held else { return Ok(None) };
+        let cells = *next..step.cell_count.min(next.saturating_add(self.batch_cell_count));
+        let columns = self.shapes.iter().zip(&step.columns);
+        let columns = columns.map(|(shape, column)| part(column, *shape, cells.clone(), check));
+        let batch = Batch { cell_count: cells.len(), columns: columns.collect::<Result<_>>()? };
+        *next = cells.end;
+        if cells.end == step.cell_count {
+            self.held = None;
+        }
+        Ok(Some(batch))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use smalti_space::UNSTOPPED;
+    use smalti_tile::Column;
+    use smalti_types::{AlignedBuf, CellValNum, Datatype};
+
+    #[test]
+    fn steps_grow_and_batches_are_cut_out_of_them() {
+        let shape =
+            CellShape { datatype: Datatype::StringAscii, cell_val_num: CellValNum::Var, is_nullable: true };
+        let fields = [ResultField { name: "s".into(), shape, is_dimension: false }];
+        let mut steps = Steps::new(Some(1000), &fields);
+        let (mut asked, mut sizes, mut text) = (Vec::new(), Vec::new(), Vec::<u8>::new());
+        loop {
+            let batch = steps.next(UNSTOPPED, |cell_count| {
+                asked.push(cell_count);
+                if asked.len() > 5 {
+                    return Ok(None);
+                }
+                let mut column = Column::default();
+                column.data.extend_from_slice(&vec![asked.len() as u8; 2 * 2500])?;
+                let offsets: Vec<u64> = (0..=2500).map(|cell| cell * 2).collect();
+                let mut buffer = AlignedBuf::default();
+                buffer.extend_from_slice(bytemuck::cast_slice(&offsets))?;
+                column.offsets = Some(buffer);
+                let mut validity = AlignedBuf::default();
+                validity.extend_from_slice(&[1; 2500])?;
+                column.validity = Some(validity);
+                Ok(Some(Batch { cell_count: 2500, columns: vec![column] }))
+            });
+            let Some(batch) = batch.unwrap() else { break };
+            sizes.push(batch.cell_count);
+            let column = &batch.columns[0];
+            assert_eq!(column.validity.as_ref().unwrap().len(), batch.cell_count);
+            let offsets: &[u64] = column.offsets.as_ref().unwrap().values();
+            assert_eq!((offsets[0], offsets[batch.cell_count]), (0, 2 * batch.cell_count as u64));
+            text.extend(column.data.as_slice());
+        }
+        assert_eq!(
+            asked,
+            [
+                4096,
+                32_768,
+                262_144,
+                DEFAULT_BATCH_CELL_COUNT,
+                DEFAULT_BATCH_CELL_COUNT,
+                DEFAULT_BATCH_CELL_COUNT
+            ]
+        );
+        assert_eq!(sizes, [1000, 1000, 500].repeat(5));
+        assert_eq!(text, [1, 2, 3, 4, 5].map(|step: u8| vec![step; 5000]).concat());
+    }
+}

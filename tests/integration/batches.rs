@@ -1,0 +1,122 @@
+//! The size of batches says how cells are handed out, not how they are read: the work is that of the default size.
+
+use crate::oracle::arrays::{Columns, Row, dimension, place, schema};
+use smalti_array::Snapshot;
+use smalti_query::condition::{Condition, Relation};
+use smalti_query::{Duplicates, ReadRequest, ReadStatistics, WriteRequest, read, write};
+use smalti_tile::ColumnRef;
+use smalti_types::{ArrayType, Extent, Filter, FilterPipeline, Layout, Physical, Scalar, TimeRange};
+
+/// Cells along each of two dimensions.
+const SIDE: i32 = 600;
+
+/// 360,000 cells in filtered tiles of 10,000; of a sparse array in two fragments that interleave, or behind each other.
+fn array(array_type: ArrayType, interleaves: bool) -> Snapshot {
+    let place = place(7);
+    let sides = ["y", "x"]
+        .map(|name| dimension(name, Some((Scalar::I32(0), Scalar::I32(SIDE - 1))), Some(Scalar::I32(100))));
+    let mut schema = schema(array_type, sides.into(), (Layout::RowMajor, Layout::RowMajor));
+    schema.attributes[0].filters = FilterPipeline::new([Filter::Zstd { level: 1 }]);
+    schema.capacity = 10_000;
+    place.create(&schema).unwrap();
+    for fragment in 0..2 {
+        let is_in = |cell: &i32| match interleaves {
+            true => cell % 2 == fragment,
+            false => cell / SIDE / (SIDE / 2) == fragment,
+        };
+        let cells: Vec<i32> = (0..SIDE * SIDE).filter(is_in).collect();
+        let rows: Vec<Row> =
+            cells.iter().map(|&cell| (cell as u32, (cell % 3 > 0).then(|| vec![b'a'; 1]))).collect();
+        let columns = Columns::of(rows.iter());
+        let mut request = WriteRequest {
+            columns: columns.refs(),
+            subarray: None,
+            layout: Layout::RowMajor,
+            at: None,
+            duplicates: Duplicates::Refuse,
+        };
+        let coords = [0, 1].map(|dim| {
+            cells.iter().map(|cell| if dim == 0 { cell / SIDE } else { cell % SIDE }).collect::<Vec<i32>>()
+        });
+        if array_type == ArrayType::Sparse {
+            request.layout = Layout::Unordered;
+            for (name, coords) in ["y", "x"].into_iter().zip(&coords) {
+                request.columns.push((name.into(), ColumnRef::fixed(bytemuck::cast_slice(coords))));
+            }
+        } else {
+            let (lo, hi) = (coords[0][0], coords[0][cells.len() - 1]);
+            request.subarray = Some(vec![
+                Extent::Num { lo: lo.ordinal(), hi: hi.ordinal() },
+                Extent::Num { lo: 0i32.ordinal(), hi: (SIDE - 1).ordinal() },
+            ]);
+        }
+        write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
+    }
+    Snapshot::open(place, TimeRange::ALL).unwrap()
+}
+
+/// Reads up to a limit: the numbers, and what it took.
+fn numbers(snapshot: &Snapshot, request: &ReadRequest, limit: usize) -> (Vec<u32>, ReadStatistics) {
+    let mut batches = read(snapshot, request).unwrap();
+    let column = batches.fields().iter().position(|field| field.name == "n").unwrap();
+    let mut numbers: Vec<u32> = Vec::new();
+    while numbers.len() < limit
+        && let Some(batch) = batches.next()
+    {
+        let batch = batch.unwrap();
+        assert!(request.batch_cell_count.is_none_or(|most| batch.cell_count <= most));
+        numbers.extend(batch.columns[column].data.values::<u32>());
+    }
+    (numbers, batches.progress().statistics())
+}
+
+#[test]
+fn small_batches_cost_about_as_much_work_as_large_ones() {
+    let cases = [(ArrayType::Dense, false), (ArrayType::Sparse, false), (ArrayType::Sparse, true)];
+    for (array_type, interleaves) in cases {
+        let snapshot = array(array_type, interleaves);
+        for layout in [Layout::RowMajor, Layout::ColMajor, Layout::GlobalOrder, Layout::Unordered] {
+            for condition in [None, Some(Condition::compare("n", Relation::Ge, 1000))] {
+                for memory_byte_len in [None, Some(8 << 20)] {
+                    let large = ReadRequest {
+                        layout: Some(layout),
+                        condition: condition.clone(),
+                        leaves_out: true,
+                        memory_byte_len,
+                        ..ReadRequest::default()
+                    };
+                    let small = ReadRequest { batch_cell_count: Some(1000), ..large.clone() };
+                    let (expected, most) = numbers(&snapshot, &large, usize::MAX);
+                    let (found, counted) = numbers(&snapshot, &small, usize::MAX);
+                    let what = format!(
+                        "{array_type} {interleaves} {layout} {condition:?} {memory_byte_len:?}: {counted:?}, {most:?}"
+                    );
+                    assert!(found == expected, "{what}");
+                    assert_eq!(found.len(), (SIDE * SIDE) as usize - condition.is_some() as usize * 1000);
+                    assert!(counted.tile_count <= 2 * most.tile_count, "{what}");
+                    assert!(counted.request_count <= 2 * most.request_count, "{what}");
+                    assert!(counted.byte_len <= 2 * most.byte_len, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_limit_ends_a_read_after_its_first_steps() {
+    for array_type in [ArrayType::Dense, ArrayType::Sparse] {
+        let snapshot = array(array_type, false);
+        for (first, at_most) in [(0, 12), (250_000, 300)] {
+            let request = ReadRequest {
+                fields: vec!["n".into()],
+                condition: Some(Condition::compare("n", Relation::Ge, first)),
+                leaves_out: true,
+                batch_cell_count: Some(4),
+                ..ReadRequest::default()
+            };
+            let (found, counted) = numbers(&snapshot, &request, 3);
+            assert!(found.len() <= 4 && found[0] >= first as u32, "{found:?}");
+            assert!(counted.tile_count <= at_most, "{array_type} from {first}: {counted:?}");
+        }
+    }
+}
