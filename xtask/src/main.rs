@@ -40,7 +40,7 @@ cargo xtask COMMAND
                              --share I/N does every Nth unit, --schedules N (200) of each pair, from --seed S (1000),
                              --stride N looks at every Nth state of cuts; see docs/reliability.md
   timed                      the tests that measure time, on a quiet machine: hostile arrays, reads that are stopped
-  docs                       writes docs/format anew from the tables in crates/format
+  docs                       writes docs/format anew from the tables in crates/format, and docs/commands from the command line
   bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
 ";
 

@@ -10,6 +10,7 @@ mod failure;
 mod formats;
 mod human;
 mod interrupt;
+mod manual;
 mod output;
 mod picture;
 mod progress;

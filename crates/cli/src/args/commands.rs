@@ -5,8 +5,11 @@ use super::{
     OpenTimes, ReadArgs, RepairArgs, RmArgs, SalvageArgs, VacuumArgs, WriteArgs,
 };
 use crate::when::{TIME, When};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+
+/// The heading over the options that every command takes.
+pub(crate) const GLOBAL_HEADING: &str = "Options of every command";
 
 /// Dense and sparse arrays in the TileDB format
 #[derive(Debug, Parser)]
@@ -15,13 +18,12 @@ use std::path::PathBuf;
     version,
     propagate_version = true,
     subcommand_required = true,
-    arg_required_else_help = true
-)]
-#[command(
-    after_help = "Start with `smalti demo`: it stores real data, queries it, and tells what to try next."
+    arg_required_else_help = true,
+    disable_help_flag = true,
+    disable_version_flag = true
 )]
 pub(crate) struct Cli {
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = GLOBAL_HEADING)]
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -80,6 +82,10 @@ pub(crate) enum Command {
     Digest(DigestArgs),
     /// Print the cells in which two arrays, or two times of one, differ
     Diff(DiffArgs),
+    /// Print the script that completes commands and options in a shell
+    Completions(CompletionsArgs),
+    /// Write the manual as files: man pages, or the pages of docs/commands
+    Man(ManArgs),
 }
 
 /// Arguments of `smalti demo`.
@@ -88,6 +94,9 @@ pub(crate) struct DemoArgs {
     /// Folder for the arrays and pictures; what an earlier demo left there is replaced
     #[arg(long, value_name = "DIR", default_value = "demo-output")]
     pub(crate) dir: PathBuf,
+    /// Write the data of the tour and of the guides as files, CSV and NPY, into this folder, and nothing else
+    #[arg(long, value_name = "DIR", conflicts_with = "dir")]
+    pub(crate) data: Option<PathBuf>,
 }
 
 /// Arguments of `smalti create`.
@@ -158,7 +167,6 @@ pub(crate) struct DeleteArgs {
 
 /// Arguments of `smalti evolve`. Every option but --at may be repeated; all of them together are one change.
 #[derive(Debug, Clone, Args)]
-#[command(after_help = EVOLVE_EXAMPLES)]
 pub(crate) struct EvolveArgs {
     /// Path or URI of the array
     pub(crate) array: String,
@@ -184,13 +192,6 @@ pub(crate) struct EvolveArgs {
     #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
     pub(crate) at: Option<When>,
 }
-
-const EVOLVE_EXAMPLES: &str = "Examples:
-  smalti evolve cities --add '{\"name\": \"area\", \"type\": \"FLOAT32\"}' --drop note
-  smalti evolve cities --add-enumeration kinds=town,city \\
-      --add '{\"name\": \"kind\", \"type\": \"UINT8\", \"enumeration\": \"kinds\"}'
-  smalti evolve cities --extend-enumeration kinds=village,hamlet
-  smalti evolve days --current-domain day=:729";
 
 /// Arguments of `smalti upgrade`.
 #[derive(Debug, Clone, Args)]
@@ -263,6 +264,32 @@ pub(crate) struct InspectArgs {
     /// Every item of long lists, all of long values, and the frames of filtered tiles; with --json that is always so
     #[arg(long)]
     pub(crate) all: bool,
+}
+
+/// Arguments of `smalti completions`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Arguments of `smalti man`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ManArgs {
+    /// Folder for the files; it is made where there is none
+    pub(crate) dir: PathBuf,
+    /// What to write
+    #[arg(long, default_value = "man")]
+    pub(crate) format: ManFormat,
+}
+
+/// How the manual is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ManFormat {
+    /// Man pages, one for each command, for a folder `man1`
+    Man,
+    /// Markdown, one page for each command, and an index
+    Markdown,
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::formats::read_bounded;
 use crate::when::{TIME, When};
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 use smalti::{EncryptionKey, TimeRange};
 use std::path::PathBuf;
 
@@ -45,6 +45,12 @@ pub(crate) struct Global {
     /// File that holds the encryption key: 32 bytes, or one line as for --key
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
+    /// Print help; `-h` in short
+    #[arg(short, long, global = true, action = ArgAction::Help)]
+    help: Option<bool>,
+    /// Print the version
+    #[arg(short = 'V', long, global = true, action = ArgAction::Version)]
+    version: Option<bool>,
 }
 
 /// How durable writes are.

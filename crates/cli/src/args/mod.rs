@@ -11,8 +11,8 @@ mod write;
 
 pub(crate) use check::{CheckArgs, DiffArgs, DigestArgs, FsckArgs, RepairArgs, SalvageArgs};
 pub(crate) use commands::{
-    AggregateArgs, ArrayArgs, Cli, Command, CreateArgs, DeleteArgs, DemoArgs, EvolveArgs, ExplainArgs,
-    InspectArgs, MetaAction, MetaArgs, UpgradeArgs,
+    AggregateArgs, ArrayArgs, Cli, Command, CompletionsArgs, CreateArgs, DeleteArgs, DemoArgs, EvolveArgs,
+    ExplainArgs, GLOBAL_HEADING, InspectArgs, ManArgs, ManFormat, MetaAction, MetaArgs, UpgradeArgs,
 };
 pub(crate) use global::{Global, OpenTimes, Sync};
 pub(crate) use group::{GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind};
@@ -24,7 +24,7 @@ pub(crate) use upkeep::{
 pub(crate) use write::{InputFormat, WriteArgs};
 
 use crate::failure::{Failure, Outcome};
-use clap::Parser;
+use clap::FromArgMatches;
 use clap::error::ErrorKind;
 use std::ffi::OsString;
 
@@ -34,7 +34,8 @@ use std::ffi::OsString;
 /// Wrong usage with `--json`, in the words of the parser without its hints at the end.
 pub(crate) fn parse() -> Outcome<Cli> {
     let wants_json = wants_json(std::env::args_os());
-    Cli::try_parse().map_err(|error| {
+    let matches = crate::manual::command().try_get_matches();
+    matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)).map_err(|error| {
         if !error.use_stderr() || !wants_json {
             error.exit();
         }
@@ -49,8 +50,14 @@ pub(crate) fn wants_json(arguments: impl Iterator<Item = OsString>) -> bool {
 }
 
 fn usage_failure(error: &clap::Error) -> Failure {
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Failure::usage("arguments are missing; --help tells which there are");
+    match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            return Failure::usage("arguments are missing; --help tells which there are");
+        }
+        ErrorKind::MissingSubcommand => {
+            return Failure::usage("a command is missing; --help tells which there are");
+        }
+        _ => {}
     }
     let text = error.render().to_string();
     let told = text.split("\n\nUsage:").next().unwrap_or_default();

@@ -59,6 +59,8 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Salvage(args) => check::salvage(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Digest(args) => compare::digest(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Diff(args) => compare::diff(global, args),
+        Command::Completions(args) => crate::manual::completions(args),
+        Command::Man(args) => crate::manual::write(args),
     }
 }
 

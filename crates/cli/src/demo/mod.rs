@@ -3,6 +3,8 @@
 mod cities;
 mod data;
 mod elevation;
+mod files;
+mod genes;
 mod pictures;
 mod places;
 mod report;
@@ -30,6 +32,9 @@ const EUROPE: Window = Window { lat: (34.0, 61.0), lon: (-12.0, 34.0) };
 const ALPS: Window = Window { lat: (43.5, 48.0), lon: (5.0, 16.0) };
 
 pub(crate) fn run(global: &Global, args: &DemoArgs) -> Outcome {
+    if let Some(dir) = &args.data {
+        return files::write(global, dir);
+    }
     let start = Instant::now();
     let dir = &args.dir;
     std::fs::create_dir_all(dir).map_err(|error| Failure::from(error).at(dir.display().to_string()))?;

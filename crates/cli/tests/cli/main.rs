@@ -11,13 +11,18 @@ mod fixtures;
 mod formats;
 mod fragments;
 mod group;
+#[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
+mod install;
 mod interrupt;
 mod keys;
 mod look;
+mod manual;
 mod memory;
 mod meta;
 mod object;
 mod options;
+#[cfg(unix)]
+mod pages;
 mod query;
 mod read;
 mod schema;

@@ -132,8 +132,13 @@ impl Session {
         let real = self.dir.path().canonicalize().unwrap();
         let text = text.replace('\0', "␀").replace(&*real.to_string_lossy(), "DIR");
         let text = text.replace(&*self.dir.path().to_string_lossy(), "DIR");
-        mask_durations(&mask_clock(&mask_now(&mask_random(&text))))
+        mask_durations(&mask_clock(&masked_names(&text)))
     }
+}
+
+/// A text without the random and recent parts of names.
+pub fn masked_names(text: &str) -> String {
+    mask_now(&mask_random(text))
 }
 
 /// Hides the 32 hexadecimal digits in names.

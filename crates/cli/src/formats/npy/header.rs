@@ -4,13 +4,13 @@ use smalti::Datatype;
 
 /// What stands in front of the values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Header {
+pub(crate) struct Header {
     /// The type, such as `<f8`.
-    pub(super) descr: String,
+    pub(crate) descr: String,
     /// Whether the first index varies fastest.
-    pub(super) is_fortran: bool,
+    pub(crate) is_fortran: bool,
     /// Positions on each axis.
-    pub(super) shape: Vec<usize>,
+    pub(crate) shape: Vec<usize>,
 }
 
 /// NumPy's name of the type that a datatype's values are stored as; `None` where it has none.
@@ -53,7 +53,7 @@ fn unit(datatype: Datatype) -> Option<&'static str> {
 
 impl Header {
     /// The bytes in front of the values; values start at a multiple of 64.
-    pub(super) fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let axes: Vec<String> = self.shape.iter().map(usize::to_string).collect();
         let comma = if axes.len() == 1 { "," } else { "" };
         let order = if self.is_fortran { "True" } else { "False" };
