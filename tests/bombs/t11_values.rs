@@ -50,7 +50,14 @@ fn t11_floats_of_every_kind_are_kept_and_have_an_order() {
         let columns =
             vec![("x".into(), ColumnRef::fixed(bytes(&x))), ("v".into(), ColumnRef::fixed(bytes(&v)))];
         let (layout, duplicates) = (Layout::Unordered, Duplicates::Refuse);
-        array.write_raw(&WriteRequest { columns, subarray: None, layout, at: Some(10), duplicates })
+        array.write_raw(&WriteRequest {
+            columns,
+            subarray: None,
+            layout,
+            at: Some(10),
+            duplicates,
+            progress: None,
+        })
     });
     for merged in [false, true] {
         if merged {
@@ -77,7 +84,8 @@ fn t11_floats_of_every_kind_are_kept_and_have_an_order() {
         let columns =
             vec![("x".into(), ColumnRef::fixed(bytes(&x))), ("v".into(), ColumnRef::fixed(bytes(&v)))];
         let (layout, duplicates) = (Layout::Unordered, Duplicates::Refuse);
-        let request = WriteRequest { columns, subarray: None, layout, at: Some(20), duplicates };
+        let request =
+            WriteRequest { columns, subarray: None, layout, at: Some(20), duplicates, progress: None };
         let error = light("a coordinate that is no number", || array.write_raw(&request)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     }
@@ -133,7 +141,7 @@ fn t11_strings_of_any_bytes_are_kept() {
         ("s".into(), ColumnRef::var(&text_bytes, &text_ends)),
     ];
     let (layout, duplicates) = (Layout::Unordered, Duplicates::Refuse);
-    let request = WriteRequest { columns, subarray: None, layout, at: Some(10), duplicates };
+    let request = WriteRequest { columns, subarray: None, layout, at: Some(10), duplicates, progress: None };
     answered("strings", || array.write_raw(&request));
     for merged in [false, true] {
         if merged {

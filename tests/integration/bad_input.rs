@@ -39,6 +39,7 @@ fn array(array_type: ArrayType) -> (Arc<MeteredStore<MemoryStore>>, Snapshot) {
         layout: if is_dense { Layout::RowMajor } else { Layout::Unordered },
         at: None,
         duplicates: Duplicates::Refuse,
+        progress: None,
     };
     if !is_dense {
         request.columns.push(("x".into(), ColumnRef::fixed(bytemuck::cast_slice(&cells))));

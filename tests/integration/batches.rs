@@ -34,6 +34,7 @@ fn array(array_type: ArrayType, interleaves: bool) -> Snapshot {
             layout: Layout::RowMajor,
             at: None,
             duplicates: Duplicates::Refuse,
+            progress: None,
         };
         let coords = [0, 1].map(|dim| {
             cells.iter().map(|cell| if dim == 0 { cell / SIDE } else { cell % SIDE }).collect::<Vec<i32>>()

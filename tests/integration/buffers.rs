@@ -24,6 +24,7 @@ fn array() -> ArrayPlace {
         layout: Layout::RowMajor,
         at: None,
         duplicates: Duplicates::Refuse,
+        progress: None,
     };
     write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
     place

@@ -101,7 +101,7 @@ fn rewritten(snapshot: &Snapshot) -> Option<ArrayPlace> {
     let layout = if subarray.is_some() { Layout::RowMajor } else { Layout::GlobalOrder };
     let columns = names.into_iter().zip(batch.columns.iter().map(|column| column.as_ref())).collect();
     let duplicates = Duplicates::default();
-    let request = WriteRequest { columns, subarray, layout, at: Some(100), duplicates };
+    let request = WriteRequest { columns, subarray, layout, at: Some(100), duplicates, progress: None };
     write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
     Some(place)
 }

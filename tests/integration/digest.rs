@@ -93,7 +93,14 @@ pub(crate) fn put(place: &ArrayPlace, at: u64, cells: &[(i32, i32, i32, &str)]) 
         columns.push(("y".into(), ColumnRef::fixed(bytemuck::cast_slice(&y))));
     }
     let layout = if is_dense { Layout::RowMajor } else { Layout::Unordered };
-    let request = WriteRequest { columns, subarray, layout, at: Some(at), duplicates: Duplicates::default() };
+    let request = WriteRequest {
+        columns,
+        subarray,
+        layout,
+        at: Some(at),
+        duplicates: Duplicates::default(),
+        progress: None,
+    };
     write(&snapshot, &request).unwrap();
 }
 

@@ -27,7 +27,7 @@ fn array(array_type: ArrayType) -> ArrayPlace {
     }
     let layout = if array_type == ArrayType::Dense { Layout::RowMajor } else { Layout::Unordered };
     let duplicates = Duplicates::default();
-    let request = WriteRequest { columns, subarray: None, layout, at: Some(100), duplicates };
+    let request = WriteRequest { columns, subarray: None, layout, at: Some(100), duplicates, progress: None };
     write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
     place
 }
@@ -132,7 +132,7 @@ fn write_part(place: &ArrayPlace, field: &str, values: &[i32], lo: i32, at: u64)
     let columns = vec![(field.to_owned(), ColumnRef::fixed(bytemuck::cast_slice(values)))];
     let duplicates = Duplicates::default();
     let (subarray, layout) = (Some(vec![cells]), Layout::RowMajor);
-    let request = WriteRequest { columns, subarray, layout, at: Some(at), duplicates };
+    let request = WriteRequest { columns, subarray, layout, at: Some(at), duplicates, progress: None };
     write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
 }
 

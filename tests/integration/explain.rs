@@ -4,7 +4,7 @@ use crate::oracle::arrays::{Columns, Row, dimension, schema};
 use smalti_array::{ArrayPlace, Snapshot};
 use smalti_query::condition::{Condition, Relation};
 use smalti_query::{
-    Duplicates, FragmentFate, ReadProgress, ReadRequest, Strategy, WriteRequest, analyze, read, write,
+    Duplicates, FragmentFate, Progress, ReadRequest, Strategy, WriteRequest, analyze, read, write,
 };
 use smalti_store::{ManualClock, MemoryStore, MeteredStore, SeededEntropy};
 use smalti_tile::ColumnRef;
@@ -44,6 +44,7 @@ fn array_of(
             layout: Layout::Unordered,
             at: None,
             duplicates: Duplicates::Refuse,
+            progress: None,
         };
         if array_type == ArrayType::Dense {
             request.layout = Layout::RowMajor;
@@ -137,7 +138,7 @@ fn the_strategy_follows_from_fragments_and_memory() {
 fn a_read_that_was_stopped_reads_no_more() {
     for array_type in [ArrayType::Dense, ArrayType::Sparse] {
         let (store, snapshot) = array(array_type, false);
-        let progress = Arc::new(ReadProgress::new());
+        let progress = Arc::new(Progress::new());
         let request = ReadRequest {
             progress: Some(Arc::clone(&progress)),
             batch_cell_count: Some(10),

@@ -2,7 +2,7 @@
 
 use crate::oracle::arrays::{Columns, Row, dimension, place, schema};
 use smalti_array::Snapshot;
-use smalti_query::{Duplicates, ReadProgress, ReadRequest, WriteRequest, read, write};
+use smalti_query::{Duplicates, Progress, ReadRequest, WriteRequest, read, write};
 use smalti_tile::ColumnRef;
 use smalti_types::{ArrayType, Extent, Filter, FilterPipeline, Layout, Physical, Scalar, TimeRange};
 use std::sync::Arc;
@@ -29,6 +29,7 @@ fn ranges_of_dense_arrays_share_the_tiles_that_they_need() {
         layout: Layout::RowMajor,
         at: None,
         duplicates: Duplicates::Refuse,
+        progress: None,
     };
     write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
     let snapshot = Snapshot::open(place, TimeRange::ALL).unwrap();
@@ -40,7 +41,7 @@ fn ranges_of_dense_arrays_share_the_tiles_that_they_need() {
         for (order, times) in [(&ascending as &dyn Fn(i32) -> i32, most), (&shuffled, most.max(threads))] {
             let points: Vec<i32> = (0..1_000).map(order).collect();
             let ranges = vec![points.iter().map(|&at| point(at)).collect(); 2];
-            let progress = Arc::new(ReadProgress::new());
+            let progress = Arc::new(Progress::new());
             let request = ReadRequest {
                 fields: vec![field.into()],
                 ranges,
@@ -81,7 +82,7 @@ fn a_million_ranges_select_their_cells() {
     let mut columns = columns.refs();
     columns.push(("x".into(), ColumnRef::fixed(bytemuck::cast_slice(&cells))));
     let (layout, duplicates) = (Layout::Unordered, Duplicates::Refuse);
-    let request = WriteRequest { columns, subarray: None, layout, at: None, duplicates };
+    let request = WriteRequest { columns, subarray: None, layout, at: None, duplicates, progress: None };
     write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
     let snapshot = Snapshot::open(place, TimeRange::ALL).unwrap();
     // In no order, as points come.

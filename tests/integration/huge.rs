@@ -7,8 +7,8 @@ use crate::oracle::arrays::{Columns, Row, dimension, open, place, rows, schema};
 use smalti_array::{ArrayPlace, Snapshot};
 use smalti_query::condition::{Condition, Relation};
 use smalti_query::{
-    Aggregate, AggregateRequest, AggregateValue, Duplicates, FragmentFate, Function, ReadProgress,
-    ReadRequest, WriteRequest, aggregate, explain, read, write,
+    Aggregate, AggregateRequest, AggregateValue, Duplicates, FragmentFate, Function, Progress, ReadRequest,
+    WriteRequest, aggregate, explain, read, write,
 };
 use smalti_store::SyncLevel;
 use smalti_types::{ArrayType, Extent, Layout, Physical, Scalar, TimeRange};
@@ -46,6 +46,7 @@ fn put(place: &ArrayPlace, cells: &mut Cells, (y, x): (i32, i32), (rows, cols): 
         layout: Layout::RowMajor,
         at: None,
         duplicates: Duplicates::Refuse,
+        progress: None,
     };
     write(&open(place, TimeRange::ALL), &request).unwrap();
     cells.extend(written);
@@ -77,7 +78,7 @@ fn below(number: i64) -> Option<Condition> {
 }
 
 fn check_read(snapshot: &Snapshot, cells: &Cells, layout: Layout) {
-    let progress = Arc::new(ReadProgress::new());
+    let progress = Arc::new(Progress::new());
     let request = ReadRequest {
         layout: Some(layout),
         condition: below(1_000_000),

@@ -46,6 +46,7 @@ fn write_and_read(place: &ArrayPlace, pixels: &[u8]) -> Vec<u8> {
         layout: Layout::RowMajor,
         at: None,
         duplicates: Duplicates::default(),
+        progress: None,
     };
     write(&snapshot, &request).unwrap();
     let snapshot = Snapshot::open(place.clone(), TimeRange::ALL).unwrap();

@@ -68,6 +68,7 @@ fn write_again(place: &ArrayPlace, cells: &Cells) {
         layout: if is_dense { Layout::RowMajor } else { Layout::Unordered },
         at: None,
         duplicates: Duplicates::default(),
+        progress: None,
     };
     write(&snapshot, &request).unwrap();
 }

@@ -104,7 +104,7 @@ fn sparse_array(folder: &std::path::Path, allows_dups: bool, orders: (Layout, La
         ];
         let (layout, duplicates) = (Layout::Unordered, Duplicates::Refuse);
         let at = Some(fragment as u64 + 1);
-        let request = WriteRequest { columns, subarray: None, layout, at, duplicates };
+        let request = WriteRequest { columns, subarray: None, layout, at, duplicates, progress: None };
         write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
     }
     Snapshot::open(place, TimeRange::ALL).unwrap()
@@ -122,7 +122,7 @@ fn dense_array(folder: &std::path::Path) -> Snapshot {
             ("s".to_owned(), ColumnRef::var(&bytes, &offsets)),
         ];
         let (layout, duplicates) = (Layout::RowMajor, Duplicates::Refuse);
-        let request = WriteRequest { columns, subarray: None, layout, at: None, duplicates };
+        let request = WriteRequest { columns, subarray: None, layout, at: None, duplicates, progress: None };
         write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
     }
     Snapshot::open(place, TimeRange::ALL).unwrap()
@@ -244,7 +244,7 @@ fn one_large_cell_is_refused_with_the_budget_that_would_do() {
         }
         let (layout, duplicates) = (Layout::RowMajor, Duplicates::Refuse);
         let layout = if array_type == ArrayType::Sparse { Layout::Unordered } else { layout };
-        let request = WriteRequest { columns, subarray, layout, at: None, duplicates };
+        let request = WriteRequest { columns, subarray, layout, at: None, duplicates, progress: None };
         write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
         drop(request);
         drop(text);

@@ -273,6 +273,19 @@ impl Snapshot {
         Some(hull)
     }
 
+    /// The cells that the fragments hold, every version counted; of a dense array no more than the least rectangle around them has.
+    /// `None` when they cannot be counted.
+    pub fn held_cell_count(&self) -> Option<u64> {
+        let mut counts = self.fragments.iter().map(|fragment| fragment.cell_count());
+        let all = counts.try_fold(0, |sum: u64, count| sum.checked_add(count?));
+        if !self.schema().is_dense() {
+            return all;
+        }
+        let Some(hull) = self.non_empty_domain() else { return Some(0) };
+        let hull = crate::intervals(&hull).ok().and_then(|hull| smalti_space::cell_count(&hull));
+        all.into_iter().chain(hull).min()
+    }
+
     /// The codecs of a field of a fragment, kept for later reads.
     ///
     /// # Errors

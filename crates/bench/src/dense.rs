@@ -36,6 +36,7 @@ impl Input {
             layout: Layout::RowMajor,
             at: None,
             duplicates: Duplicates::Refuse,
+            progress: None,
         })?;
         Ok(())
     }
@@ -56,6 +57,7 @@ impl Input {
                 layout: Layout::RowMajor,
                 at: Some(FIRST_WRITE_MS + idx as u64),
                 duplicates: Duplicates::Refuse,
+                progress: None,
             })?;
         }
         Ok(())

@@ -37,6 +37,7 @@ pub(crate) fn build(query: &Value) -> Outcome<()> {
         layout: Layout::Unordered,
         at: None,
         duplicates: Duplicates::Refuse,
+        progress: None,
     })?;
     Ok(())
 }

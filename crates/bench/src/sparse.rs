@@ -99,6 +99,7 @@ fn write<'a>(
         layout: Layout::Unordered,
         at,
         duplicates: Duplicates::Refuse,
+        progress: None,
     })?;
     Ok(())
 }

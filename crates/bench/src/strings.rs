@@ -58,6 +58,7 @@ impl Input {
             layout: Layout::RowMajor,
             at: None,
             duplicates: Duplicates::Refuse,
+            progress: None,
         })?;
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! SIGINT, as Ctrl-C sends it, and SIGTERM: the first stops long work, which cleans up; the second ends the program at once.
 
 use crate::failure::{Failure, Outcome};
+use crate::progress::Bar;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
-use smalti::{ErrorKind, FsckProgress, ReadProgress};
+use smalti::{ErrorKind, Phase, Progress};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -18,30 +19,13 @@ const TICK: Duration = Duration::from_millis(10);
 /// How long a read may take to stop. It can be held up by a pipe that nobody reads from.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// Work that can be told to stop; it ends with an error of kind `Cancelled` then.
-pub(crate) trait Stoppable: Send + Sync + 'static {
-    /// Tells it.
-    fn stop(&self);
-}
-
-impl Stoppable for ReadProgress {
-    fn stop(&self) {
-        self.cancel();
-    }
-}
-
-impl Stoppable for FsckProgress {
-    fn stop(&self) {
-        self.cancel();
-    }
-}
-
 /// Watches for signals while work goes on.
 #[derive(Debug)]
 pub(crate) struct Watch {
     /// The number of the signal that came; 0 for none.
     signal: Arc<AtomicUsize>,
     is_over: Arc<AtomicBool>,
+    work: Arc<Progress>,
 }
 
 impl Watch {
@@ -50,23 +34,20 @@ impl Watch {
     ///
     /// # Errors
     /// Those of the system.
-    pub(crate) fn start(work: &Arc<impl Stoppable>, partial: Option<PathBuf>) -> Outcome<Self> {
-        Watch::with_grace(work, partial, Some(GRACE))
+    pub(crate) fn start(work: &Arc<Progress>, partial: Option<PathBuf>) -> Outcome<Self> {
+        Watch::over(work, partial, true)
     }
 
-    /// Watches work that writes: it is given all the time that it takes to remove what it wrote.
+    /// Watches work that writes: it is given all the time that it takes to remove what it wrote. Only while it is in the phase of
+    /// reading its input, which may be a pipe that nothing comes from, it is treated as work that reads.
     ///
     /// # Errors
     /// Those of the system.
-    pub(crate) fn over_writes(work: &Arc<impl Stoppable>) -> Outcome<Self> {
-        Watch::with_grace(work, None, None)
+    pub(crate) fn over_writes(work: &Arc<Progress>) -> Outcome<Self> {
+        Watch::over(work, None, false)
     }
 
-    fn with_grace(
-        work: &Arc<impl Stoppable>,
-        partial: Option<PathBuf>,
-        grace: Option<Duration>,
-    ) -> Outcome<Self> {
+    fn over(work: &Arc<Progress>, partial: Option<PathBuf>, may_be_cut: bool) -> Outcome<Self> {
         let (signal, is_stopping) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         for (number, _) in SIGNALS {
             // In this order: the first signal finds the flag unset.
@@ -80,7 +61,7 @@ impl Watch {
         for (number, _) in SIGNALS {
             flag::register(number, Arc::clone(&is_stopping))?;
         }
-        let watch = Watch { signal: Arc::clone(&signal), is_over: Arc::default() };
+        let watch = Watch { signal: Arc::clone(&signal), is_over: Arc::default(), work: Arc::clone(work) };
         let (work, is_over) = (Arc::clone(work), Arc::clone(&watch.is_over));
         thread::Builder::new().name("signals".into()).spawn(move || {
             while signal.load(SeqCst) == 0 {
@@ -89,12 +70,13 @@ impl Watch {
                 }
                 thread::sleep(TICK);
             }
-            work.stop();
+            work.cancel();
             if let Some(path) = partial {
                 let _ = std::fs::remove_file(path);
             }
             let start = Instant::now();
-            while grace.is_none_or(|grace| start.elapsed() < grace) {
+            let is_reading = || work.phase().is_some_and(|phase| phase.phase == Phase::Reading);
+            while start.elapsed() < GRACE || !(may_be_cut || is_reading()) {
                 if is_over.load(SeqCst) {
                     return;
                 }
@@ -105,6 +87,17 @@ impl Watch {
             std::process::exit(status_of(number));
         })?;
         Ok(watch)
+    }
+
+    /// Does the work that is watched, with a bar that shows how far it is, and ends the watch.
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub(crate) fn run<T>(self, work: impl FnOnce() -> smalti::Result<T>) -> Outcome<T> {
+        let bar = Bar::of(&self.work);
+        let outcome = work().map_err(Failure::from);
+        drop(bar);
+        self.end(outcome)
     }
 
     /// Ends the watch. Work that was stopped names the signal.

@@ -1,11 +1,13 @@
-//! Progress of long work, on standard error when it is a terminal.
+//! How far long work is, on standard error when that is a terminal: the phase, its place among the others, and how much of it is
+//! done.
 
 use crate::human;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use smalti::ReadProgress;
-use std::fmt::Write;
-use std::io::{IsTerminal, Read};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use smalti::{Phase, PhaseProgress, Progress, ReadStatistics, Unit};
+use std::io::{IsTerminal, Read, Seek, SeekFrom};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Fast work ends before a bar is worth showing.
@@ -14,124 +16,167 @@ const DELAY: Duration = Duration::from_millis(400);
 /// How often a bar is drawn again.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A bar that counts cells; nothing when standard error is no terminal.
+/// A bar that is drawn until it is dropped; nothing when standard error is no terminal.
 #[derive(Debug)]
-pub(crate) struct Progress {
-    bar: Option<ProgressBar>,
+pub(crate) struct Bar {
+    drawing: Option<(Arc<AtomicBool>, JoinHandle<()>)>,
 }
 
-impl Progress {
-    /// A bar for rows of input, with their number if it is known.
-    pub(crate) fn new(what: &'static str, cell_count: Option<u64>) -> Self {
-        let template = match cell_count {
-            Some(_) => "{msg} {wide_bar} {human_pos} of {human_len} cells, {eta} left",
-            None => "{spinner} {msg} {human_pos} cells, {elapsed}",
-        };
-        Progress::with_template(what, cell_count, template, None)
-    }
-
-    /// A bar for cells that are handed on, with their number if it is known, beside what was read for them.
-    pub(crate) fn of_read(cell_count: Option<u64>, read: &Arc<ReadProgress>) -> Self {
-        let template = match cell_count {
-            Some(_) => "{msg} {wide_bar} {human_pos} of {human_len} cells, {read}, {eta} left",
-            None => "{spinner} {msg} {human_pos} cells, {read}, {elapsed}",
-        };
-        Progress::with_template("reading", cell_count, template, Some(Arc::clone(read)))
-    }
-
-    /// As [`of_read`](Progress::of_read), where cells are not handed on.
-    pub(crate) fn of_work(what: &'static str, read: &Arc<ReadProgress>) -> Self {
-        Progress::with_template(what, None, "{spinner} {msg} {read}, {elapsed}", Some(Arc::clone(read)))
-    }
-
-    /// A bar that counts bytes of input, with their number if it is known.
-    pub(crate) fn of_bytes(what: &'static str, byte_len: Option<u64>) -> Self {
-        let template = match byte_len {
-            Some(_) => "{msg} {wide_bar} {bytes} of {total_bytes}, {eta} left",
-            None => "{spinner} {msg} {bytes}, {elapsed}",
-        };
-        Progress::with_template(what, byte_len, template, None)
-    }
-
-    /// A bar that counts steps of work, whose number is not known.
-    pub(crate) fn of_steps(what: &'static str, unit: &str) -> Self {
-        let template = format!("{{spinner}} {{msg}} {{human_pos}} {unit}, {{elapsed}}");
-        Progress::with_template(what, None, &template, None)
-    }
-
-    /// The same input, which counts the bytes that are read of it.
-    pub(crate) fn wrap<R: Read>(self, input: R) -> Counted<R> {
-        Counted { input, progress: self }
-    }
-
-    fn with_template(
-        what: &'static str,
-        len: Option<u64>,
-        template: &str,
-        read: Option<Arc<ReadProgress>>,
-    ) -> Self {
+impl Bar {
+    /// Shows how far work is.
+    pub(crate) fn of(progress: &Arc<Progress>) -> Self {
         if !std::io::stderr().is_terminal() {
-            return Progress { bar: None };
+            return Bar::hidden();
         }
-        let bar = len.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
-        bar.set_draw_target(ProgressDrawTarget::hidden());
-        let mut style =
-            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        if let Some(read) = read {
-            style = style.with_key("read", move |_: &ProgressState, out: &mut dyn Write| {
-                let statistics = read.statistics();
-                let (bytes, tiles) = (human::bytes(statistics.byte_len), human::count(statistics.tile_count));
-                let _ = match statistics.planned_tile_count {
-                    0 => write!(out, "{bytes} in {tiles} tiles"),
-                    planned => write!(out, "{bytes} in {tiles} of {} tiles", human::count(planned)),
-                };
-            });
-        }
-        bar.set_style(style);
-        bar.set_message(what);
-        let delayed = bar.clone();
-        std::thread::spawn(move || {
-            std::thread::sleep(DELAY);
-            if !delayed.is_finished() {
-                delayed.set_draw_target(ProgressDrawTarget::stderr());
-                delayed.enable_steady_tick(TICK);
-            }
-        });
-        Progress { bar: Some(bar) }
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (progress, ended) = (Arc::clone(progress), Arc::clone(&is_over));
+        let drawing = thread::Builder::new().name("progress".into()).spawn(move || draw(&progress, &ended));
+        Bar { drawing: drawing.ok().map(|thread| (is_over, thread)) }
     }
 
     /// No bar, as when the cells themselves go to the terminal.
     pub(crate) fn hidden() -> Self {
-        Progress { bar: None }
+        Bar { drawing: None }
     }
+}
 
-    /// Counts cells, or bytes.
-    pub(crate) fn add(&self, count: u64) {
-        if let Some(bar) = &self.bar {
-            bar.inc(count);
+impl Drop for Bar {
+    fn drop(&mut self) {
+        if let Some((is_over, thread)) = self.drawing.take() {
+            is_over.store(true, Relaxed);
+            thread.thread().unpark();
+            let _ = thread.join();
         }
     }
 }
 
-/// Input whose bytes are counted.
+fn draw(progress: &Progress, is_over: &AtomicBool) {
+    thread::park_timeout(DELAY);
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    let mut shown = None;
+    while !is_over.load(Relaxed) {
+        if let Some(phase) = progress.phase() {
+            if shown != Some((phase.phase, phase.part)) {
+                shown = Some((phase.phase, phase.part));
+                let template = match phase.total {
+                    Some(_) => "{prefix} {wide_bar} {msg}, {eta} left",
+                    None => "{spinner} {prefix} {msg}, {elapsed}",
+                };
+                bar.reset();
+                bar.set_style(
+                    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+                );
+                bar.set_prefix(title(&phase));
+            }
+            match phase.total {
+                Some(total) => bar.set_length(total),
+                None => bar.unset_length(),
+            }
+            bar.set_position(phase.done);
+            bar.set_message(counts(&phase, &progress.statistics()));
+            bar.tick();
+        }
+        thread::park_timeout(TICK);
+    }
+    bar.finish_and_clear();
+}
+
+/// What is being done: `2/4 sorting`.
+fn title(phase: &PhaseProgress) -> String {
+    let place = match phase.phase_count {
+        1 => String::new(),
+        count => format!("{}/{count} ", phase.number),
+    };
+    let part = phase.part.map_or(String::new(), |(number, count)| {
+        format!(", part {} of {}", human::count(number), human::count(count))
+    });
+    format!("{place}{}{part}", phase.phase)
+}
+
+/// How much of it is done: `1,204 of 5,000 tiles`.
+fn counts(phase: &PhaseProgress, read: &ReadStatistics) -> String {
+    let shown = match phase.unit {
+        Unit::Bytes => human::bytes,
+        _ => human::count,
+    };
+    let of = phase.total.map_or(String::new(), |total| format!(" of {}", shown(total)));
+    let unit = match phase.unit {
+        Unit::Bytes => String::new(),
+        unit => format!(" {}", unit.name()),
+    };
+    let read = match read.byte_len {
+        0 => String::new(),
+        byte_len => format!(", {} read", human::bytes(byte_len)),
+    };
+    format!("{}{of}{unit}{read}", shown(phase.done))
+}
+
+/// Input whose bytes are counted in the phase of reading, and that ends in an error when the work was stopped.
 #[derive(Debug)]
 pub(crate) struct Counted<R> {
     input: R,
-    progress: Progress,
+    progress: Arc<Progress>,
+}
+
+impl<R> Counted<R> {
+    /// Begins the phase of reading, with the number of bytes if it is known.
+    pub(crate) fn new(input: R, byte_len: Option<u64>, progress: &Arc<Progress>) -> Self {
+        progress.enter(Phase::Reading, Unit::Bytes, byte_len);
+        Counted { input, progress: Arc::clone(progress) }
+    }
 }
 
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        self.progress.check().map_err(std::io::Error::other)?;
         let byte_len = self.input.read(buf)?;
-        self.progress.add(byte_len as u64);
+        self.progress.advance(Phase::Reading, Unit::Bytes, byte_len as u64);
         Ok(byte_len)
     }
 }
 
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+impl<R: Seek> Seek for Counted<R> {
+    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
+        self.input.seek(to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_names_the_phase_its_place_and_its_total() {
+        let phase = PhaseProgress {
+            phase: Phase::Sorting,
+            number: 3,
+            phase_count: 5,
+            part: None,
+            unit: Unit::Cells,
+            total: Some(5_000_000),
+            done: 1_200_000,
+        };
+        let none = ReadStatistics::default();
+        assert_eq!(title(&phase), "3/5 sorting");
+        assert_eq!(counts(&phase, &none), "1,200,000 of 5,000,000 cells");
+        let read = ReadStatistics { byte_len: 3 << 20, ..none };
+        let merging = PhaseProgress { phase: Phase::Merging, part: Some((2, 3)), ..phase };
+        assert_eq!(title(&merging), "3/5 merging, part 2 of 3");
+        assert_eq!(counts(&merging, &read), "1,200,000 of 5,000,000 cells, 3.0 MiB read");
+        let piped = PhaseProgress { unit: Unit::Bytes, total: None, phase_count: 1, ..phase };
+        assert_eq!((title(&piped), counts(&piped, &none)), ("sorting".into(), "1.1 MiB".into()));
+    }
+
+    #[test]
+    fn input_of_work_that_was_stopped_ends_in_an_error() {
+        let progress = Arc::new(Progress::new());
+        let _work = progress.announce(&[Phase::Reading]);
+        let mut input = Counted::new(&b"abc"[..], Some(3), &progress);
+        let mut two = [0; 2];
+        input.read_exact(&mut two).unwrap();
+        assert_eq!(progress.phase().unwrap().done, 2);
+        progress.cancel();
+        let error = smalti::Error::from(input.read(&mut two).unwrap_err());
+        assert_eq!(error.kind(), smalti::ErrorKind::Cancelled);
     }
 }

@@ -4,7 +4,7 @@
 //! the others are folded as they are decoded, and nothing is kept of them.
 
 use crate::condition::Condition;
-use crate::progress::ReadProgress;
+use crate::progress::Progress;
 use crate::ranges;
 use crate::read::{read_cells, result_fields};
 use crate::request::{LabelRange, ReadRequest};
@@ -92,7 +92,7 @@ pub struct AggregateRequest {
     /// Whether sums that leave 64 bits are given as the nearest bound, as libtiledb gives them, instead of an error.
     pub saturates: bool,
     /// As in [`ReadRequest`](crate::ReadRequest).
-    pub progress: Option<Arc<ReadProgress>>,
+    pub progress: Option<Arc<Progress>>,
 }
 
 /// The value of an aggregate.

@@ -3,7 +3,7 @@
 //! A whole tile is one read; of a tile that no filter touched only the bytes that are wanted are read, merged as the
 //! store likes it; of a filtered tile only the chunks that are wanted are decoded.
 
-use crate::progress::ReadProgress;
+use crate::progress::Progress;
 use crate::workspace::{Workspace, room};
 use smalti_array::{FieldId, Fragment, Plane, Snapshot};
 use smalti_format::Rule;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Reads and decodes tiles of one snapshot.
 pub(crate) struct Fetch<'a> {
     store: &'a dyn Store,
-    progress: Arc<ReadProgress>,
+    progress: Arc<Progress>,
 }
 
 /// A field of a fragment, ready to read.
@@ -118,7 +118,7 @@ pub(crate) const MAX_GAP: u64 = 4096;
 const MAX_UNCHECKED_BYTE_LEN: u64 = 1 << 20;
 
 impl<'a> Fetch<'a> {
-    pub(crate) fn new(snapshot: &'a Snapshot, progress: Arc<ReadProgress>) -> Self {
+    pub(crate) fn new(snapshot: &'a Snapshot, progress: Arc<Progress>) -> Self {
         Fetch { store: &**snapshot.store(), progress }
     }
 
@@ -131,7 +131,7 @@ impl<'a> Fetch<'a> {
     }
 
     /// What the read has done so far.
-    pub(crate) fn progress(&self) -> &ReadProgress {
+    pub(crate) fn progress(&self) -> &Progress {
         &self.progress
     }
 

@@ -7,7 +7,7 @@ use crate::dense::{self, DenseBatches};
 use crate::explain::{self, Explanation, Strategy};
 use crate::gather::{CellRun, gather_lists};
 use crate::labels::{self, LabelFields, LabelsAlone};
-use crate::progress::ReadProgress;
+use crate::progress::{Announced, Phase, Progress};
 use crate::ranges;
 use crate::request::{Batch, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 use crate::sparse::{DeleteHistory, SparseBatches, SparsePlan};
@@ -24,7 +24,9 @@ use std::sync::Arc;
 pub struct Batches<'a> {
     fields: Vec<ResultField>,
     labels: Option<LabelFields>,
-    progress: Arc<ReadProgress>,
+    progress: Arc<Progress>,
+    /// Of a read that is no part of other work: its phase.
+    announced: Announced,
     state: State<'a>,
     steps: Steps,
     is_unwritten: bool,
@@ -64,7 +66,8 @@ pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches
     if let Some((fields, alone)) = LabelsAlone::new(snapshot, &resolved)? {
         let state = if is_empty { State::Done } else { State::Labels(Box::new(alone)) };
         let steps = Steps::new(request.batch_cell_count, &fields);
-        return Ok(Batches { fields, labels: None, progress, state, steps, is_unwritten: false });
+        let announced = progress.announce(&[Phase::Reading]);
+        return Ok(Batches { fields, labels: None, progress, announced, state, steps, is_unwritten: false });
     }
     let mut batches = match LabelFields::new(snapshot, &resolved)? {
         None => read_cells(snapshot, &resolved)?,
@@ -93,6 +96,7 @@ pub(crate) fn read_cells<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> R
         .map(|condition| BoundCondition::bind(condition, schema, &|name| snapshot.enumeration(name)))
         .transpose()?;
     let progress = request.progress.clone().unwrap_or_default();
+    let announced = progress.announce(&[Phase::Reading]);
     let state = if schema.is_dense() {
         State::Dense(Box::new(DenseBatches::new(snapshot, request, layout, &fields, condition, &progress)?))
     } else if let Some(request) = current_domain::narrowed(snapshot, request) {
@@ -105,7 +109,7 @@ pub(crate) fn read_cells<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> R
     let is_unwritten = schema.is_dense() && has_attributes && dense::is_unwritten(snapshot, &request.ranges)?;
     let fields: Vec<ResultField> = fields.into_iter().map(|(_, field)| field).collect();
     let steps = Steps::new(request.batch_cell_count, &fields);
-    Ok(Batches { fields, labels: None, progress, state, steps, is_unwritten })
+    Ok(Batches { fields, labels: None, progress, announced, state, steps, is_unwritten })
 }
 
 /// Starts a read of every version of every cell of a sparse array, in global order, those of equal coordinates newest first.
@@ -122,13 +126,14 @@ pub(crate) fn read_history<'a>(
     let schema = snapshot.schema();
     let fields = fields.iter().map(|id| result_field(schema, *id)).collect::<Result<Vec<_>>>()?;
     let progress = request.progress.clone().unwrap_or_default();
+    let announced = progress.announce(&[Phase::Reading]);
     let history = Some(history.clone());
     let layout = Layout::GlobalOrder;
     let plan = SparsePlan::new(snapshot, request, layout, &fields, None, &progress, history)?;
     let fields: Vec<ResultField> = fields.into_iter().map(|(_, field)| field).collect();
     let state = State::Sparse(Box::new(SparseBatches::new(plan)));
     let steps = Steps::new(request.batch_cell_count, &fields);
-    Ok(Batches { fields, labels: None, progress, state, steps, is_unwritten: false })
+    Ok(Batches { fields, labels: None, progress, announced, state, steps, is_unwritten: false })
 }
 
 impl Batches<'_> {
@@ -144,7 +149,7 @@ impl Batches<'_> {
     }
 
     /// What the read has done so far, and where it can be stopped.
-    pub fn progress(&self) -> &Arc<ReadProgress> {
+    pub fn progress(&self) -> &Arc<Progress> {
         &self.progress
     }
 
@@ -192,11 +197,21 @@ impl Batches<'_> {
     /// What store and codecs report.
     pub(crate) fn next_unsummarised(&mut self, folded: &mut [Folded]) -> Result<Option<Batch>> {
         self.progress.check()?;
-        match &mut self.state {
+        let pulled = match &mut self.state {
             State::Dense(batches) => batches.pull_unsummarised(folded),
             State::Sparse(batches) => batches.pull_unsummarised(folded),
             State::Labels(_) | State::Done => Ok(None),
+        }?;
+        if pulled.is_none() {
+            self.end();
         }
+        Ok(pulled)
+    }
+
+    /// Nothing is left to be read.
+    fn end(&mut self) {
+        self.state = State::Done;
+        self.announced.complete(Phase::Reading);
     }
 
     fn pull(&mut self) -> Result<Option<Batch>> {
@@ -226,8 +241,10 @@ impl Iterator for Batches<'_> {
         if let Ok(Some(batch)) = &pulled {
             self.progress.count_cells(batch.cell_count as u64);
         }
-        if !matches!(pulled, Ok(Some(_))) {
-            self.state = State::Done;
+        match &pulled {
+            Ok(Some(_)) => {}
+            Ok(None) => self.end(),
+            Err(_) => self.state = State::Done,
         }
         pulled.transpose()
     }

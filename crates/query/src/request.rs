@@ -1,7 +1,7 @@
 //! What is asked of a read, and the batches that answer.
 
 use crate::condition::Condition;
-use crate::progress::ReadProgress;
+use crate::progress::Progress;
 use smalti_tile::{CellShape, Column};
 use smalti_types::{Extent, Layout};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub struct ReadRequest {
     /// domain is. Cells beside written ones may still come, with fill values.
     pub written_only: bool,
     /// Where the read tells how far it is, and listens for the word to stop.
-    pub progress: Option<Arc<ReadProgress>>,
+    pub progress: Option<Arc<Progress>>,
 }
 
 /// Ranges of a dimension label: of the dimension the positions whose labels lie in one of them are wanted.

@@ -490,6 +490,7 @@ impl Array {
     ///     layout: Layout::RowMajor,
     ///     at: None,
     ///     duplicates: Duplicates::Refuse,
+    ///     progress: None,
     /// })?;
     /// # Ok::<(), smalti::Error>(())
     /// ```

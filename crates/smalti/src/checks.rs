@@ -1,10 +1,11 @@
 //! Checking, mending and comparing arrays.
 
 use crate::{Array, Options};
+use smalti_query::Progress;
 use smalti_types::Result;
 use smalti_upkeep::{
-    CellDifference, DiffFields, DiffOptions, DiffSummary, Digest, DigestOptions, FsckOptions, FsckProgress,
-    FsckReport, LostCells, RepairOptions, RepairReport, Salvage,
+    CellDifference, DiffFields, DiffOptions, DiffSummary, Digest, DigestOptions, FsckOptions, FsckReport,
+    LostCells, RepairOptions, RepairReport, Salvage,
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -99,7 +100,7 @@ impl Array {
     /// assert_eq!(salvaged.write_to("mem://salvaged-docs", &Options::new())?, 2);
     /// # Ok::<(), smalti::Error>(())
     /// ```
-    pub fn salvage(uri: &str, options: &Options, progress: Option<Arc<FsckProgress>>) -> Result<Salvaged> {
+    pub fn salvage(uri: &str, options: &Options, progress: Option<Arc<Progress>>) -> Result<Salvaged> {
         let (place, pool) = (options.place(uri)?, options.pool()?);
         let salvage = pool.run(|| smalti_upkeep::salvage(&place, progress))?;
         let array = Array::at_place(salvage.place.clone(), options.time()?, pool)?;

@@ -36,6 +36,7 @@
 //! | [`Array`] | create, open, reopen; fragments, domain, metadata |
 //! | [`Group`], [`NewMember`], [`Object`] | groups and their members; finding, moving and removing arrays and groups |
 //! | [`Options`] | time travel, encryption, durability, threads |
+//! | [`Progress`], [`Phase`] | how far a read, a write or upkeep is, and stopping it |
 //! | [`ReadBuilder`], [`RecordBatches`] | cells out: record batches, `ndarray`, raw columns |
 //! | [`Array::fsck`], [`Array::repair`], [`Array::salvage`] | what is wrong with an array, and mending it |
 //! | [`Array::digest`], [`Array::diff`] | whether two arrays say the same, and where not |
@@ -104,10 +105,10 @@ pub use smalti_array::{
 pub use smalti_format as format;
 pub use smalti_query::condition::{Condition, Literal, Relation};
 pub use smalti_query::{
-    Aggregate, AggregateRequest, Analysis, Batch, Batches, BufferedRead, DEFAULT_BATCH_CELL_COUNT,
+    Aggregate, AggregateRequest, Analysis, Announced, Batch, Batches, BufferedRead, DEFAULT_BATCH_CELL_COUNT,
     DEFAULT_MEMORY_BYTE_LEN, Duplicates, ExplainedFragment, Explanation, FieldBuffers, Filled, FragmentFate,
-    Function, LabelRange, ReadProgress, ReadRequest, ReadStatistics, ResultField, Strategy, TIMESTAMPS_FIELD,
-    WriteRequest,
+    Function, LabelRange, Phase, PhaseProgress, Progress, ReadRequest, ReadStatistics, ResultField, Strategy,
+    TIMESTAMPS_FIELD, Unit, WriteRequest,
 };
 pub use smalti_store::{SyncLevel, forget_memory_store, free_byte_len, system_env};
 pub use smalti_tile::{CellShape, Column, ColumnRef};
@@ -119,8 +120,8 @@ pub use smalti_types::{
 };
 pub use smalti_upkeep::{
     CellDifference, Change, Class, DiffFields, DiffOptions, DiffSummary, Digest, DigestOptions,
-    FieldDifference, Finding, FindingKind, FsckOptions, FsckProgress, FsckReport, LostCells, Mended, Remedy,
-    RepairOptions, RepairReport, Side, Step,
+    FieldDifference, Finding, FindingKind, FsckOptions, FsckReport, LostCells, Mended, Remedy, RepairOptions,
+    RepairReport, Side, Step,
 };
 
 /// The README's program compiles.

@@ -8,8 +8,7 @@ use arrow_array::RecordBatch;
 use ndarray::{ArrayD, IxDyn, ShapeBuilder};
 use smalti_query::condition::Condition;
 use smalti_query::{
-    Aggregate, AggregateRequest, Batches, Explanation, LabelRange, ReadProgress, ReadRequest,
-    TIMESTAMPS_FIELD,
+    Aggregate, AggregateRequest, Batches, Explanation, LabelRange, Progress, ReadRequest, TIMESTAMPS_FIELD,
 };
 use smalti_space::CELLS_BETWEEN_CHECKS;
 use smalti_types::{Error, ErrorKind, Extent, Layout, Result};
@@ -227,17 +226,17 @@ impl<'a> ReadBuilder<'a> {
     ///
     /// ```
     /// # use smalti::prelude::*;
-    /// use smalti::{ErrorKind, ReadProgress};
+    /// use smalti::{ErrorKind, Progress};
     /// use std::sync::Arc;
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
     /// # let array = Array::create("mem://progress-docs", &schema)?;
-    /// let progress = Arc::new(ReadProgress::new());
+    /// let progress = Arc::new(Progress::new());
     /// let mut batches = array.read().progress(Arc::clone(&progress)).batches()?;
     /// progress.cancel();
     /// assert_eq!(batches.next().unwrap().unwrap_err().kind(), ErrorKind::Cancelled);
     /// # Ok::<(), smalti::Error>(())
     /// ```
-    pub fn progress(mut self, progress: Arc<ReadProgress>) -> Self {
+    pub fn progress(mut self, progress: Arc<Progress>) -> Self {
         self.request.progress = Some(progress);
         self
     }

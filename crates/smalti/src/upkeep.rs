@@ -3,7 +3,9 @@
 
 use crate::views::View;
 use crate::{Array, Group};
+use smalti_query::Progress;
 use smalti_types::Result;
+use std::sync::Arc;
 
 pub use smalti_upkeep::{
     Choice, Consolidation, DeletedFragments, FileReport, FragmentChoice, FragmentDeletion, FragmentOptions,
@@ -59,7 +61,8 @@ impl Array {
     /// reads are refused.
     ///
     /// # Errors
-    /// `Io` when a consolidation is running; what the store reports. What was not removed stays hidden, and the next vacuum goes on.
+    /// `Io` when a consolidation is running; `Cancelled` when its progress was told to stop; what the store reports. What was not
+    /// removed stays hidden, and the next vacuum goes on.
     pub fn vacuum(&mut self, options: &VacuumOptions) -> Result<VacuumedFragments> {
         self.without_views(|array| smalti_upkeep::vacuum_fragments(array.place(), options))
     }
@@ -70,8 +73,8 @@ impl Array {
     /// Other open handles keep the fragments, as with [`vacuum`](Array::vacuum).
     ///
     /// # Errors
-    /// `InvalidArgument` for names that are not those of visible fragments; `Io` when a consolidation is running; what the store
-    /// reports.
+    /// `InvalidArgument` for names that are not those of visible fragments; `Io` when a consolidation is running; `Cancelled` when
+    /// its progress was told to stop before anything was deleted; what the store reports.
     ///
     /// ```
     /// use smalti::prelude::*;
@@ -105,7 +108,8 @@ impl Array {
     /// # Errors
     /// `InvalidArgument` when the arrays' schemas or labels differ (the message names the difference), or cells lie outside of
     /// the other's current domain; `Permission` when their encryption keys differ; `AlreadyExists` when the other has the
-    /// fragment; what the stores report. Nothing is seen in the other array then, unless committing failed.
+    /// fragment; `Cancelled` when `progress` was told to stop; what the stores report. Nothing is seen in the other array
+    /// then, unless committing failed.
     ///
     /// ```
     /// use smalti::prelude::*;
@@ -117,14 +121,20 @@ impl Array {
     /// # let array = Array::create("mem://copy-fragments-docs", &schema)?;
     /// # let other = Array::create("mem://copy-fragments-docs-2", &schema)?;
     /// let written = array.write().column("x", &[1, 2]).column("a", &[3, 4]).at(10).commit()?;
-    /// array.copy_fragments(&[written.name()], &other)?;
+    /// array.copy_fragments(&[written.name()], &other, None)?;
     /// assert_eq!(other.read().collect()?, array.read().collect()?);
     /// # Ok::<(), smalti::Error>(())
     /// ```
-    pub fn copy_fragments(&self, names: &[impl AsRef<str>], to: &Array) -> Result<Vec<String>> {
+    pub fn copy_fragments(
+        &self,
+        names: &[impl AsRef<str>],
+        to: &Array,
+        progress: Option<Arc<Progress>>,
+    ) -> Result<Vec<String>> {
         let names: Vec<String> = names.iter().map(|name| name.as_ref().to_owned()).collect();
         let snapshot = self.snapshot()?;
-        let copied = self.pool().run(|| smalti_upkeep::copy_fragments(snapshot, &names, to.place()));
+        let copied =
+            self.pool().run(|| smalti_upkeep::copy_fragments(snapshot, &names, to.place(), progress));
         to.expire();
         copied
     }

@@ -5,9 +5,10 @@ use crate::read::no_dimension;
 use crate::{Array, Columns, IntoColumn, IntoTimestamp, RangeEnd, WrittenFragment};
 use arrow_array::RecordBatch;
 use smalti_format::ArraySchema;
-use smalti_query::{Duplicates, GlobalWriter as EngineWriter, WriteRequest};
+use smalti_query::{Duplicates, GlobalWriter as EngineWriter, Progress, WriteRequest};
 use smalti_types::{Error, Extent, Layout, Result};
 use std::ops::RangeBounds;
+use std::sync::Arc;
 
 /// A write of one fragment; made by [`Array::write`].
 ///
@@ -48,6 +49,7 @@ pub struct WriteBuilder<'a> {
     layout: Option<Layout>,
     at: Option<u64>,
     duplicates: Duplicates,
+    progress: Option<Arc<Progress>>,
 }
 
 impl<'a> WriteBuilder<'a> {
@@ -59,6 +61,7 @@ impl<'a> WriteBuilder<'a> {
             layout: None,
             at: None,
             duplicates: Duplicates::Refuse,
+            progress: None,
         }
     }
 
@@ -117,13 +120,38 @@ impl<'a> WriteBuilder<'a> {
         self
     }
 
+    /// Where the write tells how far it is, and listens for the word to stop, until it commits. A write that is stopped leaves
+    /// nothing.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// use smalti::{Phase, Progress};
+    /// use std::sync::Arc;
+    /// # let schema = Schema::sparse().dimension(Dimension::new("x", 0..=99)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// # let array = Array::create("mem://write-progress-docs", &schema)?;
+    /// let progress = Arc::new(Progress::new());
+    /// array.write().column("x", &[3, 1]).column("a", &[1, 2]).progress(Arc::clone(&progress)).commit()?;
+    /// let phases: Vec<Phase> = progress.phases().iter().map(|phase| phase.phase).collect();
+    /// assert_eq!(phases, Phase::SPARSE_WRITE);
+    /// assert!(progress.phases().iter().all(|phase| Some(phase.done) == phase.total));
+    ///
+    /// progress.cancel();
+    /// let write = array.write().column("x", &[4]).column("a", &[1]).progress(progress);
+    /// assert_eq!(write.commit().unwrap_err().kind(), ErrorKind::Cancelled);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn progress(mut self, progress: Arc<Progress>) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
     /// Writes, atomic, and durable as [`Options::sync`](crate::Options::sync) says.
     ///
     /// # Errors
     /// `NotFound` for a field that the schema lacks; `InvalidArgument` names the column, cell or range that is wrong. Nothing
-    /// is written then. What the store reports; the array is as before then.
+    /// is written then. `Cancelled`, and what the store reports; the array is as before then.
     pub fn commit(self) -> Result<WrittenFragment> {
-        let WriteBuilder { array, columns, rectangle, layout, at, duplicates } = self;
+        let WriteBuilder { array, columns, rectangle, layout, at, duplicates, progress } = self;
         let snapshot = array.snapshot_to_write();
         let schema = snapshot.schema();
         let is_labels = columns.names().all(|name| schema.label(name).is_some());
@@ -134,7 +162,8 @@ impl<'a> WriteBuilder<'a> {
             check_grid(array, name, shape, subarray.as_deref(), layout)?;
         }
         let prepared = columns.prepare(snapshot)?;
-        let request = WriteRequest { columns: prepared.columns(), subarray, layout, at, duplicates };
+        let request =
+            WriteRequest { columns: prepared.columns(), subarray, layout, at, duplicates, progress };
         let name = array.pool().run(|| smalti_query::write(snapshot, &request))?;
         array.expire();
         Ok(WrittenFragment::new(name))
@@ -267,11 +296,12 @@ pub struct GlobalWriteBuilder<'a> {
     array: &'a Array,
     rectangle: Rectangle,
     at: Option<u64>,
+    progress: Option<(Arc<Progress>, Option<u64>)>,
 }
 
 impl<'a> GlobalWriteBuilder<'a> {
     pub(crate) fn new(array: &'a Array) -> Self {
-        GlobalWriteBuilder { array, rectangle: Rectangle::default(), at: None }
+        GlobalWriteBuilder { array, rectangle: Rectangle::default(), at: None, progress: None }
     }
 
     /// As [`WriteBuilder::range`].
@@ -286,14 +316,25 @@ impl<'a> GlobalWriteBuilder<'a> {
         self
     }
 
+    /// As [`WriteBuilder::progress`]; `cell_count` is the number of cells that are going to be submitted, where it is known.
+    pub fn progress(mut self, progress: Arc<Progress>, cell_count: Option<u64>) -> Self {
+        self.progress = Some((progress, cell_count));
+        self
+    }
+
     /// Starts the write.
     ///
     /// # Errors
     /// `InvalidArgument` for a range that does not fit.
     pub fn start(self) -> Result<GlobalWriter<'a>> {
-        let GlobalWriteBuilder { array, rectangle, at } = self;
+        let GlobalWriteBuilder { array, rectangle, at, progress } = self;
         let subarray = rectangle.subarray(array, false)?;
-        Ok(GlobalWriter { array, writer: EngineWriter::new(array.snapshot_to_write(), at, subarray)? })
+        let writer = EngineWriter::new(array.snapshot_to_write(), at, subarray)?;
+        let writer = match progress {
+            Some((progress, cell_count)) => writer.watched(progress, cell_count),
+            None => writer,
+        };
+        Ok(GlobalWriter { array, writer })
     }
 }
 
@@ -309,7 +350,7 @@ impl GlobalWriter<'_> {
     ///
     /// # Errors
     /// `InvalidArgument` when columns do not fit, or a cell is out of order, repeats or lies outside the domain; the write
-    /// is as before then. What codecs and store report; the write can only be dropped then.
+    /// is as before then. `Cancelled`, and what codecs and store report; the write can only be dropped then.
     pub fn submit(&mut self, columns: Columns<'_>) -> Result<()> {
         let prepared = columns.prepare(self.array.snapshot_to_write())?;
         let columns = prepared.columns();
@@ -320,8 +361,8 @@ impl GlobalWriter<'_> {
     /// Writes what is left; the fragment becomes visible.
     ///
     /// # Errors
-    /// `InvalidArgument` when there are no cells, or those of a dense write do not fill its rectangle. What codecs and store
-    /// report; the array is as before then.
+    /// `InvalidArgument` when there are no cells, or those of a dense write do not fill its rectangle. `Cancelled`, and what codecs
+    /// and store report; the array is as before then.
     pub fn commit(self) -> Result<WrittenFragment> {
         let GlobalWriter { array, writer } = self;
         let name = array.pool().run(|| writer.finalize())?;

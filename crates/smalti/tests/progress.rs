@@ -1,7 +1,7 @@
 //! Reads that are watched and stopped from another thread: a program of its own, as other tests beside it would delay them.
 
 use smalti::prelude::*;
-use smalti::{Aggregate, Function, ReadProgress};
+use smalti::{Aggregate, Function, Progress};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -56,9 +56,9 @@ fn turn() -> MutexGuard<'static, ()> {
 }
 
 /// Stops a read at several moments of its life; at each it must keep the promise.
-fn check(what: &str, read: impl Fn(Arc<ReadProgress>) -> smalti::Result<()> + Sync) {
+fn check(what: &str, read: impl Fn(Arc<Progress>) -> smalti::Result<()> + Sync) {
     let start = Instant::now();
-    read(Arc::new(ReadProgress::new())).unwrap();
+    read(Arc::new(Progress::new())).unwrap();
     let mut whole = start.elapsed();
     let mut stopped_count = 0;
     for moment in 0..MOMENTS {
@@ -86,8 +86,8 @@ enum Stopped {
     Never(Duration),
 }
 
-fn stopped(read: &(impl Fn(Arc<ReadProgress>) -> smalti::Result<()> + Sync), moment: Duration) -> Stopped {
-    let progress = Arc::new(ReadProgress::new());
+fn stopped(read: &(impl Fn(Arc<Progress>) -> smalti::Result<()> + Sync), moment: Duration) -> Stopped {
+    let progress = Arc::new(Progress::new());
     thread::scope(|scope| {
         let own = Arc::clone(&progress);
         let start = Instant::now();
@@ -247,7 +247,7 @@ fn sparse_reads_of_strings_stop_at_once() {
 fn a_read_that_goes_on_tells_what_it_did() {
     let _turn = turn();
     let array = sparse("watched", 3_000_000);
-    let progress = Arc::new(ReadProgress::new());
+    let progress = Arc::new(Progress::new());
     let mut batches =
         array.read().order(Layout::Unordered).progress(Arc::clone(&progress)).batches().unwrap();
     let first = batches.next().unwrap().unwrap().num_rows() as u64;

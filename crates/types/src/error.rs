@@ -175,7 +175,12 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {}
 
 impl From<std::io::Error> for Error {
+    /// An error that went through a reader or writer of the standard library comes out as it went in.
     fn from(error: std::io::Error) -> Self {
+        let error = match error.downcast::<Error>() {
+            Ok(error) => return error,
+            Err(error) => error,
+        };
         use std::io::ErrorKind as Os;
         let kind = match error.kind() {
             Os::NotFound => ErrorKind::NotFound,

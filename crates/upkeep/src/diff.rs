@@ -9,7 +9,7 @@ mod cursor;
 use cursor::{Cursor, Row};
 use smalti_array::Snapshot;
 use smalti_format::{ArraySchema, Attribute};
-use smalti_query::ReadProgress;
+use smalti_query::{Phase, Progress, Unit};
 use smalti_tile::CellShape;
 use smalti_types::{Error, Result};
 use std::cmp::Ordering;
@@ -22,7 +22,7 @@ pub struct DiffOptions {
     /// The most bytes held at once by both reads together; `None` for twice the default of reads.
     pub memory_byte_len: Option<usize>,
     /// Where the reads tell how far they are, and listen for the word to stop.
-    pub progress: Option<Arc<ReadProgress>>,
+    pub progress: Option<Arc<Progress>>,
 }
 
 /// How a cell of the second array differs from the first.
@@ -182,6 +182,11 @@ pub fn diff(
 ) -> Result<DiffSummary> {
     let fields = DiffFields::of(a.schema(), b.schema())?;
     let names = fields.names();
+    let progress = options.progress.clone().unwrap_or_default();
+    let options = &DiffOptions { progress: Some(Arc::clone(&progress)), ..options.clone() };
+    let _announced = progress.announce(&[Phase::Comparing]);
+    let counts = a.held_cell_count().zip(b.held_cell_count());
+    progress.enter(Phase::Comparing, Unit::Cells, counts.and_then(|(a, b)| a.checked_add(b)));
     let mut diff = Diff {
         a: Cursor::new(a, &fields, &names, options)?,
         b: Cursor::new(b, &fields, &names, options)?,
@@ -190,6 +195,9 @@ pub fn diff(
         summary: DiffSummary::default(),
     };
     diff.summary.is_cut = diff.run(visit)?.is_break();
+    if !diff.summary.is_cut {
+        progress.complete(Phase::Comparing);
+    }
     Ok(diff.summary)
 }
 

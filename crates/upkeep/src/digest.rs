@@ -18,7 +18,7 @@
 use rayon::prelude::*;
 use smalti_array::{FieldId, Snapshot, TIMESTAMPS, field_shape};
 use smalti_format::ArraySchema;
-use smalti_query::{Batch, ReadProgress, ReadRequest, ResultField, read};
+use smalti_query::{Batch, Phase, Progress, ReadRequest, ResultField, Unit, read};
 use smalti_tile::{CellShape, ColumnRef};
 use smalti_types::{Error, Layout, Result};
 use std::fmt;
@@ -37,7 +37,7 @@ pub struct DigestOptions {
     /// The most bytes held at once; `None` for the default of reads.
     pub memory_byte_len: Option<usize>,
     /// Where the read tells how far it is, and listens for the word to stop.
-    pub progress: Option<Arc<ReadProgress>>,
+    pub progress: Option<Arc<Progress>>,
 }
 
 /// One number for the logical content of an array; shown as 32 hexadecimal digits.
@@ -60,6 +60,16 @@ impl fmt::Display for Digest {
 /// # Errors
 /// As [`read`]: `Corrupt`, `Permission`, `Cancelled`; `InvalidArgument` for the times of a dense array's cells.
 pub fn digest(snapshot: &Snapshot, options: &DigestOptions) -> Result<Digest> {
+    let progress = options.progress.clone().unwrap_or_default();
+    let _announced = progress.announce(&[Phase::Hashing]);
+    progress.enter(Phase::Hashing, Unit::Cells, snapshot.held_cell_count());
+    let digest = digest_in(snapshot, options, Phase::Hashing)?;
+    progress.complete(Phase::Hashing);
+    Ok(digest)
+}
+
+/// As [`digest`], in a phase of other work that counts cells.
+pub(crate) fn digest_in(snapshot: &Snapshot, options: &DigestOptions, phase: Phase) -> Result<Digest> {
     let schema = snapshot.schema();
     let request = ReadRequest {
         fields: field_names(schema, options.includes_times),
@@ -77,8 +87,11 @@ pub fn digest(snapshot: &Snapshot, options: &DigestOptions) -> Result<Digest> {
     }
     let batches = read(snapshot, &request)?;
     let mut builder = DigestBuilder::new(schema, batches.fields())?;
+    let progress = Arc::clone(batches.progress());
     for batch in batches {
-        builder.add(&batch?);
+        let batch = batch?;
+        builder.add(&batch);
+        progress.advance(phase, Unit::Cells, batch.cell_count as u64);
     }
     Ok(builder.finish())
 }

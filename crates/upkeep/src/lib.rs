@@ -23,7 +23,7 @@ pub use consolidate::{
 pub use diff::{CellDifference, Change, DiffFields, DiffOptions, DiffSummary, FieldDifference, Side, diff};
 pub use digest::{Digest, DigestBuilder, DigestOptions, digest};
 pub use fragments::{DeletedFragments, FragmentChoice, FragmentDeletion, copy_fragments, delete_fragments};
-pub use fsck::{Class, Finding, FindingKind, FsckOptions, FsckProgress, FsckReport, Remedy, Step, fsck};
+pub use fsck::{Class, Finding, FindingKind, FsckOptions, FsckReport, Remedy, Step, fsck};
 pub use repair::{Mended, RepairOptions, RepairReport, repair};
 pub use report::{FileReport, Options, Report};
 pub use salvage::{LostCells, Salvage, salvage};

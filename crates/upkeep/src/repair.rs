@@ -7,8 +7,9 @@
 //! It wants the array to itself: writers that are at work are left alone as long as they are young, but a consolidation or a
 //! vacuum beside a repair may find its files gone.
 
-use crate::fsck::{ASIDE_FOLDER, Finding, FsckOptions, FsckReport, Remedy, Step, fsck};
+use crate::fsck::{ASIDE_FOLDER, Finding, FsckOptions, FsckReport, Remedy, Step, fsck, fsck_in};
 use smalti_array::ArrayPlace;
+use smalti_query::{Phase, Unit};
 use smalti_store::{ByteRange, StoreExt, join};
 use smalti_types::{ErrorKind, Result};
 
@@ -58,24 +59,31 @@ pub struct RepairReport {
 /// # Errors
 /// As [`fsck`]; `Cancelled` between two steps, too. A step that fails is told in the report; the others are done.
 pub fn repair(place: &ArrayPlace, options: &RepairOptions) -> Result<RepairReport> {
+    let progress = options.check.progress.clone().unwrap_or_default();
+    let _announced = progress.announce(match options.is_dry_run {
+        true => &[Phase::Checking],
+        false => &[Phase::Checking, Phase::Mending, Phase::Rechecking],
+    });
     let found = fsck(place, &options.check)?;
     let mut report = RepairReport { left: found.clone(), found, mended: Vec::new(), aside: None };
     let mut bench = Bench { place, folder: None, done: Vec::new() };
     for _ in 0..MAX_ROUNDS {
         let is_first = report.mended.is_empty();
         let mut did_any = false;
+        let steps =
+            report.left.findings.iter().filter(|finding| steps_of(finding, options.gives_up).is_some());
+        progress.enter(Phase::Mending, Unit::Steps, Some(steps.count() as u64));
         for finding in report.left.findings.clone() {
             let Some((words, steps)) = steps_of(&finding, options.gives_up) else { continue };
             let is_new = steps.iter().any(|step| !bench.done.contains(step));
+            progress.check()?;
+            progress.advance(Phase::Mending, Unit::Steps, 1);
             if !is_new && !is_first {
                 continue;
             }
             let failure = match options.is_dry_run {
                 true => None,
-                false => {
-                    options.check.progress.as_ref().map_or(Ok(()), |progress| progress.check())?;
-                    bench.apply(steps).err().map(|error| error.to_string())
-                }
+                false => bench.apply(steps).err().map(|error| error.to_string()),
             };
             did_any |= failure.is_none();
             report.mended.push(Mended { words: words.to_owned(), finding, failure });
@@ -83,7 +91,7 @@ pub fn repair(place: &ArrayPlace, options: &RepairOptions) -> Result<RepairRepor
         if !did_any || options.is_dry_run {
             break;
         }
-        report.left = fsck(place, &options.check)?;
+        report.left = fsck_in(place, &options.check, Phase::Rechecking)?;
     }
     report.aside = bench.folder;
     Ok(report)

@@ -9,7 +9,7 @@ mod fragment;
 mod overlay;
 mod target;
 
-use crate::fsck::{Class, Finding, FindingKind, FsckOptions, FsckProgress, FsckReport, Remedy, Step, fsck};
+use crate::fsck::{Class, Finding, FindingKind, FsckOptions, FsckReport, Remedy, Step, fields_of, fsck};
 use crate::repair::steps_of;
 use overlay::{Overlay, Segment};
 use smalti_array::{ArrayPlace, DeleteCommit, Fragment, Snapshot};
@@ -17,6 +17,7 @@ use smalti_format::names::{
     CommitKind, FRAGMENT_META_FOLDER, FRAGMENT_METADATA_FILE, META_ENDING, commit_file_name, last_part,
 };
 use smalti_format::{ConditionNode, DimensionLabel};
+use smalti_query::{Phase, Progress, Unit};
 use smalti_store::split;
 use smalti_types::{ErrorKind, Result, TimeRange};
 use std::collections::BTreeSet;
@@ -51,7 +52,7 @@ pub struct Salvage {
     pub found: FsckReport,
     /// Names of dimension labels that nothing is left of, or not enough.
     lost_labels: BTreeSet<String>,
-    progress: Option<Arc<FsckProgress>>,
+    progress: Arc<Progress>,
 }
 
 /// Makes a view of an array with all that can be read. All data is read once for that.
@@ -59,8 +60,10 @@ pub struct Salvage {
 /// # Errors
 /// `NotFound` when no array is there; `Permission` without the key; `Corrupt` when no schema can be read, or something is
 /// damaged that cannot be left out; `Cancelled`.
-pub fn salvage(place: &ArrayPlace, progress: Option<Arc<FsckProgress>>) -> Result<Salvage> {
-    let options = FsckOptions { progress: progress.clone(), ..FsckOptions::default() };
+pub fn salvage(place: &ArrayPlace, progress: Option<Arc<Progress>>) -> Result<Salvage> {
+    let progress = progress.unwrap_or_default();
+    let _announced = progress.announce(&[Phase::Checking, Phase::Decoding]);
+    let options = FsckOptions { progress: Some(Arc::clone(&progress)), ..FsckOptions::default() };
     let mut view = View { place, overlay: Overlay::new(Arc::clone(place.store())), lost: Vec::new() };
     let mut found = fsck(place, &options)?;
     if found.findings.iter().any(asks_for_data) {
@@ -75,7 +78,9 @@ pub fn salvage(place: &ArrayPlace, progress: Option<Arc<FsckProgress>>) -> Resul
     }
     let snapshot = view.patch_array("", &options)?;
     let mut lost_labels = BTreeSet::new();
-    for label in &snapshot.schema().dimension_labels {
+    let labels = &snapshot.schema().dimension_labels;
+    for (number, label) in (2..).zip(labels) {
+        progress.part(number, 1 + labels.len() as u64);
         let before = view.lost.len();
         let labels = label.path().and_then(|path| view.patch_array(path, &options));
         let labels = labels.and_then(|labels| {
@@ -96,6 +101,11 @@ pub fn salvage(place: &ArrayPlace, progress: Option<Arc<FsckProgress>>) -> Resul
         }
     }
     Ok(Salvage { place: view.place(), lost: view.lost, found, lost_labels, progress })
+}
+
+/// The tiles of a fragment, each for every field.
+fn decoded_tile_count(fragment: &Fragment) -> u64 {
+    fragment.tile_count().saturating_mul(fields_of(fragment).len() as u64)
 }
 
 /// Whether more may be known of a fragment's metadata when its data is read.
@@ -184,11 +194,19 @@ impl View<'_> {
             let shown = self.place_of(below);
             let snapshot = Snapshot::open(shown.clone(), TimeRange::ALL)?;
             let mut is_changed = false;
+            if let Some(progress) = &options.progress {
+                let tiles = snapshot.fragments().iter().map(|fragment| decoded_tile_count(fragment));
+                let tiles = tiles.fold(0, u64::saturating_add);
+                progress.enter(Phase::Decoding, Unit::Tiles, Some(tiles));
+            }
             for fragment in snapshot.fragments() {
                 is_changed |= match asked_by_deletes(&snapshot, fragment) {
                     Ok(asked) => self.patch(&shown, below, fragment, &asked, options)?,
                     Err(error) => self.leave_out(below, fragment, &error).map(|()| true)?,
                 };
+            }
+            if let Some(progress) = &options.progress {
+                progress.complete(Phase::Decoding);
             }
             if !is_changed {
                 return Ok(snapshot);

@@ -13,11 +13,11 @@ use crate::upkeep::{CHANGES, DENSE_CHANGES};
 use smalti_array::Snapshot;
 use smalti_codecs::Encryption;
 use smalti_format::Version;
-use smalti_query::{ReadRequest, read};
+use smalti_query::{Progress, ReadRequest, read};
 use smalti_store::{SeededEntropy, Store, StoreExt};
 use smalti_tile::{Scratch, write_generic_tile};
 use smalti_types::{ArrayType, EncryptionKey, ErrorKind, TimeRange};
-use smalti_upkeep::{FsckProgress, LostCells, salvage};
+use smalti_upkeep::{LostCells, salvage};
 use std::sync::Arc;
 
 #[test]
@@ -235,7 +235,7 @@ fn a_label_that_is_lost_is_left_out_and_said_so() {
 fn a_salvage_that_is_stopped_leaves_nothing() {
     for changes in [CHANGES, DENSE_CHANGES] {
         let (_, place) = place_of(&files_of(changes, &[]), None);
-        let progress = Arc::new(FsckProgress::default());
+        let progress = Arc::new(Progress::default());
         let mut rest = salvage(&place, Some(Arc::clone(&progress))).unwrap();
         let (store, target) = place_of(&Files::new(), None);
         progress.cancel();

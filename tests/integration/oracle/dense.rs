@@ -171,6 +171,7 @@ fn run(case: &Case) {
                 layout: *layout,
                 at: Some(at),
                 duplicates: Duplicates::Refuse,
+                progress: None,
             };
             write(&snapshot, &request).unwrap();
         }

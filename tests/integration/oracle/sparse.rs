@@ -248,6 +248,7 @@ fn run(case: &Case) {
                 layout: if *in_global_order { Layout::GlobalOrder } else { Layout::Unordered },
                 at: Some(at),
                 duplicates: Duplicates::Refuse,
+                progress: None,
             };
             write(&snapshot, &request).unwrap();
         }

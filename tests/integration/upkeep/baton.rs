@@ -91,21 +91,32 @@ impl Drop for Part {
     }
 }
 
-/// A disk as one user has it: each step is taken in turn.
-#[derive(Debug)]
+/// A disk that something happens to before each step.
 pub struct TurnDisk {
     disk: SimDisk,
-    baton: Arc<Baton>,
-    user: usize,
+    /// Is told whether the same user may go on at once.
+    before_step: Box<dyn Fn(bool) + Send + Sync>,
+}
+
+impl std::fmt::Debug for TurnDisk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TurnDisk").field("disk", &self.disk).finish_non_exhaustive()
+    }
 }
 
 impl TurnDisk {
+    /// A disk as one user has it: each step is taken in turn.
     pub fn new(disk: SimDisk, baton: Arc<Baton>, user: usize) -> Self {
-        TurnDisk { disk, baton, user }
+        TurnDisk::calling(disk, move |may_stay| baton.step(user, may_stay))
+    }
+
+    /// A disk that calls something before each step.
+    pub fn calling(disk: SimDisk, before_step: impl Fn(bool) + Send + Sync + 'static) -> Self {
+        TurnDisk { disk, before_step: Box::new(before_step) }
     }
 
     fn next(&self) -> &SimDisk {
-        self.baton.step(self.user, true);
+        (self.before_step)(true);
         &self.disk
     }
 }
@@ -188,7 +199,7 @@ impl Disk for TurnDisk {
         let lease = self.next().lease(path, claim)?;
         if lease.is_none() {
             // Who waits for a claim lets others go on.
-            self.baton.step(self.user, false);
+            (self.before_step)(false);
         }
         Ok(lease)
     }

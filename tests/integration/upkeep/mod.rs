@@ -18,6 +18,7 @@ pub mod operation;
 mod pieces;
 mod reference;
 pub mod state;
+mod stops;
 mod verify;
 
 use operation::Operation;

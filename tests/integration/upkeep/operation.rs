@@ -4,12 +4,13 @@ use crate::oracle::arrays::{Columns, Row, dimension, schema};
 use smalti_array::{ArrayPlace, SchemaChange, Snapshot, Upgrade};
 use smalti_format::{Enumeration, MetadataEntry, MetadataValue, Version};
 use smalti_query::condition::{Condition, Relation};
-use smalti_query::{Duplicates, WriteRequest, delete, write};
+use smalti_query::{Duplicates, Progress, WriteRequest, delete, write};
 use smalti_tile::ColumnRef;
 use smalti_types::{ArrayType, CellValNum, Datatype, Extent, Layout, Result, Scalar, TimeRange};
 use smalti_upkeep::{
     FileReport, FragmentChoice, FragmentDeletion, FragmentOptions, Options, Report, VacuumOptions,
 };
+use std::sync::Arc;
 
 /// An operation on an array of one dimension `x`, with a number `n` and a text `s` in each cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,12 +131,22 @@ impl Operation {
 
     /// As [`run`](Operation::run), with options for upkeep.
     pub fn run_with(self, place: &ArrayPlace, options: &Options) -> Result<Option<Report>> {
+        self.run_watched(place, options, None)
+    }
+
+    /// As [`run_with`](Operation::run_with), where `progress` may stop what can be stopped.
+    pub fn run_watched(
+        self,
+        place: &ArrayPlace,
+        options: &Options,
+        progress: Option<Arc<Progress>>,
+    ) -> Result<Option<Report>> {
         let open = || Snapshot::open(place.clone(), TimeRange::ALL);
         match self {
             Operation::Create | Operation::CreateDups | Operation::CreateDense => {
                 self.create(place, Version::DEFAULT)?;
             }
-            Operation::Write { at, cells, number } => write_cells(place, Some(at), cells, number)?,
+            Operation::Write { at, cells, number } => write_cells(place, Some(at), cells, number, progress)?,
             Operation::Delete { at, number } => {
                 delete(&open()?, &Condition::compare("n", Relation::Eq, number), Some(at))?;
             }
@@ -186,7 +197,7 @@ impl Operation {
             Operation::VacuumMetadata => return smalti_upkeep::vacuum_metadata(place, options).map(Some),
             Operation::ConsolidateFragments | Operation::PurgeFragments => {
                 let purges = self == Operation::PurgeFragments;
-                let wanted = FragmentOptions { purges, ..FragmentOptions::default() };
+                let wanted = FragmentOptions { purges, progress, ..FragmentOptions::default() };
                 let done = smalti_upkeep::consolidate_fragments(place, &wanted)?;
                 let inputs = done.merges.iter().flat_map(|merge| &merge.inputs);
                 let outputs = done.merges.iter().flat_map(|merge| &merge.outputs);
@@ -197,7 +208,8 @@ impl Operation {
                 }));
             }
             Operation::VacuumFragments => {
-                let done = smalti_upkeep::vacuum_fragments(place, &VacuumOptions::default())?;
+                let wanted = VacuumOptions { progress, ..VacuumOptions::default() };
+                let done = smalti_upkeep::vacuum_fragments(place, &wanted)?;
                 let removed = files(done.fragments.iter().chain(&done.vacuum_files));
                 let warnings = done.waits_for_readers.then(|| WAITS_FOR_READERS.to_owned());
                 let warnings = warnings.into_iter().collect();
@@ -206,6 +218,7 @@ impl Operation {
             Operation::DeleteFragments { until } => {
                 let times = TimeRange { start: 0, end: until };
                 let deletion = FragmentDeletion::of(FragmentChoice::Within(times));
+                let deletion = FragmentDeletion { progress, ..deletion };
                 let done = smalti_upkeep::delete_fragments(place, &deletion)?;
                 let removed = files(done.fragments.iter().chain(&done.replaced));
                 let warnings = done.waits_for_readers.then(|| WAITS_FOR_READERS.to_owned());
@@ -218,7 +231,13 @@ impl Operation {
 }
 
 /// Writes cells at a time, or now; the first has the number, the others those that follow.
-pub fn write_cells(place: &ArrayPlace, at: Option<u64>, cells: &[i32], number: u32) -> Result<()> {
+pub fn write_cells(
+    place: &ArrayPlace,
+    at: Option<u64>,
+    cells: &[i32],
+    number: u32,
+    progress: Option<Arc<Progress>>,
+) -> Result<()> {
     let text = |cell: i32| (cell % 3 != 0).then(|| vec![b'a'; cell as usize % 7]);
     let rows: Vec<Row> = (number..).zip(cells).map(|(number, &cell)| (number, text(cell))).collect();
     let columns = Columns::of(rows.iter());
@@ -238,7 +257,7 @@ pub fn write_cells(place: &ArrayPlace, at: Option<u64>, cells: &[i32], number: u
         layout = Layout::Unordered;
     }
     let duplicates = Duplicates::Refuse;
-    write(&snapshot, &WriteRequest { columns, subarray, layout, at, duplicates })?;
+    write(&snapshot, &WriteRequest { columns, subarray, layout, at, duplicates, progress })?;
     Ok(())
 }
 

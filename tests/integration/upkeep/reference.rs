@@ -137,14 +137,14 @@ fn the_reference_fails_5_by_losing_the_later_of_two_writes_in_one_millisecond() 
         for _ in 0..20 {
             let (_, place) = array_in_memory(&[create]);
             for number in 0..10 {
-                write_cells(&place, Some(7), &[3, 4], number * 10).unwrap();
+                write_cells(&place, Some(7), &[3, 4], number * 10, None).unwrap();
             }
             assert_eq!(cell(&place, 4), 91);
             for upkeep in [Operation::ConsolidateFragments, Operation::VacuumFragments] {
                 upkeep.run(&place).unwrap();
                 assert_eq!(cell(&place, 4), 91, "after {upkeep:?}");
             }
-            write_cells(&place, Some(7), &[3, 4], 200).unwrap();
+            write_cells(&place, Some(7), &[3, 4], 200, None).unwrap();
             assert_eq!(cell(&place, 4), 201);
         }
     }
@@ -181,7 +181,7 @@ fn a_clock_that_steps_back_changes_nothing_of_the_order_of_writes() {
         create.run(&place).unwrap();
         for (round, now) in [1_000, 500, 2_000, 1, 1, 1_999].into_iter().enumerate() {
             clock.set(now);
-            write_cells(&place, None, &[3, 4], round as u32 * 10).unwrap();
+            write_cells(&place, None, &[3, 4], round as u32 * 10, None).unwrap();
             let value = MetadataValue { datatype: Datatype::UInt8, bytes: vec![round as u8] };
             place.put_metadata(vec![MetadataEntry { key: "k".into(), value: Some(value) }], None).unwrap();
             assert_eq!(cell(&place, 4), round as u32 * 10 + 1);

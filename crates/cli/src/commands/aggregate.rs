@@ -6,11 +6,10 @@ use crate::engine;
 use crate::failure::{Failure, Outcome};
 use crate::formats::Table;
 use crate::interrupt::Watch;
-use crate::progress::Progress;
 use crate::warning::warn;
 use crate::{ranges, statistics};
 use serde_json::{Map, Value as Json, json};
-use smalti::{Aggregate, AggregateRequest, Array, Function, ReadProgress, ReadRequest, Value};
+use smalti::{Aggregate, AggregateRequest, Array, Function, Progress, ReadRequest, Value};
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,7 +29,7 @@ pub(super) fn run(global: &Global, args: &AggregateArgs) -> Outcome {
     let array = engine::open(global, &args.array, args.times)?;
     let (ranges, label_ranges) =
         ranges::parse_with_labels(array.schema(), &args.range, args.ranges_json.as_deref())?;
-    let read = Arc::new(ReadProgress::new());
+    let read = Arc::new(Progress::new());
     let request = AggregateRequest {
         aggregates,
         ranges,
@@ -42,10 +41,7 @@ pub(super) fn run(global: &Global, args: &AggregateArgs) -> Outcome {
     };
     let start = Instant::now();
     let watch = Watch::start(&read, None)?;
-    let progress = Progress::of_work("aggregating", &read);
-    let values = array.aggregate_raw(&request).map_err(Failure::from);
-    drop(progress);
-    let values = watch.end(values)?;
+    let values = watch.run(|| array.aggregate_raw(&request))?;
     let is_unwritten = is_unwritten(&array, &request)?;
     if is_unwritten {
         warn(global, &args.array, super::read::UNWRITTEN);

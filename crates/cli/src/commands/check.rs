@@ -4,26 +4,21 @@ use super::read;
 use crate::args::{CheckArgs, FsckArgs, Global, OpenTimes, OutputFormat, ReadArgs, RepairArgs, SalvageArgs};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Watch;
-use crate::progress::Progress;
+use crate::progress::Bar;
 use crate::when::clock_ms;
 use crate::{engine, human};
 use smalti::{
-    Array, Class, Finding, FsckOptions, FsckProgress, FsckReport, LostCells, Remedy, RepairOptions,
+    Array, Class, Finding, FsckOptions, FsckReport, LostCells, Phase, Progress, Remedy, RepairOptions,
 };
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
-
-/// How often a bar looks how far a check is.
-const TICK: Duration = Duration::from_millis(100);
 
 pub(super) fn fsck(global: &Global, args: &FsckArgs) -> Outcome {
     let options = engine::options(global, OpenTimes::default())?;
-    let progress = Arc::new(FsckProgress::default());
+    let progress = Arc::new(Progress::default());
     let check = options_of(&args.check, &progress);
     let watch = Watch::start(&progress, None)?;
-    let report = watch.end(shown("checking", &progress, || Array::fsck(&args.array, &options, &check)))?;
+    let report = watch.run(|| Array::fsck(&args.array, &options, &check))?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     if global.json {
         writeln!(out, "{}", report_json(&report))?;
@@ -49,15 +44,14 @@ pub(super) fn fsck(global: &Global, args: &FsckArgs) -> Outcome {
 
 pub(super) fn repair(global: &Global, args: &RepairArgs) -> Outcome {
     let options = engine::options(global, OpenTimes::default())?;
-    let progress = Arc::new(FsckProgress::default());
+    let progress = Arc::new(Progress::default());
     let repair = RepairOptions {
         check: options_of(&args.check, &progress),
         gives_up: args.give_up,
         is_dry_run: args.dry_run,
     };
     let watch = Watch::over_writes(&progress)?;
-    let report =
-        watch.end(shown("repairing", &progress, || Array::repair(&args.array, &options, &repair)))?;
+    let report = watch.run(|| Array::repair(&args.array, &options, &repair))?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let failed = report.mended.iter().any(|mended| mended.failure.is_some());
     if global.json {
@@ -100,11 +94,14 @@ pub(super) fn repair(global: &Global, args: &RepairArgs) -> Outcome {
 
 pub(super) fn salvage(global: &Global, args: &SalvageArgs) -> Outcome {
     let options = engine::options(global, OpenTimes::default())?;
-    let progress = Arc::new(FsckProgress::default());
+    let progress = Arc::new(Progress::default());
     let watch = Watch::over_writes(&progress)?;
-    let salvaged =
-        shown("salvaging", &progress, || Array::salvage(&args.array, &options, Some(Arc::clone(&progress))));
     let format = args.format.or_else(|| OutputFormat::of_path(&args.output));
+    let announced = progress.announce(match format {
+        Some(_) => &[Phase::Checking, Phase::Decoding],
+        None => &[Phase::Checking, Phase::Decoding, Phase::Copying, Phase::Publishing],
+    });
+    let salvaged = shown(&progress, || Array::salvage(&args.array, &options, Some(Arc::clone(&progress))));
     let (salvaged, cell_count) = match format {
         Some(format) => {
             let salvaged = watch.end(salvaged)?;
@@ -120,12 +117,13 @@ pub(super) fn salvage(global: &Global, args: &SalvageArgs) -> Outcome {
         None => {
             let target = args.output.to_string_lossy();
             let written = salvaged.and_then(|mut salvaged| {
-                let cell_count = shown("writing", &progress, || salvaged.write_to(&target, &options))?;
+                let cell_count = shown(&progress, || salvaged.write_to(&target, &options))?;
                 Ok((salvaged, Some(cell_count)))
             });
             watch.end(written)?
         }
     };
+    drop(announced);
     if args.output.as_os_str() == "-" {
         for lost in salvaged.lost() {
             eprintln!("lost: {}", lost_text(lost));
@@ -159,7 +157,7 @@ pub(super) fn salvage(global: &Global, args: &SalvageArgs) -> Outcome {
     if salvaged.lost().is_empty() { Ok(()) } else { Err(Failure::Silent(1)) }
 }
 
-fn options_of(args: &CheckArgs, progress: &Arc<FsckProgress>) -> FsckOptions {
+fn options_of(args: &CheckArgs, progress: &Arc<Progress>) -> FsckOptions {
     FsckOptions {
         reads_data: args.data,
         young_ms: args.young.saturating_mul(60 * 60 * 1000),
@@ -168,28 +166,9 @@ fn options_of(args: &CheckArgs, progress: &Arc<FsckProgress>) -> FsckOptions {
 }
 
 /// Runs work with a bar that shows how far it is.
-fn shown<T>(
-    what: &'static str,
-    progress: &FsckProgress,
-    work: impl FnOnce() -> smalti::Result<T>,
-) -> Outcome<T> {
-    let is_done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let watcher = scope.spawn(|| {
-            let bar = Progress::of_steps(what, "fragments and tiles");
-            let mut shown = 0;
-            while !is_done.load(Relaxed) {
-                let count = progress.checked_fragment_count() + progress.tile_count();
-                bar.add(count - shown);
-                shown = count;
-                std::thread::park_timeout(TICK);
-            }
-        });
-        let result = work();
-        is_done.store(true, Relaxed);
-        watcher.thread().unpark();
-        Ok(result?)
-    })
+fn shown<T>(progress: &Arc<Progress>, work: impl FnOnce() -> smalti::Result<T>) -> Outcome<T> {
+    let _bar = Bar::of(progress);
+    Ok(work()?)
 }
 
 fn print(out: &mut dyn Write, finding: &Finding) -> std::io::Result<()> {

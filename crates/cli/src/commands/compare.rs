@@ -4,10 +4,10 @@ use crate::args::{DiffArgs, DigestArgs, Global, OpenTimes};
 use crate::engine;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Watch;
-use crate::progress::Progress;
+use crate::progress::Bar;
 use smalti::json::CellNotation;
 use smalti::{
-    Array, CellDifference, CellShape, Change, DiffFields, DiffOptions, DigestOptions, ReadProgress, Side,
+    Array, CellDifference, CellShape, Change, DiffFields, DiffOptions, DigestOptions, Progress, Side,
 };
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -15,17 +15,14 @@ use std::sync::Arc;
 
 pub(super) fn digest(global: &Global, args: &DigestArgs) -> Outcome {
     let array = engine::open(global, &args.array, args.times)?;
-    let read = Arc::new(ReadProgress::new());
+    let read = Arc::new(Progress::new());
     let options = DigestOptions {
         includes_times: args.timestamps,
         memory_byte_len: memory(global),
         progress: Some(Arc::clone(&read)),
     };
     let watch = Watch::start(&read, None)?;
-    let progress = Progress::of_work("reading", &read);
-    let digest = array.digest(&options).map_err(Failure::from);
-    drop(progress);
-    let digest = watch.end(digest)?;
+    let digest = watch.run(|| array.digest(&options))?;
     let mut out = std::io::stdout().lock();
     if global.json {
         let json = serde_json::json!({ "digest": digest.to_string(), "cells": digest.cell_count });
@@ -63,16 +60,16 @@ fn compare(global: &Global, args: &DiffArgs) -> Outcome<bool> {
             false => writeln!(out, "! {different}")?,
         }
     }
-    let read = Arc::new(ReadProgress::new());
+    let read = Arc::new(Progress::new());
     let options = DiffOptions { memory_byte_len: memory(global), progress: Some(Arc::clone(&read)) };
     let mut lines: Lines<'_> = Lines { out: &mut out, json: global.json, left: args.limit, failure: None };
     let watch = Watch::start(&read, None)?;
-    let progress = match std::io::stdout().is_terminal() {
-        true => Progress::hidden(),
-        false => Progress::of_work("comparing", &read),
+    let bar = match std::io::stdout().is_terminal() {
+        true => Bar::hidden(),
+        false => Bar::of(&read),
     };
     let summary = lines.run(&a, &b, &options);
-    drop(progress);
+    drop(bar);
     let summary = watch.end(summary)?;
     if global.json {
         let json = serde_json::json!({

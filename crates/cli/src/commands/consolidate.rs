@@ -2,13 +2,12 @@
 
 use crate::args::{ConsolidateArgs, FragmentArgs, Global, OpenTimes, UpkeepMode};
 use crate::engine;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::human;
 use crate::interrupt::Watch;
-use crate::progress::Progress;
 use crate::warning::warn;
 use crate::when::clock_ms;
-use smalti::ReadProgress;
+use smalti::Progress;
 use smalti::upkeep::{
     Choice, Consolidation, FileReport, FragmentOptions, FragmentPlan, Steps, Tiers, UpkeepOptions,
     UpkeepReport,
@@ -44,13 +43,10 @@ fn fragments(global: &Global, args: &ConsolidateArgs) -> Outcome {
     if args.dry_run {
         return print_plan(global, &array.plan_consolidation(&options)?);
     }
-    let work = Arc::new(ReadProgress::new());
+    let work = Arc::new(Progress::new());
     options.progress = Some(Arc::clone(&work));
     let watch = Watch::over_writes(&work)?;
-    let progress = Progress::of_work("merging", &work);
-    let done = array.consolidate(&options).map_err(Failure::from);
-    drop(progress);
-    print(global, &watch.end(done)?)
+    print(global, &watch.run(|| array.consolidate(&options))?)
 }
 
 fn options(global: &Global, args: &FragmentArgs) -> FragmentOptions {

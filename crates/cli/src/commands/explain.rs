@@ -6,7 +6,6 @@ use crate::cells::Field;
 use crate::failure::{Failure, Outcome};
 use crate::formats::Table;
 use crate::interrupt::Watch;
-use crate::progress::Progress;
 use crate::{engine, human, ranges, statistics};
 use serde_json::{Value as Json, json};
 use smalti::{Analysis, Explanation, FragmentFate};
@@ -26,10 +25,7 @@ pub(super) fn run(global: &Global, args: &ExplainArgs) -> Outcome {
     let (explanation, analysis) = if *analyze {
         let progress = Arc::clone(request.progress.get_or_insert_default());
         let watch = Watch::start(&progress, None)?;
-        let bar = Progress::of_work("reading", &progress);
-        let analyzed = array.analyze_raw(&request).map_err(Failure::from);
-        drop(bar);
-        let (explanation, analysis) = watch.end(analyzed)?;
+        let (explanation, analysis) = watch.run(|| array.analyze_raw(&request))?;
         (explanation, Some(analysis))
     } else {
         (array.explain_raw(&request)?, None)

@@ -4,11 +4,13 @@ use super::{domain_json, domain_text};
 use crate::args::{FragmentsAction, FragmentsArgs, Global, OpenTimes};
 use crate::failure::Outcome;
 use crate::formats::Table;
+use crate::interrupt::Watch;
 use crate::when::clock_ms;
 use crate::{engine, human};
 use smalti::upkeep::{FragmentChoice, FragmentDeletion, VacuumOptions};
-use smalti::{Array, Extent, Fragment, Schema};
+use smalti::{Array, Extent, Fragment, Progress, Schema};
 use std::io::Write;
+use std::sync::Arc;
 
 pub(super) fn run(global: &Global, args: &FragmentsArgs) -> Outcome {
     match &args.action {
@@ -18,8 +20,12 @@ pub(super) fn run(global: &Global, args: &FragmentsArgs) -> Outcome {
             } else {
                 FragmentChoice::Named(names.clone())
             };
-            let deletion =
-                FragmentDeletion { choice, is_dry_run: *dry_run, ignores_readers: *ignore_readers };
+            let deletion = FragmentDeletion {
+                choice,
+                is_dry_run: *dry_run,
+                ignores_readers: *ignore_readers,
+                progress: Some(Arc::default()),
+            };
             delete(global, args, &deletion)
         }
         Some(FragmentsAction::Copy { names, to }) => copy(global, args, names, to),
@@ -111,7 +117,8 @@ fn list_replaced(global: &Global, args: &FragmentsArgs) -> Outcome {
 
 fn delete(global: &Global, args: &FragmentsArgs, deletion: &FragmentDeletion) -> Outcome {
     let mut array = engine::open(global, &args.array, OpenTimes::default())?;
-    let done = array.delete_fragments(deletion)?;
+    let work = deletion.progress.clone().unwrap_or_default();
+    let done = Watch::over_writes(&work)?.run(|| array.delete_fragments(deletion))?;
     if done.waits_for_readers {
         eprintln!(
             "smalti: {}: the array is open in other programs, so nothing was deleted; delete again when they have ended, or \
@@ -147,7 +154,9 @@ fn delete(global: &Global, args: &FragmentsArgs, deletion: &FragmentDeletion) ->
 fn copy(global: &Global, args: &FragmentsArgs, names: &[String], to: &str) -> Outcome {
     let array = engine::open(global, &args.array, args.times)?;
     let target = engine::open(global, to, OpenTimes::default())?;
-    let copied = array.copy_fragments(names, &target)?;
+    let work = Arc::new(Progress::new());
+    let watch = Watch::over_writes(&work)?;
+    let copied = watch.run(|| array.copy_fragments(names, &target, Some(Arc::clone(&work))))?;
     let mut out = std::io::stdout().lock();
     if global.json {
         return Ok(writeln!(out, "{}", serde_json::json!({"fragments": copied, "timestamp": clock_ms()}))?);

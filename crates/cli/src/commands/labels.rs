@@ -5,7 +5,8 @@ use crate::cells::{Field, Region, along, cell_count_of, place};
 use crate::failure::{Failure, Outcome};
 use crate::when::When;
 use smalti::format::ArraySchema;
-use smalti::{Array, Column, ColumnRef, Duplicates, Extent, Layout, WriteRequest, WrittenFragment};
+use smalti::{Array, Column, ColumnRef, Duplicates, Extent, Layout, Progress, WriteRequest, WrittenFragment};
+use std::sync::Arc;
 
 /// Whether a file holds labels and, of a dense array, nothing else but one dimension. Labels stand beside the cells of
 /// others.
@@ -35,6 +36,7 @@ pub(super) fn write(
     array: &Array,
     args: &WriteArgs,
     columns: Vec<(Field, Column)>,
+    work: &Arc<Progress>,
 ) -> Outcome<(WrittenFragment, usize)> {
     let schema = array.schema();
     let wrong = || {
@@ -74,6 +76,7 @@ pub(super) fn write(
         layout: Layout::RowMajor,
         at: args.at.map(When::moment),
         duplicates: Duplicates::default(),
+        progress: Some(Arc::clone(work)),
     };
     Ok((array.write_raw(&request).map_err(|error| error.at_uri(&args.array))?, cell_count))
 }

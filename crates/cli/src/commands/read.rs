@@ -7,7 +7,7 @@ use crate::failure::{Failure, Outcome};
 use crate::formats::{ArrowSink, CsvSink, JsonlSink, NpySink, ParquetSink, Sink, TableSink};
 use crate::interrupt::Watch;
 use crate::output::OutputFile;
-use crate::progress::Progress;
+use crate::progress::Bar;
 use crate::ranges::{self, Ranges};
 use crate::warning::warn;
 use crate::{engine, human, statistics};
@@ -48,14 +48,12 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
     }
     let start = Instant::now();
     let read = Arc::clone(request.progress.get_or_insert_default());
-    let (ranges, has_labels) = (&request.ranges, !request.label_ranges.is_empty());
+    let ranges = &request.ranges;
     // What is wrong with the request is told before there is a file.
     let batches = array.read_raw(&request)?;
-    let expected = (schema.is_dense() && !has_labels && !args.matching_only).then(|| {
+    if schema.is_dense() && request.label_ranges.is_empty() && !args.matching_only {
         let lengths = lengths(schema, ranges).into_iter().map(|len| len as u128);
-        lengths.fold(1, u128::saturating_mul).min(limit.map_or(u128::MAX, u128::from))
-    });
-    if let Some(cell_count) = expected {
+        let cell_count = lengths.fold(1, u128::saturating_mul).min(limit.map_or(u128::MAX, u128::from));
         check_room(args, format, &fields, cell_count)?;
     }
     if batches.is_unwritten() {
@@ -64,12 +62,11 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
     let (file, out) = output(args)?;
     let watch = Watch::start(&read, file.as_ref().and_then(OutputFile::partial).map(Path::to_path_buf))?;
     let mut sink = sink(args, out, format, schema, &fields, ranges, request.layout)?;
-    let expected = expected.map(|cell_count| u64::try_from(cell_count).unwrap_or(u64::MAX));
     let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
-    let progress = if to_terminal { Progress::hidden() } else { Progress::of_read(expected, &read) };
-    let copied = copy(batches, &fields, limit, &progress, sink.as_mut());
+    let bar = if to_terminal { Bar::hidden() } else { Bar::of(&read) };
+    let copied = copy(batches, &fields, limit, sink.as_mut());
     let copied = copied.and_then(|is_cut| sink.finish().map(|()| is_cut));
-    drop((progress, sink));
+    drop((bar, sink));
     let is_cut = watch.end(copied)?;
     if let Some(file) = file {
         file.keep()?;
@@ -233,13 +230,7 @@ fn batch_cell_count(global: &Global, fields: &[Field], limit: Option<u64>) -> Op
 }
 
 /// Hands cells on until there are no more, or the limit is reached; true if there are more.
-fn copy(
-    batches: Batches<'_>,
-    fields: &[Field],
-    limit: Option<u64>,
-    progress: &Progress,
-    sink: &mut dyn Sink,
-) -> Outcome<bool> {
+fn copy(batches: Batches<'_>, fields: &[Field], limit: Option<u64>, sink: &mut dyn Sink) -> Outcome<bool> {
     let mut left = limit.unwrap_or(u64::MAX);
     for batch in batches {
         let batch: Batch = batch?;
@@ -247,7 +238,6 @@ fn copy(
         let taken = cell_count.min(usize::try_from(left).unwrap_or(usize::MAX));
         sink.batch(if taken < cell_count { first_cells(batch, fields, taken)? } else { batch })?;
         left -= taken as u64;
-        progress.add(taken as u64);
         if taken < cell_count {
             return Ok(true);
         }

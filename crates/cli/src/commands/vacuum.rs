@@ -5,9 +5,12 @@ use crate::args::{Global, OpenTimes, UpkeepMode, VacuumArgs};
 use crate::engine;
 use crate::failure::Outcome;
 use crate::human;
+use crate::interrupt::Watch;
 use crate::when::clock_ms;
+use smalti::Progress;
 use smalti::upkeep::{UpkeepOptions, VacuumOptions};
 use std::io::Write;
+use std::sync::Arc;
 
 pub(super) fn run(global: &Global, args: &VacuumArgs) -> Outcome {
     match args.mode {
@@ -33,12 +36,15 @@ fn files(global: &Global, args: &VacuumArgs, mode: UpkeepMode) -> Outcome {
 
 fn fragments(global: &Global, args: &VacuumArgs) -> Outcome {
     let mut array = engine::open(global, &args.array, OpenTimes::default())?;
+    let work = Arc::new(Progress::new());
     let options = VacuumOptions {
         time: args.times.range(),
         is_dry_run: args.dry_run,
         ignores_readers: args.ignore_readers,
+        progress: Some(Arc::clone(&work)),
     };
-    let done = array.vacuum(&options)?;
+    let watch = Watch::over_writes(&work)?;
+    let done = watch.run(|| array.vacuum(&options))?;
     let mut out = std::io::stdout().lock();
     if done.waits_for_readers {
         eprintln!(

@@ -8,12 +8,17 @@ use crate::formats::{
     Budget, RecordBatches, check_cells, columns_of, gather, open_arrow, open_file, open_parquet, read_csv,
     read_jsonl, read_npy,
 };
-use crate::progress::Progress;
+use crate::interrupt::Watch;
+use crate::progress::{Bar, Counted};
 use crate::when::When;
 use crate::{engine, human, ranges};
-use smalti::{Array, Column, ColumnRef, Columns, Duplicates, Extent, Layout, WriteRequest, WrittenFragment};
+use smalti::{
+    Array, Column, ColumnRef, Columns, Duplicates, Extent, Layout, Phase, Progress, Unit, WriteRequest,
+    WrittenFragment,
+};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
@@ -34,21 +39,13 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
             "--global-order is for sparse arrays; cells of dense ones go where their coordinates say",
         ));
     }
-    let format = input_format(args)?;
-    let budget = Budget::of(global);
-    let (fragment, cell_count) = if is_dense {
-        write_dense(&array, args, format, &fields, budget)?
-    } else if args.global_order && matches!(format, InputFormat::Arrow | InputFormat::Parquet) {
-        write_batches(&array, args, format, &fields, budget)?
-    } else {
-        let layout = if args.global_order { Layout::GlobalOrder } else { Layout::Unordered };
-        let columns = row_columns(args, format, &fields, budget)?;
-        if labels::are_alone(array.schema(), &columns) {
-            labels::write(&array, args, columns).map_err(in_file(args))?
-        } else {
-            write_columns(&array, args, columns, layout, None)?
-        }
-    };
+    let work = Arc::new(Progress::new());
+    let input = Input { args, format: input_format(args)?, budget: Budget::of(global), work };
+    let watch = Watch::over_writes(&input.work)?;
+    let bar = Bar::of(&input.work);
+    let written = write(&array, &input, &fields);
+    drop(bar);
+    let (fragment, cell_count) = watch.end(written)?;
     if global.json {
         println!(
             "{}",
@@ -67,34 +64,58 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
     Ok(())
 }
 
-fn write_dense(
-    array: &Array,
-    args: &WriteArgs,
+/// What is written.
+struct Input<'a> {
+    args: &'a WriteArgs,
     format: InputFormat,
-    fields: &[Field],
     budget: Budget,
-) -> Outcome<(WrittenFragment, usize)> {
+    work: Arc<Progress>,
+}
+
+fn write(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<(WrittenFragment, usize)> {
+    let args = input.args;
+    let is_dense = array.schema().is_dense();
+    if !is_dense && args.global_order && matches!(input.format, InputFormat::Arrow | InputFormat::Parquet) {
+        return write_batches(array, input, fields);
+    }
+    let mut phases = vec![Phase::Reading];
+    phases.extend(if is_dense { Phase::DENSE_WRITE } else { Phase::SPARSE_WRITE });
+    let _announced = input.work.announce(&phases);
+    if is_dense {
+        return write_dense(array, input, fields);
+    }
+    let layout = if args.global_order { Layout::GlobalOrder } else { Layout::Unordered };
+    let columns = input.row_columns(fields)?;
+    if labels::are_alone(array.schema(), &columns) {
+        labels::write(array, args, columns, &input.work).map_err(in_file(args))
+    } else {
+        write_columns(array, input, columns, layout, None)
+    }
+}
+
+fn write_dense(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<(WrittenFragment, usize)> {
+    let args = input.args;
     let schema = array.schema();
     let ranges = ranges::parse(schema, &args.range, args.ranges_json.as_deref())?;
     let subarray = ranges::one_each(schema, ranges)?;
     let region = Region::new(&subarray)?;
-    let (columns, layout) = if format == InputFormat::Npy {
-        read_npy(open(args)?, fields, &region.shape()).map_err(in_file(args))?
+    let (columns, layout) = if input.format == InputFormat::Npy {
+        read_npy(input.open()?, fields, &region.shape()).map_err(in_file(args))?
     } else {
-        let columns = row_columns(args, format, fields, budget)?;
+        let columns = input.row_columns(fields)?;
         if labels::are_alone(schema, &columns) {
-            return labels::write(array, args, columns).map_err(in_file(args));
+            return labels::write(array, args, columns, &input.work).map_err(in_file(args));
         }
         let placed = place(columns, &region).and_then(|columns| labels::cut(schema, columns, &region));
         (placed.map_err(in_file(args))?, Layout::RowMajor)
     };
-    let (fragment, _) = write_columns(array, args, columns, layout, Some(subarray))?;
+    let (fragment, _) = write_columns(array, input, columns, layout, Some(subarray))?;
     Ok((fragment, region.cell_count()?))
 }
 
 fn write_columns(
     array: &Array,
-    args: &WriteArgs,
+    input: &Input<'_>,
     columns: Vec<(Field, Column)>,
     layout: Layout,
     subarray: Option<Vec<Extent>>,
@@ -103,26 +124,30 @@ fn write_columns(
     let named: Vec<(String, ColumnRef<'_>)> =
         columns.iter().map(|(field, column)| (field.name.clone(), column.as_ref())).collect();
     let duplicates = Duplicates::default();
-    let request =
-        WriteRequest { columns: named, subarray, layout, at: args.at.map(When::moment), duplicates };
-    let fragment = array.write_raw(&request).map_err(|error| error.at_uri(&args.array))?;
+    input.work.complete(Phase::Reading);
+    let progress = Some(Arc::clone(&input.work));
+    let request = WriteRequest {
+        columns: named,
+        subarray,
+        layout,
+        at: input.args.at.map(When::moment),
+        duplicates,
+        progress,
+    };
+    let fragment = array.write_raw(&request).map_err(|error| error.at_uri(&input.args.array))?;
     Ok((fragment, cell_count))
 }
 
 /// Writes record batches that come in global order, each as it is read.
-fn write_batches(
-    array: &Array,
-    args: &WriteArgs,
-    format: InputFormat,
-    fields: &[Field],
-    budget: Budget,
-) -> Outcome<(WrittenFragment, usize)> {
+fn write_batches(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<(WrittenFragment, usize)> {
+    let args = input.args;
     let refused = |error: smalti::Error| Failure::Error(error.at_uri(&args.array));
     let mut cell_count = 0;
-    let writer = array.global_writer();
+    let (batches, row_count) = input.batches().map_err(in_file(args))?;
+    let writer = array.global_writer().progress(Arc::clone(&input.work), row_count);
     let at = args.at.map(When::moment);
     let mut writer = at.map_or(writer.clone(), |at| writer.at(at)).start().map_err(refused)?;
-    for batch in batches(args, format, budget).map_err(in_file(args))? {
+    for batch in batches {
         let columns = batch.and_then(|batch| columns_of(&batch, fields)).map_err(in_file(args))?;
         check_cells(&columns, cell_count as u64).map_err(in_file(args))?;
         let named = columns
@@ -134,37 +159,50 @@ fn write_batches(
     Ok((writer.commit().map_err(refused)?, cell_count))
 }
 
-/// The columns of a file that holds rows.
-fn row_columns(
-    args: &WriteArgs,
-    format: InputFormat,
-    fields: &[Field],
-    budget: Budget,
-) -> Outcome<Vec<(Field, Column)>> {
-    let columns = match format {
-        InputFormat::Jsonl => read_jsonl(open(args)?, fields, budget),
-        InputFormat::Csv => read_csv(open(args)?, fields, budget),
-        InputFormat::Npy => Err(Failure::usage("npy is for dense arrays; use csv, jsonl, arrow or parquet")),
-        InputFormat::Arrow | InputFormat::Parquet => {
-            batches(args, format, budget).and_then(|batches| gather(batches, fields))
-        }
-    };
-    columns.map_err(in_file(args))
-}
+impl Input<'_> {
+    /// The columns of a file that holds rows.
+    fn row_columns(&self, fields: &[Field]) -> Outcome<Vec<(Field, Column)>> {
+        let columns = match self.format {
+            InputFormat::Jsonl => read_jsonl(self.open()?, fields, self.budget),
+            InputFormat::Csv => read_csv(self.open()?, fields, self.budget),
+            InputFormat::Npy => {
+                Err(Failure::usage("npy is for dense arrays; use csv, jsonl, arrow or parquet"))
+            }
+            InputFormat::Arrow | InputFormat::Parquet => self.batches().and_then(|(batches, row_count)| {
+                // Of Arrow the bytes are counted.
+                if row_count.is_some() {
+                    self.work.enter(Phase::Reading, Unit::Cells, row_count);
+                }
+                let work = Arc::clone(&self.work);
+                let watched = batches.map(move |batch| {
+                    work.check()?;
+                    let batch = batch?;
+                    work.advance(Phase::Reading, Unit::Cells, batch.num_rows() as u64);
+                    Ok(batch)
+                });
+                gather(Box::new(watched), fields)
+            }),
+        };
+        columns.map_err(in_file(self.args))
+    }
 
-/// The record batches of a file of Arrow or Parquet.
-fn batches(args: &WriteArgs, format: InputFormat, budget: Budget) -> Outcome<RecordBatches> {
-    let path = path(args);
-    let (batches, row_count) = if format == InputFormat::Parquet {
-        let (batches, row_count) = open_parquet(path, budget)?;
-        (batches, Some(row_count))
-    } else {
-        (open_arrow(path, budget)?, None)
-    };
-    let progress = Progress::new("reading", row_count);
-    Ok(Box::new(batches.inspect(move |batch| {
-        progress.add(batch.as_ref().map_or(0, |batch| batch.num_rows() as u64));
-    })))
+    /// The record batches of a file of Arrow or Parquet, and the number of their rows, if the file tells it.
+    fn batches(&self) -> Outcome<(RecordBatches, Option<u64>)> {
+        let path = path(self.args);
+        if self.format == InputFormat::Parquet {
+            return open_parquet(path, self.budget).map(|(batches, row_count)| (batches, Some(row_count)));
+        }
+        Ok((open_arrow(path, self.budget, &self.work)?, None))
+    }
+
+    fn open(&self) -> Outcome<Box<dyn BufRead>> {
+        let Some(path) = path(self.args) else {
+            return Ok(Box::new(BufReader::new(Counted::new(std::io::stdin(), None, &self.work))));
+        };
+        let file = open_file(path).map_err(in_file(self.args))?;
+        let byte_len = file.metadata().ok().map(|metadata| metadata.len());
+        Ok(Box::new(BufReader::with_capacity(1 << 18, Counted::new(file, byte_len, &self.work))))
+    }
 }
 
 fn input_format(args: &WriteArgs) -> Outcome<InputFormat> {
@@ -186,14 +224,4 @@ fn path(args: &WriteArgs) -> Option<&Path> {
 /// Names the file in failures that name nothing yet.
 fn in_file(args: &WriteArgs) -> impl Fn(Failure) -> Failure {
     |failure| failure.at(args.from.display().to_string())
-}
-
-fn open(args: &WriteArgs) -> Outcome<Box<dyn BufRead>> {
-    let Some(path) = path(args) else {
-        let progress = Progress::of_bytes("reading", None);
-        return Ok(Box::new(BufReader::new(progress.wrap(std::io::stdin()))));
-    };
-    let file = open_file(path).map_err(in_file(args))?;
-    let progress = Progress::of_bytes("reading", file.metadata().ok().map(|metadata| metadata.len()));
-    Ok(Box::new(BufReader::with_capacity(1 << 18, progress.wrap(file))))
 }

@@ -119,6 +119,7 @@ fn write(array: &Array, cities: &[&City], at: u64) -> Outcome {
         layout: Layout::Unordered,
         at: Some(at),
         duplicates: Duplicates::default(),
+        progress: None,
     };
     array.write_raw(&request)?;
     Ok(())

@@ -61,6 +61,7 @@ pub(super) fn store(global: &Global, uri: &str, raster: &Elevation, report: &mut
         layout: Layout::RowMajor,
         at: None,
         duplicates: Duplicates::default(),
+        progress: None,
     };
     array.write_raw(&request)?;
     let cells = raster.values.len() as u64;

@@ -18,7 +18,7 @@ use crate::aggregate::Folded;
 use crate::budget::Budget;
 use crate::condition::{BoundCondition, Verdict};
 use crate::fetch::Fetch;
-use crate::progress::ReadProgress;
+use crate::progress::{Phase, Progress, Unit};
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField};
 use crate::summary::FragmentSummary;
 use crate::workspace::Workspaces;
@@ -55,7 +55,7 @@ impl<'a> DenseBatches<'a> {
         layout: Layout,
         result_fields: &[(FieldId, ResultField)],
         condition: Option<BoundCondition>,
-        progress: &Arc<ReadProgress>,
+        progress: &Arc<Progress>,
     ) -> Result<Self> {
         let schema = snapshot.schema();
         let grid = dense_grid(schema)?;
@@ -138,6 +138,8 @@ impl<'a> DenseBatches<'a> {
             is_written_only: request.written_only,
         };
         plan.settle_budget()?;
+        let cell_count = plan.axes.iter().fold(1, |cells: u64, axis| cells.saturating_mul(axis.len));
+        progress.enter(Phase::Reading, Unit::Cells, Some(cell_count));
         let leaves_out = request.written_only || (request.leaves_out && plan.filter.is_some());
         Ok(DenseBatches { plan, work: None, cut: Vec::new(), leaves_out, summaries: Vec::new() })
     }
@@ -233,7 +235,12 @@ impl<'a> DenseBatches<'a> {
             cell_count += part_cell_count(&part).unwrap_or(max_cell_count);
             parts.push(part);
         }
-        if parts.is_empty() { Ok(None) } else { self.plan.read_parts(&parts).map(Some) }
+        if parts.is_empty() {
+            return Ok(None);
+        }
+        let batch = self.plan.read_parts(&parts)?;
+        self.plan.went(cell_count);
+        Ok(Some(batch))
     }
 
     fn pull_tiles(
@@ -247,6 +254,7 @@ impl<'a> DenseBatches<'a> {
         let (mut cell_count, mut var_byte_len) = (0u128, 0u64);
         while let Some(rect) = work.next_tile(&self.plan, on_blank)? {
             if is_answered(&self.plan, &rect)? {
+                self.plan.went(rect_cell_count(&rect));
                 continue;
             }
             cell_count += rect.iter().map(|side| side.value_count()).product::<u128>();
@@ -260,8 +268,25 @@ impl<'a> DenseBatches<'a> {
             }
             rects.push(rect);
         }
-        if rects.is_empty() { Ok(None) } else { self.plan.read_tiles(rects).map(Some) }
+        if rects.is_empty() {
+            return Ok(None);
+        }
+        let cell_count = rects.iter().fold(0, |sum: u64, rect| sum.saturating_add(rect_cell_count(rect)));
+        let batch = self.plan.read_tiles(rects)?;
+        self.plan.went(cell_count);
+        Ok(Some(batch))
     }
+}
+
+impl DensePlan<'_> {
+    /// Counts cells that were read, or that nothing has to be read for.
+    fn went(&self, cell_count: u64) {
+        self.fetch.progress().advance(Phase::Reading, Unit::Cells, cell_count);
+    }
+}
+
+fn rect_cell_count(rect: &[Interval]) -> u64 {
+    smalti_space::cell_count(rect).unwrap_or(u64::MAX)
 }
 
 /// Whether no fragment covers any cell of a read: all that there is to read are fill values.

@@ -2,8 +2,9 @@
 //! tiles than memory has room for, and more than anybody wants to walk over.
 
 use super::blank::merged;
-use super::boxes::{Axis, ContiguousParts, Part, contiguous_parts};
+use super::boxes::{Axis, ContiguousParts, Part, contiguous_parts, part_cell_count};
 use super::reader::DensePlan;
+use super::rect_cell_count;
 use super::walk::{Found, Grain, Walk};
 use smalti_space::{Interval, TileBlock, TileGrid, intersect_rects};
 use smalti_types::{Error, Layout, Result};
@@ -128,7 +129,10 @@ impl Work {
             plan.fetch.check()?;
             match self.walk.as_mut().and_then(Walk::next) {
                 None => return Ok(None),
-                Some(Found::Blank(part)) => on_blank(plan, part)?,
+                Some(Found::Blank(part)) => {
+                    plan.went(part_cell_count(&part).unwrap_or(u64::MAX));
+                    on_blank(plan, part)?;
+                }
                 Some(Found::Written(part)) => {
                     *parts = contiguous_parts(&plan.axes, part, plan.layout, max_cell_count);
                 }
@@ -158,6 +162,7 @@ impl Work {
                 None => return Ok(None),
                 Some(Found::Blank(part)) => {
                     let rect = space.rect(&plan.grid, &part)?;
+                    plan.went(rect_cell_count(&rect));
                     if let Some(part) = plan.hull_of(&rect) {
                         on_blank(plan, part)?;
                     }

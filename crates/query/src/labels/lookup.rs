@@ -1,7 +1,7 @@
 //! The labels at some positions of a dimension.
 
 use crate::gather::{CellRun, gather};
-use crate::progress::ReadProgress;
+use crate::progress::Progress;
 use crate::read::read_cells;
 use crate::request::ReadRequest;
 use smalti_array::{Snapshot, label_shape};
@@ -18,7 +18,7 @@ pub(super) struct Lookup {
     attribute: String,
     pub(super) shape: CellShape,
     /// Of the read that asks for the labels, which may stop.
-    progress: Arc<ReadProgress>,
+    progress: Arc<Progress>,
 }
 
 impl Lookup {

@@ -44,6 +44,10 @@ pub(crate) fn write_labels(snapshot: &Snapshot, request: &WriteRequest<'_>) -> R
         }
         name = Some(write_cells(snapshot, &cells)?);
     }
+    if let Some(progress) = request.progress.as_ref().filter(|_| name.is_none()) {
+        progress.check()?;
+    }
+    // From the first commit on the write goes to its end.
     for write in &writes {
         let written = write_cells(&write.array, &write.request)?;
         name.get_or_insert(written);
@@ -65,6 +69,7 @@ fn label_write<'a>(
         layout: Layout::RowMajor,
         at,
         duplicates: Duplicates::Refuse,
+        progress: None,
     };
     Ok(LabelWrite { array: snapshot.open_label(label)?, request })
 }

@@ -1,11 +1,13 @@
 //! Dense fragments made one, tile after tile of the least rectangle around them.
 
-use super::{MergeRequest, Merged, discarding};
+use super::{MergeRequest, Merged};
+use crate::progress::{Phase, Unit};
 use crate::read::read_cells;
 use crate::request::ReadRequest;
 use crate::write::{DenseTiles, fields_of_fragment};
 use smalti_array::{CellHistory, FieldId, NewFragment, Snapshot, dense_grid, intervals};
 use smalti_types::{Error, Layout, Result, TimeRange};
+use std::sync::Arc;
 
 pub(super) fn merge(snapshot: &Snapshot, range: TimeRange, request: &MergeRequest) -> Result<Merged> {
     let schema = snapshot.schema();
@@ -19,19 +21,19 @@ pub(super) fn merge(snapshot: &Snapshot, range: TimeRange, request: &MergeReques
         progress: request.progress.clone(),
         ..ReadRequest::default()
     };
+    let progress = request.progress.clone().unwrap_or_default();
+    progress.enter(Phase::Merging, Unit::Cells, smalti_space::cell_count(&intervals(&hull)?));
     let new = NewFragment::merged(snapshot, range, CellHistory::default())?;
     let ids: Vec<FieldId> = (0..schema.attributes.len()).map(FieldId::Attribute).collect();
     let fields = fields_of_fragment(snapshot, &new.content(), &ids)?;
     let grid = dense_grid(schema)?;
-    let copied = || -> Result<Merged> {
-        let mut tiles = DenseTiles::new(new.clone(), &grid, intervals(&hull)?, fields)?;
-        let mut cell_count = 0;
-        for batch in read_cells(snapshot, &read)? {
-            let batch = batch?;
-            cell_count += batch.cell_count as u64;
-            tiles.append(batch.cell_count, &batch.columns)?;
-        }
-        Ok(Merged { fragments: vec![tiles.seal()?], cell_count })
-    };
-    discarding(&[&new], copied())
+    let mut tiles = DenseTiles::new(new, &grid, intervals(&hull)?, fields, Arc::clone(&progress))?;
+    let mut cell_count = 0;
+    for batch in read_cells(snapshot, &read)? {
+        let batch = batch?;
+        cell_count += batch.cell_count as u64;
+        tiles.append(batch.cell_count, &batch.columns)?;
+        progress.advance(Phase::Merging, Unit::Cells, batch.cell_count as u64);
+    }
+    Ok(Merged { fragments: vec![tiles.seal()?], cell_count })
 }

@@ -7,7 +7,7 @@
 mod dense;
 mod sparse;
 
-use crate::progress::ReadProgress;
+use crate::progress::{Phase, Progress};
 use smalti_array::{NewFragment, Snapshot};
 use smalti_types::{Error, Result, TimeRange};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct MergeRequest {
     /// Begin another fragment when one has this many bytes of data. Sparse arrays only.
     pub max_fragment_byte_len: Option<u64>,
     /// Where the merge tells how far it is, and listens for the word to stop.
-    pub progress: Option<Arc<ReadProgress>>,
+    pub progress: Option<Arc<Progress>>,
 }
 
 /// What a merge wrote.
@@ -54,20 +54,12 @@ pub fn merge(snapshot: &Snapshot, request: &MergeRequest) -> Result<Merged> {
     let first = times.next().ok_or_else(|| Error::invalid("there are no fragments to merge"))?;
     let range = times
         .fold(first, |all, time| TimeRange { start: all.start.min(time.start), end: all.end.max(time.end) });
-    if snapshot.schema().is_dense() {
-        dense::merge(snapshot, range, request)
-    } else {
-        sparse::merge(snapshot, range, request)
+    let merged = match snapshot.schema().is_dense() {
+        true => dense::merge(snapshot, range, request),
+        false => sparse::merge(snapshot, range, request),
+    }?;
+    if let Some(progress) = &request.progress {
+        progress.complete(Phase::Merging);
     }
-}
-
-/// Removes fragments on their way when something went wrong, and hands the error on.
-fn discarding<T>(fragments: &[&NewFragment], result: Result<T>) -> Result<T> {
-    if result.is_err() {
-        for fragment in fragments {
-            // What cannot be removed stays behind as an orphan, which no reader sees; the first error tells more.
-            let _ = fragment.discard();
-        }
-    }
-    result
+    Ok(merged)
 }

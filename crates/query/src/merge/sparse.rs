@@ -1,7 +1,8 @@
 //! Sparse fragments made one, in global order.
 
-use super::{MergeRequest, Merged, discarding};
+use super::{MergeRequest, Merged};
 use crate::gather::{CellRun, gather};
+use crate::progress::{Phase, Unit};
 use crate::read::{Batches, read_cells, read_history};
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest};
 use crate::sparse::DeleteHistory;
@@ -11,16 +12,20 @@ use smalti_format::{ArraySchema, Rule};
 use smalti_space::UNSTOPPED;
 use smalti_tile::{CellShape, Column};
 use smalti_types::{Layout, Result, TimeRange};
+use std::sync::Arc;
 
 /// The time of a delete of cells that were not deleted.
 const NOT_DELETED: u64 = u64::MAX;
 
 pub(super) fn merge(snapshot: &Snapshot, range: TimeRange, request: &MergeRequest) -> Result<Merged> {
-    let mut sealed = Vec::new();
-    let merged = Merge::new(snapshot, range, request)?.run(&mut sealed);
-    let fragments: Vec<&NewFragment> = sealed.iter().collect();
-    let cell_count = discarding(&fragments, merged)?;
-    Ok(Merged { fragments: sealed, cell_count })
+    let mut merged = Merged { fragments: Vec::new(), cell_count: 0 };
+    match Merge::new(snapshot, range, request)?.run(&mut merged) {
+        Ok(()) => Ok(merged),
+        Err(error) => {
+            merged.discard();
+            Err(error)
+        }
+    }
 }
 
 struct Merge<'a> {
@@ -87,9 +92,8 @@ impl<'a> Merge<'a> {
         (byte_len / cells.max(1)).max(1)
     }
 
-    /// Writes the fragments, and returns the number of their cells. `sealed` takes those that are on the disk, so that the
-    /// caller can remove them after an error.
-    fn run(&self, sealed: &mut Vec<NewFragment>) -> Result<u64> {
+    /// Writes the fragments. `merged` takes those that are on the disk, so that the caller can remove them after an error.
+    fn run(&self, merged: &mut Merged) -> Result<()> {
         let schema = self.snapshot.schema();
         let kept = match self.history.keeps_deletes {
             true => self.fields.len(),
@@ -104,46 +108,49 @@ impl<'a> Merge<'a> {
             .then(|| Purge { allows_dups: schema.allows_dups, last: None });
         let mut writer: Option<(SparseWriter, Pieces)> = None;
         let next_byte_len = self.piece_cell_count().map_or(0, |cells| cells as u64 * self.cell_byte_len());
-        let mut cell_count = 0;
+        let progress = self.request.progress.clone().unwrap_or_default();
+        progress.enter(Phase::Merging, Unit::Cells, self.snapshot.held_cell_count());
         for batch in self.read()? {
             let mut batch = batch?;
+            let read_cell_count = batch.cell_count as u64;
             if let Some(purge) = &mut purge {
                 purge.apply(&mut batch, &self.fields, schema)?;
             }
             if batch.cell_count == 0 {
+                progress.advance(Phase::Merging, Unit::Cells, read_cell_count);
                 continue;
             }
-            cell_count += batch.cell_count as u64;
+            merged.cell_count += batch.cell_count as u64;
             let (open, pieces) = match &mut writer {
                 Some(writer) => writer,
                 none => {
                     let new = NewFragment::merged(self.snapshot, self.range, self.history.clone())?;
-                    sealed.push(new.clone());
                     let written = fields_of_fragment(self.snapshot, &new.content(), fields)?;
                     let pieces = Pieces::new(written.iter().map(|field| field.shape))?;
-                    none.insert((SparseWriter::new(new, written, schema), pieces))
+                    none.insert((SparseWriter::new(new, written, schema, Arc::clone(&progress)), pieces))
                 }
             };
             let columns: Vec<_> = batch.columns[..kept].iter().map(Column::as_ref).collect();
             pieces.set(pieces.joined(&columns)?, pieces.cell_count() + batch.cell_count);
             pieces.write_full(open)?;
+            progress.advance(Phase::Merging, Unit::Cells, read_cell_count);
             let is_full = self.request.max_fragment_byte_len.is_some_and(|most| {
                 open.fragment_writer().byte_len() + next_byte_len > most && !open.is_empty()
             });
             if is_full && let Some((open, pieces)) = writer.take() {
-                finish(open, pieces)?;
+                merged.fragments.push(finish(open, pieces)?);
             }
         }
         if let Some((open, pieces)) = writer {
-            finish(open, pieces)?;
+            merged.fragments.push(finish(open, pieces)?);
         }
-        Ok(cell_count)
+        Ok(())
     }
 }
 
-fn finish(mut writer: SparseWriter, mut pieces: Pieces) -> Result<()> {
+fn finish(mut writer: SparseWriter, mut pieces: Pieces) -> Result<NewFragment> {
     pieces.write_rest(&mut writer)?;
-    writer.seal().map(drop)
+    writer.seal()
 }
 
 /// Takes out cells that were deleted, and in arrays without duplicates the versions that are older than these.

@@ -2,6 +2,7 @@
 
 use super::plan::{SparsePlan, TileRef};
 use crate::fetch::FieldSource;
+use crate::progress::{Phase, Unit};
 use crate::workspace::Workspaces;
 use smalti_array::FieldId;
 use smalti_types::Result;
@@ -71,13 +72,19 @@ impl SparsePlan<'_> {
                 .max(cost.finding());
             largest_field = largest_field.max(fields).max(coords).max(asked);
         }
-        let fields = self.fields.iter().filter(|field| !matches!(field.id, FieldId::Dimension(_))).count();
-        let tile_reads = self.tiles.len() as u64 * (fields + self.snapshot.schema().dimensions.len()) as u64;
+        let tile_reads = self.tile_reads(self.tiles.len());
         self.fetch.progress().plan(tile_reads);
+        self.fetch.progress().enter(Phase::Reading, Unit::Tiles, Some(tile_reads));
         self.budget.cover(largest_tile)?;
         // Filtered bytes and the decoded tile beside them.
         self.workspaces = Workspaces::at_most(self.budget.task_count(largest_field.saturating_mul(2)));
         Ok(())
+    }
+
+    /// The reads of so many tiles, one for every field and dimension.
+    pub(crate) fn tile_reads(&self, tile_count: usize) -> u64 {
+        let fields = self.fields.iter().filter(|field| !matches!(field.id, FieldId::Dimension(_))).count();
+        tile_count as u64 * (fields + self.snapshot.schema().dimensions.len()) as u64
     }
 
     /// Whether some tiles, decoded and in order, fit in the budget at once.

@@ -6,7 +6,7 @@ use super::stretches::{Stretch, is_one_tile, least_sorted_cell_count};
 use crate::budget::Budget;
 use crate::condition::BoundCondition;
 use crate::fetch::{Fetch, FieldSource};
-use crate::progress::ReadProgress;
+use crate::progress::Progress;
 use crate::request::{ReadRequest, ResultField};
 use crate::workspace::Workspaces;
 use smalti_array::{FieldId, Fragment, Snapshot};
@@ -106,7 +106,7 @@ impl<'a> SparsePlan<'a> {
         layout: Layout,
         result_fields: &[(FieldId, ResultField)],
         condition: Option<BoundCondition>,
-        progress: &Arc<ReadProgress>,
+        progress: &Arc<Progress>,
         history: Option<DeleteHistory>,
     ) -> Result<Self> {
         let schema = snapshot.schema();

@@ -2,6 +2,7 @@
 
 use super::plan::SparsePlan;
 use crate::aggregate::Folded;
+use crate::progress::{Phase, Unit};
 use crate::summary::FragmentSummary;
 use smalti_types::Result;
 
@@ -35,6 +36,8 @@ impl SparsePlan<'_> {
             }
             start += len;
         }
+        let answered = is_answered.iter().filter(|is_answered| **is_answered).count();
+        self.fetch.progress().advance(Phase::Reading, Unit::Tiles, self.tile_reads(answered));
         let mut is_answered = is_answered.into_iter();
         tiles.retain(|_| !is_answered.next().unwrap_or(false));
         self.tiles = tiles;

@@ -8,6 +8,7 @@ use super::columns::{InputColumn, written_fields};
 use super::fragment_writer::{Counted, FragmentExtent, FragmentWriter, TileCells, WrittenField};
 use super::ordered::check_ordered;
 use super::request::{WriteRequest, check_layout};
+use crate::progress::{Phase, Progress, Unit};
 use smalti_array::{NewFragment, Snapshot, dense_grid, intervals};
 use smalti_format::ArraySchema;
 use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, copy_box, intersect_rects, strides};
@@ -67,9 +68,13 @@ fn checked<'a>(
         smalti_space::cell_count(&rect).and_then(|count| usize::try_from(count).ok()).ok_or_else(|| {
             Error::invalid("the rectangle has more cells than memory can address; write it in pieces")
         })?;
+    let progress = request.progress.clone().unwrap_or_default();
+    progress.enter(Phase::Validating, Unit::Cells, Some(cell_count as u64));
     let columns = InputColumn::of_attributes(schema, request, cell_count)?;
     check_codes(snapshot, &columns)?;
+    progress.check()?;
     check_ordered(schema, &columns)?;
+    progress.complete(Phase::Validating);
     Ok((rect, columns))
 }
 
@@ -124,8 +129,12 @@ impl<'a> DenseWrite<'a> {
         columns: &[InputColumn<'_>],
         fields: &Arc<[WrittenField]>,
     ) -> Result<String> {
-        let mut writer = FragmentWriter::new(NewFragment::new(snapshot, request.at)?, Arc::clone(fields));
+        let progress = request.progress.clone().unwrap_or_default();
+        progress.check()?;
+        let new = NewFragment::new(snapshot, request.at)?;
+        let mut writer = FragmentWriter::new(new, Arc::clone(fields), Arc::clone(&progress));
         let tile_count = self.tile_count()?;
+        progress.enter(Phase::Writing, Unit::Tiles, Some(tile_count as u64 * fields.len() as u64));
         let starts = self.input_strides.is_none().then(|| self.global_starts(tile_count));
         writer.append(0..tile_count, self.group_len(fields), |tile, field| {
             let start = starts.as_ref().map_or(0, |starts| starts[tile]);
@@ -291,9 +300,11 @@ impl<'a> DenseTiles<'a> {
         grid: &'a TileGrid,
         rect: Vec<Interval>,
         fields: Arc<[WrittenField]>,
+        progress: Arc<Progress>,
     ) -> Result<Self> {
         let write = DenseWrite::in_global_order(grid, new.schema().cell_order, rect)?;
-        Ok(DenseTiles { write, writer: FragmentWriter::new(new, Arc::clone(&fields)), fields, next_tile: 0 })
+        let writer = FragmentWriter::new(new, Arc::clone(&fields), progress);
+        Ok(DenseTiles { write, writer, fields, next_tile: 0 })
     }
 
     /// Takes the cells of the next tiles: of each those inside the rectangle.

@@ -3,6 +3,7 @@
 //! Order of durability: data files and fragment metadata, then the folders that name them, then the commit file, which alone
 //! makes the fragment visible. Until then a failure leaves an orphan that no reader sees.
 
+use crate::progress::{Phase, Progress, Unit};
 use crate::workspace::Workspaces;
 use rayon::prelude::*;
 use smalti_array::{FieldContent, FieldId, FragmentContent, NewFragment, Plane};
@@ -52,29 +53,48 @@ struct DataFile {
 /// Files longer than this are streamed.
 const STREAM_FROM: usize = 1 << 20;
 
-/// A fragment that is being written.
+/// A fragment that is being written. Dropped before it is sealed, it removes what it put.
 pub(crate) struct FragmentWriter {
-    new: NewFragment,
     fields: Arc<[WrittenField]>,
     /// Fixed, var and validity file of every written field.
     files: Vec<[DataFile; 3]>,
     content: FragmentContent,
     workspaces: Workspaces,
+    progress: Arc<Progress>,
+    /// Behind the files, whose writers go first.
+    new: Unsealed,
+}
+
+/// A fragment that is removed when it is dropped.
+struct Unsealed {
+    new: NewFragment,
+    /// Whether anything of it may be in the store.
+    is_begun: bool,
+}
+
+impl Drop for Unsealed {
+    fn drop(&mut self) {
+        if self.is_begun {
+            // What cannot be removed stays behind as an orphan, which no reader sees; the first error tells more.
+            let _ = self.new.discard();
+        }
+    }
 }
 
 impl FragmentWriter {
     /// Starts a fragment under a new name.
-    pub(crate) fn new(new: NewFragment, fields: Arc<[WrittenField]>) -> Self {
+    pub(crate) fn new(new: NewFragment, fields: Arc<[WrittenField]>, progress: Arc<Progress>) -> Self {
         let content = new.content();
         let files = fields.iter().map(|_| Default::default()).collect();
-        FragmentWriter { new, fields, files, content, workspaces: Workspaces::default() }
+        let new = Unsealed { new, is_begun: false };
+        FragmentWriter { fields, files, content, workspaces: Workspaces::default(), progress, new }
     }
 
     /// Filters and writes the tiles `tiles`. `cells` makes the cells of a tile of a field; it is called from many threads. While
     /// a group of tiles is filtered, the group before it is handed to the store.
     ///
     /// # Errors
-    /// What `cells`, the codecs and the store report.
+    /// `Cancelled`; what `cells`, the codecs and the store report.
     pub(crate) fn append(
         &mut self,
         tiles: Range<usize>,
@@ -88,14 +108,19 @@ impl FragmentWriter {
             .map(|at| at..(at + group_len.max(1)).min(tiles.end))
             .collect();
         let (fields, workspaces) = (Arc::clone(&self.fields), std::mem::take(&mut self.workspaces));
+        let progress = Arc::clone(&self.progress);
         let filter = |group: &Range<usize>| -> Result<Vec<DoneTile>> {
             let jobs = group.len() * field_count;
             (0..jobs)
                 .into_par_iter()
                 .map(|job| {
+                    progress.check()?;
                     let (tile, field) = (group.start + job / field_count, job % field_count);
                     let cells = cells(tile, field)?;
-                    workspaces.with(|workspace| filter_tile(&fields[field], cells, &mut workspace.scratch))
+                    let done = workspaces
+                        .with(|workspace| filter_tile(&fields[field], cells, &mut workspace.scratch))?;
+                    progress.advance(Phase::Writing, Unit::Tiles, 1);
+                    Ok(done)
                 })
                 .collect()
         };
@@ -113,7 +138,7 @@ impl FragmentWriter {
     }
 
     fn store_tiles(&mut self, tiles: Vec<DoneTile>) -> Result<()> {
-        let (new, fields) = (&self.new, Arc::clone(&self.fields));
+        let (unsealed, fields) = (&mut self.new, Arc::clone(&self.fields));
         for (job, tile) in tiles.into_iter().enumerate() {
             let idx = job % fields.len();
             let field = &fields[idx];
@@ -131,7 +156,10 @@ impl FragmentWriter {
             ];
             for (file, plane, bytes) in planes {
                 if !bytes.is_empty() {
-                    file.append(bytes, || new.create_data_file(field.field, plane))?;
+                    file.append(bytes, || {
+                        unsealed.is_begun = true;
+                        unsealed.new.create_data_file(field.field, plane)
+                    })?;
                 }
             }
         }
@@ -141,10 +169,16 @@ impl FragmentWriter {
     /// Writes what is left, then the metadata, then the commit: after this the fragment is visible and durable.
     ///
     /// # Errors
-    /// What the store reports. An error before the commit file leaves the array as it was.
+    /// `Cancelled`; what the store reports. An error before the commit file leaves the array as it was.
     pub(crate) fn commit(self, extent: FragmentExtent) -> Result<String> {
+        let progress = Arc::clone(&self.progress);
         let sealed = self.seal(extent)?;
+        if let Err(stopped) = progress.check() {
+            let _ = sealed.discard();
+            return Err(stopped);
+        }
         sealed.commit()?;
+        progress.complete(Phase::Syncing);
         Ok(sealed.name().to_string())
     }
 
@@ -156,8 +190,9 @@ impl FragmentWriter {
     /// Writes what is left, then the metadata: after this the fragment is durable, and only its commit is missing.
     ///
     /// # Errors
-    /// What the store reports.
+    /// `Cancelled`; what the store reports.
     pub(crate) fn seal(mut self, extent: FragmentExtent) -> Result<NewFragment> {
+        let new = &self.new.new;
         let mut streamed = Vec::new();
         let mut small = Vec::new();
         for (field, files) in self.fields.iter().zip(self.files) {
@@ -178,7 +213,7 @@ impl FragmentWriter {
                         streamed.push(writer);
                     }
                     None if exists => {
-                        small.push((self.new.data_file(field.field, plane)?, file.waiting));
+                        small.push((new.data_file(field.field, plane)?, file.waiting));
                     }
                     None => {}
                 }
@@ -196,17 +231,26 @@ impl FragmentWriter {
                 return Err(Error::invalid("the fields of a fragment have different numbers of tiles"));
             }
         }
-        let metadata = self.new.encode_metadata(self.content)?;
-        small.push((self.new.metadata_file(), metadata));
-        let store = &**self.new.place().store();
+        let metadata = new.encode_metadata(self.content)?;
+        small.push((new.metadata_file(), metadata));
+        let store = Arc::clone(new.place().store());
+        self.progress.check()?;
+        self.new.is_begun = true;
+        let file_count = streamed.len() + small.len() + 1;
+        self.progress.enter(Phase::Syncing, Unit::Files, Some(file_count as u64));
         if !streamed.is_empty() {
+            let count = streamed.len() as u64;
             finish_all(streamed)?;
+            self.progress.advance(Phase::Syncing, Unit::Files, count);
+            self.progress.check()?;
         }
         let parts: Vec<[&[u8]; 1]> = small.iter().map(|(_, bytes)| [&bytes[..]]).collect();
         let files: Vec<NewFile<'_>> =
             small.iter().zip(&parts).map(|((path, _), parts)| NewFile { path, parts }).collect();
         store.put_batch(&files)?;
-        Ok(self.new)
+        self.progress.advance(Phase::Syncing, Unit::Files, files.len() as u64);
+        self.new.is_begun = false;
+        Ok(self.new.new.clone())
     }
 }
 

@@ -4,10 +4,12 @@ use super::codes::check_codes;
 use super::columns::{InputColumn, cell_count, written_fields};
 use super::request::{Duplicates, WriteRequest};
 use super::sparse::{SparseWriter, check_domain, check_global_order, coordinates, order_keys, take};
+use crate::progress::{Announced, Phase, Progress, Unit};
 use smalti_array::{FieldId, NewFragment, Snapshot};
 use smalti_space::Permutation;
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{AlignedBuf, Error, Extent, Layout, Result};
+use std::sync::Arc;
 
 /// A write of one fragment in pieces. Sparse cells come sorted in global order, piece after piece, and whole tiles go to disk
 /// as they fill. The cells of a dense array come in global order of a rectangle of whole space tiles; they are kept in
@@ -23,6 +25,8 @@ pub struct GlobalWriter<'a> {
     waiting: Pieces,
     /// The coordinates of the cell before those that wait.
     last: Option<Vec<Column>>,
+    progress: Arc<Progress>,
+    announced: Option<Announced>,
 }
 
 impl std::fmt::Debug for GlobalWriter<'_> {
@@ -53,15 +57,40 @@ impl<'a> GlobalWriter<'a> {
             })
             .collect::<Result<Vec<_>>>()?;
         let waiting = Pieces::new(fields.iter().map(|(_, _, shape)| *shape))?;
-        Ok(GlobalWriter { snapshot, at, subarray, sparse: None, fields, waiting, last: None })
+        Ok(GlobalWriter {
+            snapshot,
+            at,
+            subarray,
+            sparse: None,
+            fields,
+            waiting,
+            last: None,
+            progress: Arc::default(),
+            announced: None,
+        })
+    }
+
+    /// Tells a progress how far the write is, and listens to it for the word to stop. `cell_count` is the number of cells that are
+    /// going to be submitted, where it is known.
+    #[must_use]
+    pub fn watched(mut self, progress: Arc<Progress>, cell_count: Option<u64>) -> Self {
+        if self.snapshot.schema().is_dense() {
+            self.announced = Some(progress.announce(Phase::DENSE_WRITE));
+        } else {
+            self.announced = Some(progress.announce(&[Phase::Writing, Phase::Syncing]));
+            progress.enter(Phase::Writing, Unit::Cells, cell_count);
+        }
+        self.progress = progress;
+        self
     }
 
     /// Takes the next cells.
     ///
     /// # Errors
     /// `InvalidArgument` when columns do not fit, or a cell is out of order, repeats or lies outside the domain; the write
-    /// is as before then. What codecs and store report; the write can only be dropped then.
+    /// is as before then. `Cancelled`, and what codecs and store report; the write can only be dropped then.
     pub fn submit(&mut self, columns: &[(String, ColumnRef<'_>)]) -> Result<()> {
+        self.progress.check()?;
         let schema = self.snapshot.schema();
         let request = WriteRequest {
             columns: columns.to_vec(),
@@ -69,6 +98,7 @@ impl<'a> GlobalWriter<'a> {
             layout: Layout::GlobalOrder,
             at: self.at,
             duplicates: Duplicates::Refuse,
+            progress: None,
         };
         let count = cell_count(schema, &request)?;
         let input = if schema.is_dense() {
@@ -87,7 +117,7 @@ impl<'a> GlobalWriter<'a> {
         if self.sparse.is_none() {
             let fields = written_fields(self.snapshot, &input)?;
             let new = NewFragment::new(self.snapshot, self.at)?;
-            self.sparse = Some(SparseWriter::new(new, fields, schema));
+            self.sparse = Some(SparseWriter::new(new, fields, schema, Arc::clone(&self.progress)));
         }
         let Some(writer) = &mut self.sparse else { return Ok(()) };
         let full = total / writer.capacity() * writer.capacity();
@@ -95,6 +125,7 @@ impl<'a> GlobalWriter<'a> {
         self.waiting.set(all, total);
         self.waiting.write_full(writer)?;
         self.last = last.or(self.last.take());
+        self.progress.advance(Phase::Writing, Unit::Cells, count as u64);
         Ok(())
     }
 
@@ -112,6 +143,7 @@ impl<'a> GlobalWriter<'a> {
                 layout: Layout::GlobalOrder,
                 at: self.at,
                 duplicates: Duplicates::Refuse,
+                progress: Some(Arc::clone(&self.progress)),
             };
             return super::write(self.snapshot, &request);
         }
@@ -147,7 +179,9 @@ impl<'a> GlobalWriter<'a> {
             .zip(&schema.dimensions)
             .map(|(column, dimension)| super::sparse::coord_column(column.as_ref(), dimension.datatype))
             .collect::<Result<Vec<_>>>()?;
-        check_global_order(schema, &coords, &order_keys(schema, &coords)?, skipped)
+        let progress = &self.progress;
+        let keys = order_keys(schema, &coords, &|| progress.check())?;
+        check_global_order(schema, &coords, &keys, skipped)
     }
 }
 

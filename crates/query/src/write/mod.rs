@@ -16,6 +16,7 @@ pub(crate) use global::Pieces;
 pub use request::{Duplicates, WriteRequest};
 pub(crate) use sparse::SparseWriter;
 
+use crate::progress::Phase;
 use smalti_array::Snapshot;
 use smalti_types::Result;
 
@@ -24,8 +25,10 @@ use smalti_types::Result;
 ///
 /// # Errors
 /// `InvalidArgument` names the column, cell or range that is wrong; nothing is written then. What codecs and store report
-/// before the commit leaves the array as it was.
+/// before the commit leaves the array as it was; `Cancelled` does too, and what was put is removed.
 pub fn write(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<String> {
+    let phases = if snapshot.schema().is_dense() { Phase::DENSE_WRITE } else { Phase::SPARSE_WRITE };
+    let _announced = request.progress.as_ref().map(|progress| progress.announce(phases));
     if request.columns.iter().any(|(name, _)| snapshot.schema().label(name).is_some()) {
         return crate::labels::write_labels(snapshot, request);
     }

@@ -1,8 +1,10 @@
 //! What is asked of a write.
 
+use crate::progress::Progress;
 use smalti_format::ArraySchema;
 use smalti_tile::ColumnRef;
 use smalti_types::{ArrayType, Error, Extent, Layout, Result};
+use std::sync::Arc;
 
 /// Cells to write. Every attribute must be given, and for sparse arrays every dimension.
 #[derive(Debug, Clone)]
@@ -18,6 +20,8 @@ pub struct WriteRequest<'a> {
     pub at: Option<u64>,
     /// Sparse arrays without duplicates: what happens to cells of equal coordinates in one write.
     pub duplicates: Duplicates,
+    /// Where the write tells how far it is, and listens for the word to stop. A write that is stopped leaves nothing.
+    pub progress: Option<Arc<Progress>>,
 }
 
 /// What happens to cells of equal coordinates in one write, where the schema does not allow them.

@@ -4,12 +4,13 @@ use super::codes::check_codes;
 use super::columns::{InputColumn, cell_count, written_fields};
 use super::fragment_writer::{Counted, FragmentExtent, FragmentWriter, TileCells, WrittenField};
 use super::request::{Duplicates, WriteRequest, check_layout};
+use crate::progress::{Phase, Progress, Unit};
 use crate::show;
 use crate::sparse::cell_order;
 use smalti_array::{FieldId, NewFragment, Snapshot};
 use smalti_format::{ArraySchema, Dimension};
 use smalti_space::{
-    Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, UNSTOPPED, column_bounds, hull,
+    Check, Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, column_bounds, hull,
     sort_cells, tile_mbrs,
 };
 use smalti_tile::{CellShape, Column, ColumnRef};
@@ -35,21 +36,38 @@ pub(crate) fn write_sparse(snapshot: &Snapshot, request: &WriteRequest<'_>) -> R
     if cell_count == 0 {
         return Err(Error::invalid("there are no cells to write"));
     }
+    let progress = request.progress.clone().unwrap_or_default();
+    let check = || progress.check();
+    progress.enter(Phase::Validating, Unit::Cells, Some(cell_count as u64));
     let columns = InputColumn::of_fields(schema, request, cell_count)?;
     check_codes(snapshot, &columns)?;
+    check()?;
     let coords = coordinates(schema, &columns)?;
     check_domain(schema, &coords)?;
-    let keys = order_keys(schema, &coords)?;
+    progress.complete(Phase::Validating);
+    check()?;
+    // Keys, order, duplicates.
+    progress.enter(Phase::Sorting, Unit::Steps, Some(3));
+    let keys = order_keys(schema, &coords, &check)?;
+    progress.reach(Phase::Sorting, Unit::Steps, 1);
     let order = match request.layout {
         Layout::GlobalOrder => {
             check_global_order(schema, &coords, &keys, 0)?;
             Permutation::Identity(cell_count)
         }
-        _ => unordered(schema, &coords, &keys, request.duplicates)?,
+        _ => {
+            let order = sort_cells(&keys, &check)?;
+            progress.reach(Phase::Sorting, Unit::Steps, 2);
+            without_repeats(schema, &coords, &keys, order, request.duplicates, &check)?
+        }
     };
+    progress.complete(Phase::Sorting);
     drop(keys);
     let fields = written_fields(snapshot, &columns)?;
-    let mut writer = SparseWriter::new(NewFragment::new(snapshot, request.at)?, Arc::clone(&fields), schema);
+    let new = NewFragment::new(snapshot, request.at)?;
+    let mut writer = SparseWriter::new(new, Arc::clone(&fields), schema, Arc::clone(&progress));
+    let tile_count = order.len().div_ceil(writer.capacity()) as u64;
+    progress.enter(Phase::Writing, Unit::Tiles, Some(tile_count * fields.len() as u64));
     let cells: Vec<ColumnRef<'_>> = columns.iter().map(|column| column.cells).collect();
     writer.append(&cells, &order, 0..order.len())?;
     writer.commit()
@@ -65,10 +83,15 @@ pub(crate) struct SparseWriter {
 }
 
 impl SparseWriter {
-    pub(crate) fn new(new: NewFragment, fields: Arc<[WrittenField]>, schema: &ArraySchema) -> Self {
+    pub(crate) fn new(
+        new: NewFragment,
+        fields: Arc<[WrittenField]>,
+        schema: &ArraySchema,
+        progress: Arc<Progress>,
+    ) -> Self {
         let is_string: Vec<bool> = schema.dimensions.iter().map(Dimension::is_var).collect();
         SparseWriter {
-            writer: FragmentWriter::new(new, Arc::clone(&fields)),
+            writer: FragmentWriter::new(new, Arc::clone(&fields), progress),
             fields,
             rects: RectList::new(is_string),
             capacity: usize::try_from(schema.capacity).unwrap_or(usize::MAX).max(1),
@@ -146,9 +169,8 @@ impl SparseWriter {
 
     /// Commits the fragment.
     pub(crate) fn commit(self) -> Result<String> {
-        let sealed = self.seal()?;
-        sealed.commit()?;
-        Ok(sealed.name().to_string())
+        let (writer, extent) = self.finished()?;
+        writer.commit(extent)
     }
 
     /// The fragment on its way.
@@ -158,15 +180,21 @@ impl SparseWriter {
 
     /// Makes all of the fragment durable but its commit.
     pub(crate) fn seal(self) -> Result<NewFragment> {
+        let (writer, extent) = self.finished()?;
+        writer.seal(extent)
+    }
+
+    fn finished(self) -> Result<(FragmentWriter, FragmentExtent)> {
         let non_empty_domain: Vec<Extent> =
             hull(&self.rects).ok_or_else(|| Error::invalid("there are no cells to write"))?;
         let tile_count = self.rects.len() as u64;
-        self.writer.seal(FragmentExtent {
+        let extent = FragmentExtent {
             rects: Some(self.rects),
             non_empty_domain,
             tile_count,
             last_tile_cell_count: self.last_tile_cell_count,
-        })
+        };
+        Ok((self.writer, extent))
     }
 }
 
@@ -281,24 +309,29 @@ fn coord_slice(cells: ColumnRef<'_>, datatype: Datatype, range: Range<usize>) ->
 }
 
 /// The sort keys of cells in global order.
-pub(crate) fn order_keys(schema: &ArraySchema, coords: &[CoordColumn<'_>]) -> Result<OrderKeys> {
+pub(crate) fn order_keys(
+    schema: &ArraySchema,
+    coords: &[CoordColumn<'_>],
+    check: Check<'_>,
+) -> Result<OrderKeys> {
     let bounds: Vec<Interval> =
         coords.iter().map(|column| column_bounds(column).unwrap_or(Interval::ALL)).collect();
-    KeyLayout::new(&cell_order(schema, Layout::GlobalOrder)?, &bounds)?.keys(coords, UNSTOPPED)
+    KeyLayout::new(&cell_order(schema, Layout::GlobalOrder)?, &bounds)?.keys(coords, check)
 }
 
-/// Sorts cells into global order, and sees to those that repeat.
-fn unordered(
+/// Sees to cells that repeat, where the schema does not allow them.
+fn without_repeats(
     schema: &ArraySchema,
     coords: &[CoordColumn<'_>],
     keys: &OrderKeys,
+    order: Permutation,
     duplicates: Duplicates,
+    check: Check<'_>,
 ) -> Result<Permutation> {
-    let order = sort_cells(keys, UNSTOPPED)?;
     if schema.allows_dups {
         return Ok(order);
     }
-    let repeats = keys.repeats(&order, UNSTOPPED)?;
+    let repeats = keys.repeats(&order, check)?;
     let Some(position) = repeats.iter_runs().next().map(|run| run.start) else { return Ok(order) };
     if let (Duplicates::Refuse, Some(first), Some(second)) =
         (duplicates, order.cell(position.saturating_sub(1)), order.cell(position))

@@ -112,10 +112,10 @@ fn open_readers_keep_fragments() {
 fn copied_fragments_say_the_same() {
     let (from, names) = written("copy-from");
     let to = array("copy-to", 3);
-    let copied = from.copy_fragments(&names[1..], &to).unwrap();
+    let copied = from.copy_fragments(&names[1..], &to, None).unwrap();
     assert_eq!(copied, names[1..]);
     assert_eq!(sum(&to), (7, 5 * 30 + 20 + 30));
-    let refused = from.copy_fragments(&names[..2], &to).unwrap_err();
+    let refused = from.copy_fragments(&names[..2], &to, None).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::AlreadyExists);
     assert_eq!(to.fragments().unwrap().len(), 2, "nothing of a refused copy is seen");
     let schema_name = to.fragments().unwrap()[0].schema_name().to_owned();
@@ -127,7 +127,7 @@ fn fragments_that_were_deleted_are_copied_back() {
     let (from, names) = written("copy-back-from");
     let mut to = array("copy-back-to", 3);
     for times in 1..=2 {
-        assert_eq!(from.copy_fragments(&names, &to).unwrap(), names, "time {times}");
+        assert_eq!(from.copy_fragments(&names, &to, None).unwrap(), names, "time {times}");
         assert_eq!(sum(&to), sum(&from), "time {times}");
         to.consolidate_commits(&UpkeepOptions::default()).unwrap();
         to.vacuum_commits(&UpkeepOptions::default()).unwrap();
@@ -141,7 +141,7 @@ fn fragments_that_were_deleted_are_copied_back() {
 
 fn refusal(from: &Array, to: &Array) -> Error {
     let names: Vec<String> = from.fragments().unwrap().iter().map(|one| one.name().to_owned()).collect();
-    let error = from.copy_fragments(&names, to).unwrap_err();
+    let error = from.copy_fragments(&names, to, None).unwrap_err();
     assert_eq!(to.fragments().unwrap().len(), 0);
     error
 }
@@ -168,5 +168,5 @@ fn copies_between_encryption_keys_are_refused() {
     let schema = from.schema().clone();
     let options = Options::new().key(EncryptionKey::new(&[7; 32]).unwrap());
     let to = Array::create_with("mem://copy-locked", &schema, &options).unwrap();
-    assert_eq!(from.copy_fragments(&names, &to).unwrap_err().kind(), ErrorKind::Permission);
+    assert_eq!(from.copy_fragments(&names, &to, None).unwrap_err().kind(), ErrorKind::Permission);
 }

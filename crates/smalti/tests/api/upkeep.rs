@@ -337,7 +337,7 @@ fn output_is_cut_where_a_fragment_has_enough_bytes() {
 #[test]
 fn a_stopped_consolidation_leaves_no_trace() {
     let array = history("upkeep-stop", true);
-    let progress = std::sync::Arc::new(smalti::ReadProgress::new());
+    let progress = std::sync::Arc::new(smalti::Progress::new());
     progress.cancel();
     let options = FragmentOptions { progress: Some(progress), ..FragmentOptions::default() };
     assert_eq!(array.consolidate(&options).unwrap_err().kind(), ErrorKind::Cancelled);

@@ -6,7 +6,7 @@ use super::publish::{Published, publish};
 use super::verify::verify_merge;
 use smalti_array::{ArrayPlace, Fragment, Snapshot};
 use smalti_format::names::{CommitKind, commit_file_name};
-use smalti_query::{MergeRequest, ReadProgress, merge};
+use smalti_query::{MergeRequest, Phase, Progress, Unit, merge};
 use smalti_types::{Error, Result, TimeRange};
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub struct FragmentOptions {
     /// Read every merge back before it is published, and check that it shows what its inputs show.
     pub verifies: bool,
     /// Where merges tell how far they are, and listen for the word to stop.
-    pub progress: Option<Arc<ReadProgress>>,
+    pub progress: Option<Arc<Progress>>,
 }
 
 impl Default for FragmentOptions {
@@ -142,6 +142,11 @@ pub fn plan_fragments(snapshot: &Snapshot, options: &FragmentOptions) -> Result<
 /// `InvalidArgument` for fragments that are not there, or that cannot be merged without changing the array; `Io` when another
 /// consolidation is running; `Cancelled`; what reading and writing report.
 pub fn consolidate_fragments(place: &ArrayPlace, options: &FragmentOptions) -> Result<Consolidation> {
+    let progress = options.progress.clone().unwrap_or_default();
+    let _announced = progress.announce(match options.verifies {
+        true => &[Phase::Choosing, Phase::Merging, Phase::Verifying, Phase::Publishing],
+        false => &[Phase::Choosing, Phase::Merging, Phase::Publishing],
+    });
     let _lock = place.upkeep_lock()?;
     let mut done = Consolidation::default();
     let step_count = match &options.choice {
@@ -149,19 +154,30 @@ pub fn consolidate_fragments(place: &ArrayPlace, options: &FragmentOptions) -> R
         _ => 1,
     };
     for _ in 0..step_count {
+        progress.enter(Phase::Choosing, Unit::Steps, Some(2));
         let snapshot = Snapshot::open(place.clone(), TimeRange::ALL)?;
+        progress.reach(Phase::Choosing, Unit::Steps, 1);
         let plan = plan_fragments(&snapshot, options)?;
+        progress.complete(Phase::Choosing);
         if plan.merges.is_empty() {
             break;
         }
-        for planned in plan.merges {
-            done.merges.push(carry_out(&snapshot, planned, options)?);
+        let merge_count = plan.merges.len() as u64;
+        for (number, planned) in (1..).zip(plan.merges) {
+            progress.check()?;
+            progress.part(number, merge_count);
+            done.merges.push(carry_out(&snapshot, planned, options, &progress)?);
         }
     }
     Ok(done)
 }
 
-fn carry_out(snapshot: &Snapshot, planned: Merge, options: &FragmentOptions) -> Result<MergedFragments> {
+fn carry_out(
+    snapshot: &Snapshot,
+    planned: Merge,
+    options: &FragmentOptions,
+    progress: &Arc<Progress>,
+) -> Result<MergedFragments> {
     let is_input =
         |fragment: &&Arc<Fragment>| planned.inputs.iter().any(|name| name == fragment.name().as_str());
     let inputs: Vec<Arc<Fragment>> = snapshot.fragments().iter().filter(is_input).cloned().collect();
@@ -172,17 +188,18 @@ fn carry_out(snapshot: &Snapshot, planned: Merge, options: &FragmentOptions) -> 
         purges: purges_cells,
         memory_byte_len: options.memory_byte_len,
         max_fragment_byte_len: options.max_fragment_byte_len.filter(|_| !part.schema().is_dense()),
-        progress: options.progress.clone(),
+        progress: Some(Arc::clone(progress)),
     };
     let merged = merge(&part, &request)?;
-    if options.verifies
-        && let Err(error) = verify_merge(&part, &merged, &request)
-    {
+    let verified = if options.verifies { verify_merge(&part, &merged, &request) } else { Ok(()) };
+    if let Err(error) = verified.and_then(|()| progress.check()) {
         merged.discard();
         return Err(error);
     }
     let purged_at = if options.purges { purged_at(snapshot, &part, time, purges_cells)? } else { None };
+    progress.enter(Phase::Publishing, Unit::Fragments, Some(merged.fragments.len() as u64));
     publish(&part, &Published { merged: &merged.fragments, time, purged_at })?;
+    progress.complete(Phase::Publishing);
     Ok(MergedFragments {
         outputs: merged.fragments.iter().map(|fragment| fragment.name().to_string()).collect(),
         inputs: planned.inputs,

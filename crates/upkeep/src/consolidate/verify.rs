@@ -1,9 +1,9 @@
 //! Reading a merge back before anybody else can.
 
-use crate::digest::{Digest, DigestOptions, digest};
+use crate::digest::{Digest, DigestOptions, digest_in};
 use smalti_array::{Fragment, ListedFragment, Snapshot};
 use smalti_format::Rule;
-use smalti_query::{MergeRequest, Merged};
+use smalti_query::{MergeRequest, Merged, Phase, Unit};
 use smalti_types::{Error, ErrorKind, Result};
 use std::sync::Arc;
 
@@ -25,7 +25,14 @@ pub fn verify_merge(part: &Snapshot, merged: &Merged, request: &MergeRequest) ->
     };
     let fragments = merged.fragments.iter().map(open).collect::<Result<Vec<_>>>()?;
     let written = part.of_fragments(fragments, part.schema_name())?;
-    let (expected, found) = (digest(part, &options)?, digest(&written, &options)?);
+    let progress = request.progress.clone().unwrap_or_default();
+    // The same cells twice, some of which only the old fragments hold.
+    let cell_count = part.held_cell_count();
+    progress.enter(Phase::Verifying, Unit::Cells, cell_count.and_then(|count| count.checked_mul(2)));
+    let expected = digest_in(part, &options, Phase::Verifying)?;
+    progress.reach(Phase::Verifying, Unit::Cells, cell_count.unwrap_or(0));
+    let found = digest_in(&written, &options, Phase::Verifying)?;
+    progress.complete(Phase::Verifying);
     if expected == found {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 use super::{DiffFields, DiffOptions, Side};
 use crate::digest::{fill_of, non_empty_ranges};
 use smalti_array::Snapshot;
-use smalti_query::{Batch, Batches, ReadRequest, read};
+use smalti_query::{Batch, Batches, Phase, ReadRequest, Unit, read};
 use smalti_tile::CellShape;
 use smalti_types::{Layout, Result};
 use std::cmp::Ordering;
@@ -81,6 +81,8 @@ impl<'a> Cursor<'a> {
                 self.at += 1;
             }
             let Some(batches) = &mut self.batches else { return Ok(false) };
+            // What was handed out before is compared by now.
+            batches.progress().advance(Phase::Comparing, Unit::Cells, self.batch.cell_count as u64);
             match batches.next().transpose().map_err(|error| error.at_uri(&self.uri))? {
                 Some(batch) => (self.batch, self.at) = (batch, 0),
                 None => self.batches = None,

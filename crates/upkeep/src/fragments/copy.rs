@@ -10,6 +10,7 @@ use smalti_format::names::{
     last_part,
 };
 use smalti_format::{ArraySchema, CurrentDomain, Rule, Version};
+use smalti_query::{Phase, Progress, Unit};
 use smalti_store::{ByteRange, Store, StoreExt, join};
 use smalti_types::{Error, ErrorKind, Result, TimeRange};
 use std::collections::HashSet;
@@ -28,9 +29,16 @@ const PIECE_BYTE_LEN: u64 = 4 << 20;
 /// `InvalidArgument` for names that are not those of fragments of the snapshot, when no schema of the target is like the fragment's
 /// (the message names the difference), when enumerations differ, or cells lie outside of the target's current domain;
 /// `Permission` when the arrays have different encryption keys; `AlreadyExists` when the target has such a fragment; `Io` when
-/// upkeep of the target is running; what the stores report. Nothing is seen in the target then; before version 12,
+/// upkeep of the target is running; `Cancelled`; what the stores report. Nothing is seen in the target then; before version 12,
 /// and where it had some of them before, which is committed one after the other, a part may be. What a copy that was stopped left without a commit is made anew.
-pub fn copy_fragments(from: &Snapshot, names: &[String], to: &ArrayPlace) -> Result<Vec<String>> {
+pub fn copy_fragments(
+    from: &Snapshot,
+    names: &[String],
+    to: &ArrayPlace,
+    progress: Option<Arc<Progress>>,
+) -> Result<Vec<String>> {
+    let progress = progress.unwrap_or_default();
+    let _announced = progress.announce(&[Phase::Copying, Phase::Publishing]);
     let wanted = names.iter().map(|name| find(from, last_part(name)));
     let wanted = wanted.collect::<Result<Vec<&Arc<Fragment>>>>()?;
     let is_wanted = |fragment: &&Arc<Fragment>| wanted.iter().any(|one| one.name() == fragment.name());
@@ -61,8 +69,10 @@ pub fn copy_fragments(from: &Snapshot, names: &[String], to: &ArrayPlace) -> Res
         .collect::<Result<Vec<_>>>()?;
     let folders: Vec<&str> = copies.iter().map(|copy| copy.folder.as_str()).collect();
     to.store().delete_folders(&folders)?;
+    let byte_lens = copies.iter().map(Copied::byte_len).collect::<Result<Vec<u64>>>()?;
+    progress.enter(Phase::Copying, Unit::Bytes, Some(byte_lens.iter().sum()));
     for (idx, copy) in copies.iter().enumerate() {
-        if let Err(error) = copy.put_files() {
+        if let Err(error) = copy.put_files(&progress).and_then(|()| progress.check()) {
             // What cannot be removed is without a commit, and nobody sees it.
             for begun in &copies[..=idx] {
                 let _ = to.store().delete_folders(&[&begun.folder]);
@@ -70,7 +80,10 @@ pub fn copy_fragments(from: &Snapshot, names: &[String], to: &ArrayPlace) -> Res
             return Err(error);
         }
     }
+    progress.complete(Phase::Copying);
+    progress.enter(Phase::Publishing, Unit::Fragments, Some(copies.len() as u64));
     commit(&copies, &target)?;
+    progress.complete(Phase::Publishing);
     Ok(fragments.iter().map(|fragment| fragment.name().to_string()).collect())
 }
 
@@ -120,20 +133,31 @@ impl<'a> Copied<'a> {
         Ok(Copied { fragment, from: from.place(), to, folder, schema_name: schema_name.clone() })
     }
 
-    fn put_files(&self) -> Result<()> {
+    /// The folder in the source's store.
+    fn source(&self) -> Result<String> {
         let name = self.fragment.name();
-        let source = self.from.join(&fragment_path(name, name.fragment_version()?));
+        Ok(self.from.join(&fragment_path(name, name.fragment_version()?)))
+    }
+
+    /// The bytes of its files.
+    fn byte_len(&self) -> Result<u64> {
+        let entries = self.from.store().list(&self.source()?)?;
+        Ok(entries.iter().filter(|entry| entry.is_file()).map(|entry| entry.byte_len).sum())
+    }
+
+    fn put_files(&self, progress: &Progress) -> Result<()> {
+        let source = self.source()?;
         let store = self.from.store();
         for entry in store.list(&source)?.iter().filter(|entry| entry.is_file()) {
             if entry.name != FRAGMENT_METADATA_FILE {
                 let path = join(&source, &entry.name);
-                self.copy(&path, &entry.name, store.byte_len(&path)?, &[])?;
+                self.copy(&path, &entry.name, store.byte_len(&path)?, &[], progress)?;
             }
         }
         let path = join(&source, FRAGMENT_METADATA_FILE);
         let byte_len = store.byte_len(&path)?;
         let (kept_byte_len, end) = self.metadata_end(byte_len)?;
-        self.copy(&path, FRAGMENT_METADATA_FILE, kept_byte_len, &end)?;
+        self.copy(&path, FRAGMENT_METADATA_FILE, kept_byte_len, &end, progress)?;
         self.to.store().sync_folder(&self.folder)?;
         let (above, _) = self.folder.rsplit_once('/').unwrap_or_default();
         self.to.store().sync_folder(above)
@@ -155,13 +179,15 @@ impl<'a> Copied<'a> {
     }
 
     /// Copies the beginning of a file, and puts something behind it.
-    fn copy(&self, path: &str, name: &str, byte_len: u64, end: &[u8]) -> Result<()> {
+    fn copy(&self, path: &str, name: &str, byte_len: u64, end: &[u8], progress: &Progress) -> Result<()> {
         let mut writer = self.to.store().create(&join(&self.folder, name))?;
         let mut start = 0;
         while start < byte_len {
+            progress.check()?;
             let piece = ByteRange { start, byte_len: PIECE_BYTE_LEN.min(byte_len - start) };
             writer.write(&self.from.store().read_at(path, piece)?)?;
             start += piece.byte_len;
+            progress.advance(Phase::Copying, Unit::Bytes, piece.byte_len);
         }
         writer.write(end)?;
         writer.finish()

@@ -13,9 +13,11 @@ use smalti_array::{
 };
 use smalti_format::Rule;
 use smalti_format::names::{CommitKind, FRAGMENT_METADATA_FILE, TimestampedName, last_part};
+use smalti_query::{Phase, Progress, Unit};
 use smalti_store::{Store, StoreExt, join};
 use smalti_types::{Error, Result, TimeRange};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Which fragments are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +29,7 @@ pub enum FragmentChoice {
 }
 
 /// Which fragments are deleted, and how.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct FragmentDeletion {
     /// Which ones.
     pub choice: FragmentChoice,
@@ -35,12 +37,14 @@ pub struct FragmentDeletion {
     pub is_dry_run: bool,
     /// Delete although snapshots of the array are open on this machine, whose reads will fail then.
     pub ignores_readers: bool,
+    /// Where the deletion tells how far it is, and listens for the word to stop, as long as nothing is deleted.
+    pub progress: Option<Arc<Progress>>,
 }
 
 impl FragmentDeletion {
     /// The deletion of some fragments, which waits for readers.
     pub fn of(choice: FragmentChoice) -> Self {
-        FragmentDeletion { choice, is_dry_run: false, ignores_readers: false }
+        FragmentDeletion { choice, is_dry_run: false, ignores_readers: false, progress: None }
     }
 }
 
@@ -71,8 +75,10 @@ pub fn delete_fragments(place: &ArrayPlace, deletion: &FragmentDeletion) -> Resu
         finish_pending(place, &listing)?;
         listing = Listing::read(place, TimeRange::ALL, is_dense)?;
     }
+    let progress = deletion.progress.clone().unwrap_or_default();
+    let _announced = progress.announce(&[Phase::Choosing, Phase::Removing]);
     let doomed = Doomed::of(&listing, &deletion.choice)?;
-    let report = doomed.report(place)?;
+    let report = doomed.report(place, &progress)?;
     if deletion.is_dry_run || doomed.fragments.is_empty() {
         return Ok(report);
     }
@@ -80,11 +86,14 @@ pub fn delete_fragments(place: &ArrayPlace, deletion: &FragmentDeletion) -> Resu
     if away.is_none() && !deletion.ignores_readers {
         return Ok(DeletedFragments { waits_for_readers: true, ..DeletedFragments::default() });
     }
+    progress.check()?;
+    progress.enter(Phase::Removing, Unit::Fragments, Some(doomed.names().count() as u64));
     doomed.take_back(place)?;
     drop(away);
     doomed.remove(place).map_err(|error| {
         error.context("the fragments are deleted, but files of theirs that nobody sees are left; `smalti fsck` lists them")
     })?;
+    progress.complete(Phase::Removing);
     Ok(report)
 }
 
@@ -136,11 +145,17 @@ impl<'a> Doomed<'a> {
         replaced.chain(self.fragments.iter().map(|fragment| fragment.path(place)))
     }
 
-    fn report(&self, place: &ArrayPlace) -> Result<DeletedFragments> {
+    fn report(&self, place: &ArrayPlace, progress: &Progress) -> Result<DeletedFragments> {
+        progress.enter(Phase::Choosing, Unit::Fragments, Some(self.names().count() as u64));
         let mut byte_len = 0;
         let gone = self.replaced.iter().filter(|old| !old.is_present).map(|old| old.fragment.path(place));
         let gone: HashSet<String> = gone.collect();
-        for folder in self.folders(place).filter(|folder| !gone.contains(folder)) {
+        for folder in self.folders(place) {
+            progress.check()?;
+            progress.advance(Phase::Choosing, Unit::Fragments, 1);
+            if gone.contains(&folder) {
+                continue;
+            }
             byte_len +=
                 place.store().list_recursive(&folder)?.iter().map(|entry| entry.byte_len).sum::<u64>();
         }

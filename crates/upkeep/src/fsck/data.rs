@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use smalti_array::{ArrayPlace, FieldId, Fragment, Plane, field_name};
 use smalti_format::fragment::{RTree as StoredTree, Section};
 use smalti_format::names::last_part;
+use smalti_query::Unit;
 use smalti_space::RTree;
 use smalti_store::{ByteRange, StoreExt, join};
 use smalti_tile::{Column, FieldCodec, FilteredTileRef, Scratch};
@@ -131,6 +132,7 @@ impl Check<'_> {
         let mut found: Vec<Finding> = Vec::new();
         let mut last: Option<Edge> = None;
         let mut rects: Vec<Vec<Extent>> = Vec::new();
+        let byte_len: u64 = examined.entries.iter().map(|entry| entry.byte_len).sum();
         let mut start = 0;
         while start < tile_count && !sources.is_empty() && found.len() < 10 * MAX_LISTED {
             let end = start.saturating_add(group).min(tile_count);
@@ -153,9 +155,9 @@ impl Check<'_> {
             }
             let read = ((end - start) * sources.len()) as u64;
             self.tile_count += read;
-            if let Some(progress) = &self.options.progress
-                && progress.count_tiles(read).is_err()
-            {
+            let share = (end as u128 * u128::from(byte_len) / tile_count as u128) as u64;
+            self.work.progress.reach(self.work.phase, Unit::Bytes, self.checked_byte_len + share);
+            if self.check_cancelled().is_err() {
                 return;
             }
             start = end;

@@ -11,10 +11,10 @@ use smalti_array::{Fragment, ListedFragment};
 use smalti_format::fragment::Footer;
 use smalti_format::names::{self, CommitKind, FRAGMENT_METADATA_FILE, TimestampedName, commit_path};
 use smalti_format::{NameList, Rule};
+use smalti_query::Unit;
 use smalti_store::{Entry, join};
 use smalti_types::{ErrorKind, Result};
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// The fragments that could be opened, by name.
 pub(super) type Fragments = BTreeMap<String, Option<Fragment>>;
@@ -44,13 +44,17 @@ impl Check<'_> {
     pub(super) fn fragments(&mut self, schemas: &Schemas, commits: &Commits) -> Result<Fragments> {
         let copies = self.footer_copies();
         let mut fragments = Fragments::new();
-        let progress = self.options.progress.clone();
-        if let Some(progress) = &progress {
-            progress.fragment_count.fetch_add(self.survey.fragments.len() as u64, Relaxed);
-        }
-        for (name, (parsed, folder)) in &self.survey.fragments {
+        let mut listed = Vec::with_capacity(self.survey.fragments.len());
+        for (_, folder) in self.survey.fragments.values() {
             self.check_cancelled()?;
-            let entries = self.place.store().list(&self.place.join(folder))?;
+            listed.push(self.place.store().list(&self.place.join(folder))?);
+        }
+        let byte_len_of = |entries: &[Entry]| entries.iter().map(|entry| entry.byte_len).sum::<u64>();
+        let byte_len = listed.iter().map(|entries| byte_len_of(entries)).sum();
+        self.work.progress.enter(self.work.phase, Unit::Bytes, Some(byte_len));
+        self.checked_byte_len = 0;
+        for ((name, (parsed, folder)), entries) in self.survey.fragments.iter().zip(listed) {
+            self.check_cancelled()?;
             let before = self.findings.len();
             let is_committed = commits.committed.contains_key(name);
             let fragment = if parsed.fragment_version().is_err() {
@@ -70,9 +74,8 @@ impl Check<'_> {
                 self.soften(before);
             }
             fragments.insert(name.clone(), fragment);
-            if let Some(progress) = &progress {
-                progress.fragments.fetch_add(1, Relaxed);
-            }
+            self.checked_byte_len += byte_len_of(&entries);
+            self.work.progress.reach(self.work.phase, Unit::Bytes, self.checked_byte_len);
         }
         self.check_cancelled()?;
         Ok(fragments)

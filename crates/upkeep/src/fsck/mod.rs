@@ -29,9 +29,9 @@ pub(crate) use rebuild::{Mending, assemble};
 pub(crate) use survey::ASIDE_FOLDER;
 
 use smalti_array::ArrayPlace;
-use smalti_types::{Error, ErrorKind, Result};
+use smalti_query::{Phase, Progress};
+use smalti_types::Result;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use survey::Survey;
 
 /// Arrays of dimension labels lie inside arrays, and have no labels themselves.
@@ -45,62 +45,13 @@ pub struct FsckOptions {
     /// What no commit names is left alone until it is so old, in milliseconds: somebody may be writing it.
     pub young_ms: u64,
     /// Where the check tells how far it is, and listens for the word to stop.
-    pub progress: Option<Arc<FsckProgress>>,
+    pub progress: Option<Arc<Progress>>,
 }
 
 impl Default for FsckOptions {
     /// Metadata alone; writers have a day.
     fn default() -> Self {
         FsckOptions { reads_data: false, young_ms: 24 * 60 * 60 * 1000, progress: None }
-    }
-}
-
-/// How far a check, a repair or a salvage is. Other threads may look at it, and stop the work.
-#[derive(Debug, Default)]
-pub struct FsckProgress {
-    is_cancelled: AtomicBool,
-    fragments: AtomicU64,
-    fragment_count: AtomicU64,
-    tiles: AtomicU64,
-}
-
-impl FsckProgress {
-    /// Stops the work: a check or a salvage before the next tiles, a repair before the next step.
-    pub fn cancel(&self) {
-        self.is_cancelled.store(true, Relaxed);
-    }
-
-    /// The fragments that were looked at.
-    pub fn checked_fragment_count(&self) -> u64 {
-        self.fragments.load(Relaxed)
-    }
-
-    /// All fragments, as far as they are known.
-    pub fn fragment_count(&self) -> u64 {
-        self.fragment_count.load(Relaxed)
-    }
-
-    /// The tiles that were read back.
-    pub fn tile_count(&self) -> u64 {
-        self.tiles.load(Relaxed)
-    }
-
-    /// Counts tiles that were read back.
-    ///
-    /// # Errors
-    /// `Cancelled`.
-    pub(crate) fn count_tiles(&self, count: u64) -> Result<()> {
-        self.tiles.fetch_add(count, Relaxed);
-        self.check()
-    }
-
-    /// # Errors
-    /// `Cancelled`.
-    pub(crate) fn check(&self) -> Result<()> {
-        match self.is_cancelled.load(Relaxed) {
-            false => Ok(()),
-            true => Err(Error::new(ErrorKind::Cancelled, "the work was stopped")),
-        }
     }
 }
 
@@ -133,24 +84,51 @@ impl FsckReport {
 /// `NotFound` when nothing is there; `Permission` when no schema opens with the key, or without one; `Cancelled`; `Io` when a
 /// folder cannot be listed. Damage is no error.
 pub fn fsck(place: &ArrayPlace, options: &FsckOptions) -> Result<FsckReport> {
+    fsck_in(place, options, Phase::Checking)
+}
+
+/// As [`fsck`], in a phase of other work.
+pub(crate) fn fsck_in(place: &ArrayPlace, options: &FsckOptions, phase: Phase) -> Result<FsckReport> {
+    let progress = options.progress.clone().unwrap_or_default();
+    let _announced = progress.announce(&[phase]);
     let mut report = FsckReport::default();
-    check_at(place, options, "", 0, &mut report)?;
+    let work = Watched { progress: &progress, phase };
+    check_at(place, options, &work, "", 0, &mut report)?;
     report.findings.sort_by(|a, b| {
         b.class.cmp(&a.class).then_with(|| a.file.cmp(&b.file)).then_with(|| a.kind.cmp(&b.kind))
     });
     Ok(report)
 }
 
+/// Where a check tells how far it is.
+struct Watched<'a> {
+    progress: &'a Progress,
+    phase: Phase,
+}
+
 /// Checks an array, and the arrays of its labels; `prefix` is its path below the one that was asked for.
 fn check_at(
     place: &ArrayPlace,
     options: &FsckOptions,
+    work: &Watched<'_>,
     prefix: &str,
     depth: usize,
     report: &mut FsckReport,
 ) -> Result<()> {
     let survey = Survey::read(place)?;
-    let mut check = Check { place, options, survey: &survey, findings: Vec::new(), tile_count: 0 };
+    let labels = if depth < MAX_DEPTH { survey.labels.clone() } else { Vec::new() };
+    if depth == 0 {
+        work.progress.part(1, 1 + labels.len() as u64);
+    }
+    let mut check = Check {
+        place,
+        options,
+        work,
+        survey: &survey,
+        findings: Vec::new(),
+        tile_count: 0,
+        checked_byte_len: 0,
+    };
     check.names();
     check.histories();
     if survey.is_array() {
@@ -165,12 +143,14 @@ fn check_at(
         report.fragment_count += fragments.len() as u64;
         report.tile_count += check.tile_count;
     }
-    let labels = survey.labels.clone();
     report.findings.extend(check.findings.into_iter().map(|finding| finding.below(prefix)));
-    for label in labels.iter().filter(|_| depth < MAX_DEPTH) {
+    for (number, label) in (2..).zip(&labels) {
+        if depth == 0 {
+            work.progress.part(number, 1 + labels.len() as u64);
+        }
         let key = place.cipher().map(|cipher| cipher.key.clone());
         let inner = ArrayPlace::in_store(place.store().clone(), place.join(label), key, place.env().clone());
-        check_at(&inner, options, &smalti_store::join(prefix, label), depth + 1, report)?;
+        check_at(&inner, options, work, &smalti_store::join(prefix, label), depth + 1, report)?;
     }
     Ok(())
 }
@@ -179,9 +159,12 @@ fn check_at(
 struct Check<'a> {
     place: &'a ArrayPlace,
     options: &'a FsckOptions,
+    work: &'a Watched<'a>,
     survey: &'a Survey,
     findings: Vec<Finding>,
     tile_count: u64,
+    /// The bytes of the fragments that were looked at.
+    checked_byte_len: u64,
 }
 
 impl Check<'_> {
@@ -194,7 +177,7 @@ impl Check<'_> {
     }
 
     fn check_cancelled(&self) -> Result<()> {
-        self.options.progress.as_ref().map_or(Ok(()), |progress| progress.check())
+        self.work.progress.check()
     }
 }
 

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use smalti_array::{ArrayPlace, FieldId, Fragment, Plane, field_name};
 use smalti_format::Rule;
 use smalti_format::fragment::{RTree as StoredTree, Section, TileBounds, TileNumbers};
+use smalti_query::{Phase, Unit};
 use smalti_space::RTree;
 use smalti_store::{join, split};
 use smalti_tile::{ColumnRef, FilteredTile, Scratch, Stats, StatsBuilder, StatsKind};
@@ -218,7 +219,8 @@ fn damages_of(fragment: &Fragment, sources: &[TileSource<'_>], options: &FsckOpt
             .collect();
         damages.extend(found.into_iter().flatten());
         if let Some(progress) = &options.progress {
-            progress.count_tiles(((end - start) * sources.len()) as u64)?;
+            progress.advance(Phase::Decoding, Unit::Tiles, ((end - start) * sources.len()) as u64);
+            progress.check()?;
         }
         start = end;
         if damages.len() > MAX_DAMAGES {

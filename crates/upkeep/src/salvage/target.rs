@@ -4,11 +4,13 @@ use super::{LostCells, Salvage};
 use smalti_array::{ArrayPlace, Definitions, Snapshot};
 use smalti_format::{ArraySchema, MetadataEntry, Rule, Version};
 use smalti_query::{
-    Batch, Duplicates, GlobalWriter, ReadRequest, ResultField, WriteRequest, read, write, written_regions,
+    Batch, Duplicates, GlobalWriter, Phase, ReadRequest, ResultField, Unit, WriteRequest, read, write,
+    written_regions,
 };
 use smalti_store::{LEFTOVER_PREFIX, StoreExt, join, split};
 use smalti_tile::ColumnRef;
 use smalti_types::{Error, ErrorKind, Extent, Layout, Result, TimeRange};
+use std::sync::Arc;
 
 /// Cells of a dense array that are read and written at once, as far as its tiles let them be cut.
 const SLAB_CELL_COUNT: u64 = 1 << 22;
@@ -23,6 +25,8 @@ impl Salvage {
     /// `AlreadyExists` when something is at the target; `Cancelled`; what reads and writes report. Nothing is at the target
     /// then.
     pub fn write_to(&mut self, target: &ArrayPlace) -> Result<u64> {
+        let progress = Arc::clone(&self.progress);
+        let _announced = progress.announce(&[Phase::Copying, Phase::Publishing]);
         let store = target.store();
         if store.file_exists(target.path())? || !store.list(target.path())?.is_empty() {
             let message = "something is here already; give the path of a new array";
@@ -35,7 +39,10 @@ impl Salvage {
         );
         let staged = beside(target, &join(split(target.path()).0, &name));
         let written = self.fill(&staged).and_then(|cell_count| {
+            progress.check()?;
+            progress.enter(Phase::Publishing, Unit::Steps, Some(1));
             store.move_folder(staged.path(), target.path())?;
+            progress.complete(Phase::Publishing);
             Ok(cell_count)
         });
         if written.is_err() {
@@ -48,12 +55,16 @@ impl Salvage {
     fn fill(&mut self, target: &ArrayPlace) -> Result<u64> {
         let source = Snapshot::open(self.place.clone(), TimeRange::ALL)?;
         let labels = self.labels(&source)?;
+        let cell_counts = labels.iter().chain([&source]).map(Snapshot::held_cell_count);
+        self.progress.enter(Phase::Copying, Unit::Cells, cell_counts.sum());
         let (schema, definitions) = self.definitions(&source, &labels);
         target.create_with(&schema, &definitions)?;
         for (label, source) in schema.dimension_labels.iter().zip(&labels) {
             self.copy(source, &beside(target, &target.join(label.path()?)))?;
         }
-        self.copy(&source, target)
+        let cell_count = self.copy(&source, target)?;
+        self.progress.complete(Phase::Copying);
+        Ok(cell_count)
     }
 
     /// The arrays of the labels that are left.
@@ -80,10 +91,6 @@ impl Salvage {
         } else {
             self.copy_sparse(source, &new)
         }
-    }
-
-    fn check_cancelled(&self) -> Result<()> {
-        self.progress.as_ref().map_or(Ok(()), |progress| progress.check())
     }
 
     /// The schema of the new array, without enumerations and labels that are lost.
@@ -148,18 +155,32 @@ impl Salvage {
         let mut cell_count = 0;
         for batch in batches {
             let batch = batch?;
-            self.check_cancelled()?;
+            self.progress.check()?;
             cell_count += batch.cell_count as u64;
             let columns = columns(&fields, &batch, false);
             if is_ordered {
                 let writer = match &mut writer {
                     Some(writer) => writer,
-                    none => none.insert(GlobalWriter::new(new, None, None)?),
+                    none => {
+                        let writer = GlobalWriter::new(new, None, None)?;
+                        none.insert(writer.watched(Arc::clone(&self.progress), None))
+                    }
                 };
                 writer.submit(&columns)?;
+                self.progress.advance(Phase::Copying, Unit::Cells, batch.cell_count as u64);
             } else if batch.cell_count > 0 {
                 let (layout, duplicates) = (Layout::Unordered, Duplicates::Refuse);
-                write(new, &WriteRequest { columns, subarray: None, layout, at: None, duplicates })?;
+                write(
+                    new,
+                    &WriteRequest {
+                        columns,
+                        subarray: None,
+                        layout,
+                        at: None,
+                        duplicates,
+                        progress: Some(Arc::clone(&self.progress)),
+                    },
+                )?;
             }
         }
         if let Some(writer) = writer.filter(|_| cell_count > 0) {
@@ -213,11 +234,22 @@ impl Salvage {
             };
             let mut batches = read(source, &request)?;
             let slab = batches.join()?;
-            self.check_cancelled()?;
+            self.progress.check()?;
             cell_count += slab.cell_count as u64;
+            self.progress.advance(Phase::Copying, Unit::Cells, slab.cell_count as u64);
             let columns = columns(batches.fields(), &slab, true);
             let (layout, duplicates) = (Layout::RowMajor, Duplicates::Refuse);
-            write(new, &WriteRequest { columns, subarray: Some(subarray), layout, at: None, duplicates })?;
+            write(
+                new,
+                &WriteRequest {
+                    columns,
+                    subarray: Some(subarray),
+                    layout,
+                    at: None,
+                    duplicates,
+                    progress: Some(Arc::clone(&self.progress)),
+                },
+            )?;
             match end.checked_add(1).filter(|_| end < last) {
                 Some(next) => at = next,
                 None => return Ok(cell_count),

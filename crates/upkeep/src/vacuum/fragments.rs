@@ -12,8 +12,13 @@ use smalti_array::{
 };
 use smalti_format::Rule;
 use smalti_format::names::{TimestampedName, gone_path};
+use smalti_query::{Phase, Progress, Unit};
 use smalti_types::{ErrorKind, Result, TimeRange};
 use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Folders that are removed between two questions whether to go on.
+const FOLDERS_AT_ONCE: usize = 64;
 
 /// How fragments are vacuumed.
 #[derive(Debug, Clone)]
@@ -24,11 +29,14 @@ pub struct VacuumOptions {
     pub is_dry_run: bool,
     /// Remove fragments although snapshots of the array are open on this machine, whose reads will fail then.
     pub ignores_readers: bool,
+    /// Where the vacuum tells how far it is, and listens for the word to stop. What it has not removed by then stays hidden, and the
+    /// next vacuum goes on.
+    pub progress: Option<Arc<Progress>>,
 }
 
 impl Default for VacuumOptions {
     fn default() -> Self {
-        VacuumOptions { time: TimeRange::ALL, is_dry_run: false, ignores_readers: false }
+        VacuumOptions { time: TimeRange::ALL, is_dry_run: false, ignores_readers: false, progress: None }
     }
 }
 
@@ -48,9 +56,11 @@ pub struct VacuumedFragments {
 /// Removes fragments that others replace.
 ///
 /// # Errors
-/// `Io` when another consolidation or vacuum is running; what the store reports. What was not removed is still hidden then, and the
-/// next vacuum goes on.
+/// `Io` when another consolidation or vacuum is running; `Cancelled`; what the store reports. What was not removed is still hidden
+/// then, and the next vacuum goes on.
 pub fn vacuum_fragments(place: &ArrayPlace, options: &VacuumOptions) -> Result<VacuumedFragments> {
+    let progress = options.progress.clone().unwrap_or_default();
+    let _announced = progress.announce(&[Phase::Choosing, Phase::Removing]);
     let is_dense = place.newest_schema()?.is_dense();
     let _lock = if options.is_dry_run { None } else { Some(place.upkeep_lock()?) };
     let listing = Listing::read(place, TimeRange::ALL, is_dense)?;
@@ -59,7 +69,7 @@ pub fn vacuum_fragments(place: &ArrayPlace, options: &VacuumOptions) -> Result<V
     }
     let listing = Listing::read(place, TimeRange::ALL, is_dense)?;
     let due = Due::of(&listing, options.time);
-    let report = due.report(place)?;
+    let report = due.report(place, &progress)?;
     if options.is_dry_run || due.vacuums.is_empty() {
         return Ok(report);
     }
@@ -67,6 +77,8 @@ pub fn vacuum_fragments(place: &ArrayPlace, options: &VacuumOptions) -> Result<V
     if away.is_none() && !options.ignores_readers {
         return Ok(VacuumedFragments { waits_for_readers: true, ..VacuumedFragments::default() });
     }
+    progress.check()?;
+    progress.enter(Phase::Removing, Unit::Fragments, Some(due.fragments.len() as u64));
     due.tell_what_goes(place, &listing, is_dense)?;
     let commits: Vec<(&TimestampedName, &CommitPlace)> =
         due.fragments.iter().map(|replaced| (&replaced.fragment.name, &replaced.commit)).collect();
@@ -75,7 +87,11 @@ pub fn vacuum_fragments(place: &ArrayPlace, options: &VacuumOptions) -> Result<V
     drop(away);
     let folders: Vec<String> = due.fragments.iter().map(|replaced| replaced.fragment.path(place)).collect();
     let folders: Vec<&str> = folders.iter().map(String::as_str).collect();
-    place.store().delete_folders(&folders)?;
+    for folders in folders.chunks(FOLDERS_AT_ONCE) {
+        progress.check()?;
+        place.store().delete_folders(folders)?;
+        progress.advance(Phase::Removing, Unit::Fragments, folders.len() as u64);
+    }
     let taken = due.fragments.iter().map(|replaced| &replaced.fragment.name);
     ignore_taken(place, taken, &mut Report::default())?;
     let files: Vec<String> = due.vacuums.iter().map(|vacuum| place.join(&vacuum.path)).collect();
@@ -105,9 +121,13 @@ impl<'a> Due<'a> {
         Due { vacuums, fragments }
     }
 
-    fn report(&self, place: &ArrayPlace) -> Result<VacuumedFragments> {
+    fn report(&self, place: &ArrayPlace, progress: &Progress) -> Result<VacuumedFragments> {
         let mut byte_len = 0;
-        for replaced in self.fragments.iter().filter(|replaced| replaced.is_present) {
+        let present: Vec<_> = self.fragments.iter().filter(|replaced| replaced.is_present).collect();
+        progress.enter(Phase::Choosing, Unit::Fragments, Some(present.len() as u64));
+        for replaced in present {
+            progress.check()?;
+            progress.advance(Phase::Choosing, Unit::Fragments, 1);
             for entry in place.store().list_recursive(&replaced.fragment.path(place))? {
                 byte_len += entry.byte_len;
             }

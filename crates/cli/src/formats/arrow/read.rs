@@ -5,11 +5,14 @@ use super::check::{CheckedStream, check_file};
 use crate::failure::Outcome;
 use crate::formats::boundary::{guarded, guarded_batches};
 use crate::formats::{Budget, open_file};
+use crate::progress::Counted;
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::ArrowError;
+use smalti::Progress;
 use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The record batches of a file, read as they are asked for.
 pub(crate) type RecordBatches = Box<dyn Iterator<Item = Outcome<RecordBatch>>>;
@@ -21,16 +24,22 @@ const FORMAT: &str = "Arrow";
 const FILE_MAGIC: &[u8] = b"ARROW1";
 
 /// Opens an Arrow IPC file or stream; `None` is standard input. Of a file on standard input all is taken into memory, as its
-/// end tells where its parts are.
+/// end tells where its parts are. `work` is told how many bytes were read.
 ///
 /// # Errors
 /// Those of the system, and content that is no Arrow IPC.
-pub(crate) fn open_arrow(path: Option<&Path>, budget: Budget) -> Outcome<RecordBatches> {
-    let Some(path) = path else { return from_pipe(std::io::stdin(), budget) };
+pub(crate) fn open_arrow(
+    path: Option<&Path>,
+    budget: Budget,
+    work: &Arc<Progress>,
+) -> Outcome<RecordBatches> {
+    let Some(path) = path else { return from_pipe(Counted::new(std::io::stdin(), None, work), budget) };
     let mut file = open_file(path)?;
     let is_file = starts_like_a_file(&mut file)?.1;
     file.rewind()?;
-    if is_file { from_file(BufReader::new(file), budget) } else { from_stream(BufReader::new(file), budget) }
+    let byte_len = file.metadata().ok().map(|metadata| metadata.len());
+    let file = BufReader::new(Counted::new(file, byte_len, work));
+    if is_file { from_file(file, budget) } else { from_stream(file, budget) }
 }
 
 fn from_pipe(mut input: impl Read + 'static, budget: Budget) -> Outcome<RecordBatches> {
