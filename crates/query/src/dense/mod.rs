@@ -246,6 +246,7 @@ impl<'a> DenseBatches<'a> {
         let mut rects = Vec::new();
         let (mut cell_count, mut var_byte_len) = (0u128, 0u64);
         while let Some(rect) = work.next_tile(&self.plan, on_blank)? {
+            self.plan.fetch.check()?;
             if is_answered(&self.plan, &rect)? {
                 continue;
             }
