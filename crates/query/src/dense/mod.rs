@@ -253,6 +253,7 @@ impl<'a> DenseBatches<'a> {
         let mut rects = Vec::new();
         let (mut cell_count, mut var_byte_len) = (0u128, 0u64);
         while let Some(rect) = work.next_tile(&self.plan, on_blank)? {
+            self.plan.fetch.check()?;
             if is_answered(&self.plan, &rect)? {
                 self.plan.went(rect_cell_count(&rect));
                 continue;
