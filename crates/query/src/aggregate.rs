@@ -74,6 +74,31 @@ impl Aggregate {
     pub fn count() -> Self {
         Aggregate { function: Function::Count, field: None }
     }
+
+    /// The sum of a field.
+    pub fn sum(field: impl Into<String>) -> Self {
+        Aggregate::new(Function::Sum, field)
+    }
+
+    /// The least cell of a field.
+    pub fn min(field: impl Into<String>) -> Self {
+        Aggregate::new(Function::Min, field)
+    }
+
+    /// The greatest cell of a field.
+    pub fn max(field: impl Into<String>) -> Self {
+        Aggregate::new(Function::Max, field)
+    }
+
+    /// The mean of a field.
+    pub fn mean(field: impl Into<String>) -> Self {
+        Aggregate::new(Function::Mean, field)
+    }
+
+    /// The number of nulls of a field.
+    pub fn null_count(field: impl Into<String>) -> Self {
+        Aggregate::new(Function::NullCount, field)
+    }
 }
 
 /// What to aggregate. The default computes nothing over everything.

@@ -6,7 +6,7 @@
 //! ```
 //! use smalti::prelude::*;
 //!
-//! # fn show(batch: &arrow_array::RecordBatch) { assert_eq!(batch.num_rows(), 1) }
+//! # fn show(batch: &smalti::arrow_array::RecordBatch) { assert_eq!(batch.num_rows(), 1) }
 //! let schema = Schema::sparse()
 //!     .dimension(Dimension::new("lat", -90.0..=90.0).tile(10.0))
 //!     .dimension(Dimension::new("lon", -180.0..=180.0).tile(10.0))
@@ -43,6 +43,7 @@
 //! | [`field`], [`Condition`] | which cells: tests of values, and their text form |
 //! | [`WriteBuilder`], [`GlobalWriteBuilder`], [`Columns`], [`Cell`] | cells in: slices, vectors, `ndarray`, Arrow |
 //! | [`arrow`] | which Arrow type a datatype becomes |
+//! | [`arrow_array`], [`arrow_schema`], [`ndarray`] | these crates, for programs that need no others |
 //! | [`Error`], [`ErrorKind`] | what can go wrong |
 //! | [`ReadRequest`], [`WriteRequest`], [`mod@format`], [`json`], [`text`] | the engine's own words, for tools |
 //!
@@ -77,6 +78,13 @@ pub mod upkeep;
 mod value;
 mod views;
 mod write;
+
+/// Arrow's arrays and record batches, in the version that this interface has: programs need no crate of their own for them.
+pub use arrow_array;
+/// Arrow's types and schemas, in the version that this interface has.
+pub use arrow_schema;
+/// N-dimensional arrays in memory, in the version that this interface has.
+pub use ndarray;
 
 pub use array::Array;
 pub use batches::RecordBatches;

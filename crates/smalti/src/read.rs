@@ -290,11 +290,11 @@ impl<'a> ReadBuilder<'a> {
     ///
     /// ```
     /// # use smalti::prelude::*;
-    /// use smalti::{Aggregate, Function};
+    /// use smalti::Aggregate;
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
     /// # let array = Array::create("mem://aggregate-docs", &schema)?;
     /// array.write().column("a", &[5, 1, 4, 1, 5, 9, 2, 6, 5, 3]).commit()?;
-    /// let wanted = [Aggregate::count(), Aggregate::new(Function::Sum, "a"), Aggregate::new(Function::Max, "a")];
+    /// let wanted = [Aggregate::count(), Aggregate::sum("a"), Aggregate::max("a")];
     /// let found = array.read().range("x", 0..=4).filter(field("a").gt(1)).aggregate(wanted)?;
     /// assert_eq!(found[0].as_ref().and_then(|count| count.to_vec::<u64>()), Some(vec![3]));
     /// assert_eq!(found[1].as_ref().and_then(|sum| sum.to_vec::<i64>()), Some(vec![14]));
@@ -353,7 +353,7 @@ impl<'a> ReadBuilder<'a> {
     /// let array = Array::create("mem://to-ndarray-docs", &schema)?;
     /// array.write().column("a", &(0..16).collect::<Vec<i32>>()).commit()?;
     /// let part = array.read().range("row", 2..=3).range("col", 1..=2).to_ndarray::<i32>("a")?;
-    /// assert_eq!(part, ndarray::array![[4, 5], [8, 9]].into_dyn());
+    /// assert_eq!(part, smalti::ndarray::array![[4, 5], [8, 9]].into_dyn());
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn to_ndarray<T: Number>(mut self, attribute: &str) -> Result<ArrayD<T>> {

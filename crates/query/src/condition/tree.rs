@@ -197,6 +197,20 @@ impl Condition {
     /// The largest number of comparisons and combinations of a condition.
     pub const MAX_NODE_COUNT: usize = smalti_format::ConditionTree::MAX_NODE_COUNT;
 
+    /// A condition from its text form, as `str::parse` gives it too.
+    ///
+    /// ```
+    /// use smalti_query::condition::{Condition, Relation};
+    /// assert_eq!(Condition::parse("pop > 5")?, Condition::compare("pop", Relation::Gt, 5));
+    /// # Ok::<(), smalti_types::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidArgument`, with the place, what was found there and what was expected.
+    pub fn parse(text: &str) -> smalti_types::Result<Condition> {
+        text.parse()
+    }
+
     /// A field compared with a value.
     ///
     /// ```

@@ -113,7 +113,7 @@ impl<'a> DenseBatches<'a> {
             let fields = fields.collect::<Result<Vec<_>>>()?;
             let result = |id: FieldId| result_fields.iter().position(|(result, _)| *result == id);
             let results = looked_at.iter().map(|looked_at| result(looked_at.id)).collect();
-            let statistics = prune::statistics(&condition, &fragments, &grid, &axes)?;
+            let statistics = prune::statistics(&condition, &fragments, &grid, &axes, budget.share())?;
             let mut turns = vec![Vec::new(); schema.dimensions.len()];
             for (idx, field) in looked_at.iter().enumerate() {
                 if let FieldId::Dimension(dim) = field.id {
