@@ -2,7 +2,7 @@
 
 use crate::arrays::{FragmentFile, Ground, options, read, tile};
 use crate::blast::{light, refused, turn};
-use smalti::prelude::*;
+use smalti::{Array, Dimension, prelude::*};
 use smalti::{CellValNum, FilterPipeline};
 use smalti_codecs::FieldKind;
 use smalti_format::Version;

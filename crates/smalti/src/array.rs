@@ -23,7 +23,7 @@ use smalti_types::{Datatype, Extent, Result, TimeRange};
 /// time of their own still happen now. Handles can be shared between threads.
 ///
 /// ```
-/// use smalti::prelude::*;
+/// use smalti::{Array, Dimension, prelude::*};
 ///
 /// let schema = Schema::dense()
 ///     .dimension(Dimension::new("x", 0..=3).tile(2))
@@ -108,7 +108,7 @@ impl Array {
     /// As [`open`](Array::open); `InvalidArgument` for an inverted time range.
     ///
     /// ```
-    /// use smalti::prelude::*;
+    /// use smalti::{Array, Dimension, prelude::*};
     ///
     /// let schema = Schema::dense()
     ///     .dimension(Dimension::new("x", 0..=1))
@@ -137,7 +137,7 @@ impl Array {
     /// As [`open`](Array::open).
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
     /// # Array::create("mem://reopen-docs", &schema)?;
     /// let ours = Array::open("mem://reopen-docs")?;
@@ -174,7 +174,7 @@ impl Array {
     /// What a read reports as it starts.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<f32>("a")).build()?;
     /// let array = Array::create("mem://arrow-schema-docs", &schema)?;
     /// assert_eq!(array.arrow_schema()?.field(1).data_type().to_string(), "Float32");
@@ -190,7 +190,7 @@ impl Array {
     /// As [`open`](Array::open), when this handle has written since the last look.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
     /// let array = Array::create("mem://fragments-docs", &schema)?;
     /// array.write().range("x", 2..=3).column("a", &[1, 2]).at(1000).commit()?;
@@ -209,7 +209,7 @@ impl Array {
     /// As [`fragments`](Array::fragments).
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::sparse().dimension(Dimension::string("d")).attribute(Attribute::of::<i32>("a")).build()?;
     /// let array = Array::create("mem://non-empty-docs", &schema)?;
     /// assert_eq!(array.non_empty_domain()?, None);
@@ -242,7 +242,7 @@ impl Array {
     /// What listing the array reports.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
     /// let array = Array::create("mem://first-write-docs", &schema)?;
     /// assert_eq!(array.first_write()?, None);
@@ -273,7 +273,7 @@ impl Array {
     /// libtiledb could not read fragments that are there, unless it is forced.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// use smalti::Upgrade;
     /// use smalti::format::Version;
     /// let schema = Schema::dense()
@@ -303,7 +303,7 @@ impl Array {
     /// Starts a change of metadata: any number of keys, seen all together or not at all.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
     /// let array = Array::create("mem://metadata-docs", &schema)?;
     /// array.write_metadata().put("unit", "metre").put("scale", [0.1, 0.2]).at(1000).commit()?;
@@ -325,7 +325,7 @@ impl Array {
     /// [`open`](Array::open).
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense()
     /// #     .dimension(Dimension::new("x", 0..=2))
     /// #     .attribute(Attribute::of::<i32>("a"))
@@ -360,7 +360,7 @@ impl Array {
     /// those with null, or NaN, where it compares.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::sparse()
     /// #     .dimension(Dimension::new("x", 0..=99))
     /// #     .attribute(Attribute::of::<i32>("a"))
@@ -395,7 +395,7 @@ impl Array {
     /// `InvalidArgument` for unknown fields, ranges that do not fit, or an order that the array does not have.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
     /// # let array = Array::create("mem://read-raw-docs", &schema)?;
     /// # array.write().column("a", &[5, 6]).commit()?;
@@ -458,7 +458,7 @@ impl Array {
     /// As [`read_raw`](Array::read_raw).
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::sparse()
     /// #     .dimension(Dimension::new("x", 0..=99).tile(10))
     /// #     .attribute(Attribute::of::<i32>("a"))
@@ -522,7 +522,7 @@ impl Array {
     /// `InvalidArgument` names the column, cell or range that is wrong; nothing is written then.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// use smalti::{ColumnRef, Duplicates, WriteRequest};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<u8>("a")).build()?;
     /// # let array = Array::create("mem://write-raw-docs", &schema)?;

@@ -4,7 +4,7 @@
 //! and the other way round.
 //!
 //! ```
-//! use smalti::prelude::*;
+//! use smalti::{Array, Dimension, prelude::*};
 //!
 //! # fn show(batch: &smalti::arrow_array::RecordBatch) { assert_eq!(batch.num_rows(), 1) }
 //! let schema = Schema::sparse()
