@@ -84,6 +84,8 @@ pub struct AggregateRequest {
     /// As in [`ReadRequest`](crate::ReadRequest).
     pub ranges: Vec<Vec<Extent>>,
     /// As in [`ReadRequest`](crate::ReadRequest).
+    pub is_strict: bool,
+    /// As in [`ReadRequest`](crate::ReadRequest).
     pub label_ranges: Vec<LabelRange>,
     /// Which cells; in dense arrays too the others do not count.
     pub condition: Option<Condition>,
@@ -125,7 +127,7 @@ pub(crate) struct Folded {
 /// a [`read`](crate::read) reports.
 pub fn aggregate(snapshot: &Snapshot, request: &AggregateRequest) -> Result<Vec<AggregateValue>> {
     let schema = snapshot.schema();
-    ranges::check(schema, &request.ranges)?;
+    ranges::check(schema, &request.ranges, request.is_strict)?;
     let mut names: Vec<String> = Vec::new();
     for field in request.aggregates.iter().filter_map(|aggregate| aggregate.field.as_ref()) {
         if !names.contains(field) {

@@ -103,9 +103,9 @@ pub use smalti_array::{
     SchemaChange, UNEXPLAINED, Upgrade, WalkOrder,
 };
 pub use smalti_format as format;
-pub use smalti_query::condition::{Condition, Literal, Relation};
+pub use smalti_query::condition::{Condition, Literal, Relation, UnknownLabel, nearest_labels};
 pub use smalti_query::{
-    Aggregate, AggregateRequest, Analysis, Announced, Batch, Batches, BufferedRead, DEFAULT_BATCH_CELL_COUNT,
+    Aggregate, AggregateRequest, Analysis, Announced, Batch, Batches, BufferedRead, CutRange, DEFAULT_BATCH_CELL_COUNT,
     DEFAULT_MEMORY_BYTE_LEN, Duplicates, ExplainedFragment, Explanation, FieldBuffers, Filled, FragmentFate,
     Function, LabelRange, Phase, PhaseProgress, Progress, ReadRequest, ReadStatistics, ResultField, Strategy,
     TIMESTAMPS_FIELD, Unit, WriteRequest,

@@ -17,7 +17,7 @@ pub(crate) use commands::{
 pub(crate) use global::{Global, OpenTimes, Sync};
 pub(crate) use group::{GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind};
 pub(crate) use object::{LsArgs, MvArgs, Order, RmArgs};
-pub(crate) use read::{Dates, Enums, Notation, OutputFormat, ReadArgs};
+pub(crate) use read::{Dates, Enums, Notation, OutputFormat, RangeArgs, ReadArgs};
 pub(crate) use upkeep::{
     ConsolidateArgs, FragmentArgs, FragmentsAction, FragmentsArgs, UpkeepMode, VacuumArgs,
 };

@@ -3,6 +3,7 @@
 mod aggregate;
 mod check;
 mod compare;
+mod condition;
 mod consolidate;
 mod create;
 mod delete;

@@ -1,6 +1,6 @@
 //! `smalti read`: cells out, in one of several formats.
 
-use super::fields_of;
+use super::{condition, fields_of};
 use crate::args::{Global, OutputFormat, ReadArgs};
 use crate::cells::Field;
 use crate::failure::{Failure, Outcome};
@@ -33,7 +33,7 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
     let schema = array.schema();
     let labels = Field::labels_of(schema, args.notation);
     let fields = Field::select(fields_of(array, args.notation)?, labels, &args.select, args.timestamps)?;
-    let (ranges, label_ranges) = ranges::parse_with_labels(schema, &args.range, args.ranges_json.as_deref())?;
+    let (ranges, label_ranges) = ranges::of_read(global, &args.array, array, &args.ranges)?;
     let format = output_format(global, args)?;
     let is_people = format == OutputFormat::Table && args.limit.is_none();
     let limit = if is_people { Some(TABLE_LIMIT) } else { args.limit };
@@ -42,7 +42,7 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
             "npy holds all cells of the ranges of a dense array; leave out --limit and --matching-only, or use another format",
         ));
     }
-    let mut request = request(global, args, &fields, (ranges, label_ranges), limit)?;
+    let mut request = request(global, args, array, &fields, (ranges, label_ranges), limit)?;
     if format == OutputFormat::Npy && !request.label_ranges.is_empty() {
         return Err(Failure::usage("ranges of labels tell no shape for npy; use another format"));
     }
@@ -84,18 +84,20 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
 pub(super) fn request(
     global: &Global,
     args: &ReadArgs,
+    array: &Array,
     fields: &[Field],
     (ranges, label_ranges): (Ranges, Vec<LabelRange>),
     limit: Option<u64>,
 ) -> Outcome<ReadRequest> {
     Ok(ReadRequest {
+        is_strict: args.ranges.strict,
         fields: fields.iter().map(|field| field.name.clone()).collect(),
         ranges,
         label_ranges,
         layout: args.layout.map(Layout::from),
         batch_cell_count: batch_cell_count(global, fields, limit),
         memory_byte_len: global.memory.map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
-        condition: args.condition.as_deref().map(str::parse).transpose()?,
+        condition: condition::parse(global, &args.array, array, args.condition.as_deref())?,
         leaves_out: args.matching_only,
         ..ReadRequest::default()
     })
