@@ -1,8 +1,8 @@
 //! The commands.
 
 use super::{
-    ConsolidateArgs, DiffArgs, DigestArgs, FragmentsArgs, FsckArgs, Global, GroupArgs, LsArgs, MvArgs,
-    OpenTimes, RangeArgs, ReadArgs, RepairArgs, RmArgs, SalvageArgs, VacuumArgs, WriteArgs,
+    ConsolidateArgs, DiffArgs, DigestArgs, DrawArgs, FragmentsArgs, FsckArgs, Global, GroupArgs, LsArgs,
+    MvArgs, OpenTimes, RangeArgs, ReadArgs, RepairArgs, RmArgs, SalvageArgs, VacuumArgs, WriteArgs,
 };
 use crate::when::{TIME, When};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Write(WriteArgs),
     /// Read cells
     Read(ReadArgs),
+    /// Draw a slice, points or lines: as a file, or in the terminal
+    Draw(DrawArgs),
     /// Compute count, sum, min, max, mean and null_count of cells
     Aggregate(AggregateArgs),
     /// Read and change the metadata of an array or group

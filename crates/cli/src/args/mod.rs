@@ -2,6 +2,7 @@
 
 mod check;
 mod commands;
+mod draw;
 mod global;
 mod group;
 mod object;
@@ -14,6 +15,7 @@ pub(crate) use commands::{
     AggregateArgs, ArrayArgs, Cli, Command, CompletionsArgs, CreateArgs, DeleteArgs, DemoArgs, EvolveArgs,
     ExplainArgs, GLOBAL_HEADING, InspectArgs, ManArgs, ManFormat, MetaAction, MetaArgs, UpgradeArgs,
 };
+pub(crate) use draw::{ColorChoice, DrawArgs, PictureFormat, Reduction};
 pub(crate) use global::{Global, OpenTimes, Sync};
 pub(crate) use group::{GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind};
 pub(crate) use object::{LsArgs, MvArgs, Order, RmArgs};

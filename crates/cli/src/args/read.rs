@@ -124,6 +124,8 @@ impl From<ReadLayout> for Layout {
 pub(crate) enum OutputFormat {
     /// Aligned columns for people
     Table,
+    /// A small slice as rows and columns of one attribute, for people
+    Matrix,
     /// One JSON object a line
     Jsonl,
     /// Comma-separated values

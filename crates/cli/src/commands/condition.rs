@@ -12,7 +12,7 @@ const MAX_WARNINGS: usize = 5;
 ///
 /// # Errors
 /// When the text is no condition, or does not fit the schema.
-pub(super) fn parse(
+pub(crate) fn parse(
     global: &Global,
     uri: &str,
     array: &Array,

@@ -4,7 +4,7 @@ use super::{condition, fields_of};
 use crate::args::{Global, OutputFormat, ReadArgs};
 use crate::cells::Field;
 use crate::failure::{Failure, Outcome};
-use crate::formats::{ArrowSink, CsvSink, JsonlSink, NpySink, ParquetSink, Sink, TableSink};
+use crate::formats::{ArrowSink, CsvSink, JsonlSink, MatrixSink, NpySink, ParquetSink, Sink, TableSink};
 use crate::interrupt::Watch;
 use crate::output::OutputFile;
 use crate::progress::Bar;
@@ -35,6 +35,12 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
     let fields = Field::select(fields_of(array, args.notation)?, labels, &args.select, args.timestamps)?;
     let (ranges, label_ranges) = ranges::of_read(global, &args.array, array, &args.ranges)?;
     let format = output_format(global, args)?;
+    let fields = match format {
+        OutputFormat::Matrix => {
+            MatrixSink::<Vec<u8>>::fields(fields_of(array, args.notation)?, &fields, !args.select.is_empty())?
+        }
+        _ => fields,
+    };
     let is_people = format == OutputFormat::Table && args.limit.is_none();
     let limit = if is_people { Some(TABLE_LIMIT) } else { args.limit };
     if format == OutputFormat::Npy && (limit.is_some() || args.matching_only || !schema.is_dense()) {
@@ -139,6 +145,7 @@ fn sink(
     let out = BufWriter::new(out);
     Ok(match format {
         OutputFormat::Table => Box::new(TableSink::new(out, fields)),
+        OutputFormat::Matrix => Box::new(MatrixSink::new(out, fields)),
         OutputFormat::Jsonl => Box::new(JsonlSink::new(out, fields)),
         OutputFormat::Csv => Box::new(CsvSink::new(out, fields)),
         OutputFormat::Npy => {

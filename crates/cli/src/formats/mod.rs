@@ -5,6 +5,7 @@ mod boundary;
 mod csv;
 mod input;
 mod jsonl;
+mod matrix;
 mod npy;
 mod pages;
 mod parquet;
@@ -17,6 +18,7 @@ pub(crate) use arrow::{ArrowSink, RecordBatches, check_cells, columns_of, gather
 pub(crate) use csv::{CsvSink, read_csv};
 pub(crate) use input::{Budget, open_file, read_bounded};
 pub(crate) use jsonl::{JsonlSink, read_jsonl};
+pub(crate) use matrix::MatrixSink;
 pub(crate) use npy::{NpyHeader, NpySink, read_npy};
 pub(crate) use parquet::{ParquetSink, open_parquet};
 pub(crate) use table::{Table, TableSink};

@@ -6,6 +6,7 @@ mod bad_input;
 mod check;
 mod damage;
 mod demo;
+mod draw;
 mod evolve;
 mod fixtures;
 mod formats;
