@@ -35,9 +35,11 @@ pub(super) fn parse_one(global: &Global, uri: &str, array: &Array, text: &str) -
         };
         let meant = match nearest.as_slice() {
             [] => String::new(),
-            near => {
-                let near: Vec<String> = near.iter().map(|label| Literal::from(label).to_string()).collect();
-                format!("; near it are {}", near.join(", "))
+            [only] => format!("; the nearest is {}", Literal::from(only)),
+            several => {
+                let several: Vec<String> =
+                    several.iter().map(|label| Literal::from(label).to_string()).collect();
+                format!("; the nearest are {}", several.join(", "))
             }
         };
         let message = format_args!(

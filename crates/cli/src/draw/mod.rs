@@ -225,7 +225,7 @@ fn map(source: &Source<'_>, array: &Array, slice: &Slice, field: Option<&Drawabl
     notes.extend(args.condition.as_ref().map(|condition| format!("where {condition}")));
     let shown = field.map_or("cells", |field| field.name.as_str());
     let notes = if notes.is_empty() { Vec::new() } else { vec![notes.join(", ")] };
-    let title = args.title.clone().unwrap_or_else(|| format!("{}: {}", names.array, names.long(shown)));
+    let title = names.title(args, &names.long(shown));
     let size = args.size;
     Ok(Figure { title, notes, panels, x, y, is_y_down, is_square, scale, size, is_blank: !is_dense })
 }
@@ -275,7 +275,7 @@ fn lines(
     let mut notes = notes;
     notes.extend(args.condition.as_ref().map(|condition| format!("where {condition}")));
     let notes = if notes.is_empty() { Vec::new() } else { vec![notes.join(", ")] };
-    let title = args.title.clone().unwrap_or_else(|| format!("{}: {}", names.array, shown.join(", ")));
+    let title = names.title(args, &shown.join(", "));
     let is_y_down = args.flip;
     let size = args.size;
     Ok(Figure { title, notes, panels, x, y, is_y_down, is_square: false, scale: None, size, is_blank: true })
@@ -347,6 +347,15 @@ impl<'a> Names<'a> {
     fn text(&self, field: &str, key: &str) -> Option<String> {
         let text = |key: &str| self.metadata.get(key).and_then(Value::as_str).map(str::to_owned);
         text(&format!("{field}.{key}")).or_else(|| text(key).filter(|_| self.only == Some(field)))
+    }
+
+    /// The title of a picture of what is shown.
+    fn title(&self, args: &DrawArgs, shown: &str) -> String {
+        match &args.title {
+            Some(title) => title.clone(),
+            None if self.array == shown => self.array.clone(),
+            None => format!("{}: {shown}", self.array),
+        }
     }
 
     fn long(&self, field: &str) -> String {

@@ -208,9 +208,10 @@ pub(super) fn dense(
             axes.iter().map(|axis| format!("{:.4}", axis.count as f64 / axis.bins as f64)).collect();
         let each: Vec<&str> =
             each.iter().map(|text| text.trim_end_matches('0').trim_end_matches('.')).collect();
+        let what = if axes.len() == 1 { "point" } else { "pixel" };
         notes.push(match reduction {
-            Reduction::Mean => format!("mean of {} cells a pixel", each.join(" x ")),
-            Reduction::Stride => format!("one of {} cells a pixel", each.join(" x ")),
+            Reduction::Mean => format!("mean of {} cells a {what}", each.join(" x ")),
+            Reduction::Stride => format!("one of {} cells a {what}", each.join(" x ")),
         });
     }
     if reduction == Reduction::Stride {

@@ -17,6 +17,8 @@ pub(super) struct Drawable {
 
 /// Labels that are read for a legend; an enumeration of more is drawn by its codes.
 const MAX_LABELS: usize = 1000;
+/// Characters of a label in a legend.
+const MAX_LABEL_CHARS: usize = 40;
 
 impl Drawable {
     /// An attribute, or a dimension, by its name.
@@ -51,8 +53,8 @@ impl Drawable {
             let labels = array.enumeration(enumeration)?.labels();
             if (1..=MAX_LABELS).contains(&labels.len()) {
                 let name = |label: &smalti::Value| match label.as_str() {
-                    Some(text) => text.to_owned(),
-                    None => label.to_string(),
+                    Some(text) => text.chars().take(MAX_LABEL_CHARS).collect(),
+                    None => label.to_string().chars().take(MAX_LABEL_CHARS).collect::<String>(),
                 };
                 drawable.unit = Unit::Names(labels.iter().map(name).collect());
             }

@@ -138,7 +138,8 @@ impl Figure {
 
     pub(crate) fn scene(&self) -> Scene {
         let (cols, rows) = (self.panel_cols(), self.panels.len().div_ceil(self.panel_cols()).max(1));
-        let head = if rows * cols > 1 { CAPITAL + 10.0 } else { 0.0 };
+        let has_titles = self.panels.iter().any(|panel| panel.title.is_some());
+        let head = if has_titles { CAPITAL + 10.0 } else { 0.0 };
         let about = self.size.map_or(BOX, |(width, height)| (width as f64 * 0.75, height as f64 * 0.75));
         let (gap_x, gap_y) = (20.0, 14.0 + head);
         let cell_of = |(width, height): (f64, f64)| {
@@ -395,7 +396,7 @@ mod tests {
     #[test]
     fn a_heat_map_has_axes_a_bar_and_a_pattern_where_values_are_missing() {
         let svg = heat(vec![0.0, 1.0, f64::NAN, 3.0]).scene().svg();
-        for text in [">t<", ">n<", ">x<", ">y<", ">v<", ">0<", ">1<", ">3<", "url(#missing)"] {
+        for text in [">t<", ">n<", ">x<", ">y<", ">v<", ">0<", ">1<", ">3.0<", "url(#missing)"] {
             assert!(svg.contains(text), "{text} in {svg}");
         }
         assert!(svg.contains(&Ramp::Viridis.color(0.0).css()));

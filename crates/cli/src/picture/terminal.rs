@@ -1,7 +1,8 @@
 //! Figures in a terminal: half blocks of any colour, or plain characters.
 
-use super::plot::{Content, Figure, Panel};
-use super::{Axis, CATEGORIES, Color};
+use super::axis::number_text;
+use super::plot::{Content, Figure, Panel, Raster};
+use super::{Axis, CATEGORIES, Color, Unit};
 use std::io::{Result, Write};
 
 /// What a terminal can show.
@@ -106,10 +107,7 @@ fn dots(figure: &Figure, panel: &Panel, cols: usize, rows: usize) -> Vec<Dot> {
     match &panel.content {
         Content::Heat(raster) => {
             for (idx, dot) in dots.iter_mut().enumerate() {
-                let (row, col) = (idx / cols * raster.rows / rows, idx % cols * raster.cols / cols);
-                if let Some(value) = raster.values.get(row * raster.cols + col) {
-                    *dot = value_dot(figure, *value);
-                }
+                *dot = value_dot(figure, block(figure, raster, (idx / cols, rows), (idx % cols, cols)));
             }
         }
         Content::Points(points) => {
@@ -145,6 +143,25 @@ fn dots(figure: &Figure, panel: &Panel, cols: usize, rows: usize) -> Vec<Dot> {
         }
     }
     dots
+}
+
+/// What the cells of a raster come to that fall on one dot: their mean, or the first of names.
+fn block(figure: &Figure, raster: &Raster, row: (usize, usize), col: (usize, usize)) -> f64 {
+    let span = |(at, count): (usize, usize), len: usize| {
+        let start = at * len / count;
+        start..((at + 1) * len / count).clamp(start + 1, len.max(start + 1))
+    };
+    let values = span(row, raster.rows).flat_map(|row| {
+        let line = raster.values.get(row * raster.cols..(row + 1) * raster.cols).unwrap_or_default();
+        line.get(span(col, raster.cols)).unwrap_or_default()
+    });
+    let known: Vec<f64> = values.copied().filter(|value| !value.is_nan()).collect();
+    let is_named = figure.scale.as_ref().is_some_and(|scale| scale.names().is_some());
+    match known.as_slice() {
+        [] => f64::NAN,
+        [first, ..] if is_named => *first,
+        all => all.iter().map(|value| value / all.len() as f64).sum(),
+    }
 }
 
 fn place(share: f64, count: usize) -> Option<usize> {
@@ -208,14 +225,27 @@ fn print_legend(figure: &Figure, terminal: Terminal, out: &mut impl Write) -> Re
         return Ok(());
     }
     let Some(scale) = &figure.scale else { return Ok(()) };
-    let ticks = scale.axis.ticks(5);
-    let texts: Vec<&str> = ticks.iter().map(|tick| tick.text.as_str()).collect();
-    let (first, last) = (texts.first().unwrap_or(&""), texts.last().unwrap_or(&""));
+    let axis = &scale.axis;
+    let (first, last) = match &axis.unit {
+        Unit::Date(_) => {
+            let mut ticks = axis.ticks(5).into_iter().map(|tick| tick.text);
+            let first = ticks.next().unwrap_or_default();
+            let last = ticks.next_back().unwrap_or_default();
+            (first, last)
+        }
+        Unit::Integer if axis.lo.fract() == 0.0 && axis.hi.fract() == 0.0 => {
+            (number_text(axis.lo, 1.0), number_text(axis.hi, 1.0))
+        }
+        _ => {
+            let step = (axis.hi / 100.0 - axis.lo / 100.0).max(f64::MIN_POSITIVE);
+            (number_text(axis.lo, step), number_text(axis.hi, step))
+        }
+    };
     let bar: String = match terminal.has_colors {
         true => (0..24).map(|step| colored(scale.ramp.color(f64::from(step) / 23.0), "█")).collect(),
         false => SHADES.iter().collect(),
     };
-    writeln!(out, "{first} {bar} {last}  {}", cut(&scale.axis.title, terminal.width))
+    writeln!(out, "{first} {bar} {last}  {}", cut(&axis.title, terminal.width))
 }
 
 /// A line without control characters, no longer than the terminal.
@@ -225,7 +255,7 @@ fn cut(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Ramp, Raster, Scale, Series, Unit};
+    use super::super::{Ramp, Scale, Series};
     use super::*;
 
     fn figure(content: Content, scale: Option<Scale>) -> Figure {
@@ -255,8 +285,8 @@ mod tests {
         let scale = Scale { axis: Axis::new("v", 0.0, 3.0, Unit::Number), ramp: Ramp::Viridis };
         let heat = figure(Content::Heat(Raster { cols: 4, rows: 2, values }), Some(scale));
         let text = shown(&heat, false);
-        let expected = "title \u{fffd}\n 0-....---+++++@@@@\n 1-    @@@@........\n";
-        assert!(text.starts_with(&expected.replace("---+++++", "----++++")), "{text}");
+        let expected = "title \u{fffd}\n 0-....====####@@@@\n 1-    @@@@........\n";
+        assert!(text.starts_with(expected), "{text}");
         assert!(shown(&heat, true).contains("▀"));
     }
 

@@ -3,13 +3,13 @@
 use crate::fixtures::{grid, points};
 use crate::session::Session;
 
-/// A dense array of 3 days x 4 rows x 6 columns, written in two steps at 100 and 200, with units; a cell is null, and a corner of the last
-/// day was never written.
+/// A dense array of 3 steps x 4 rows x 6 columns, written in two steps at 100 and 200, with units; a cell of each is null, and the
+/// last was never written.
 fn cube(session: &Session) {
     session.file(
         "cube.json",
         r#"{"array_type": "dense", "dims": [
-            {"name": "day", "type": "DATETIME_DAY", "domain": [19000, 19002], "tile": 1},
+            {"name": "step", "type": "INT32", "domain": [0, 2], "tile": 1},
             {"name": "row", "type": "INT32", "domain": [0, 3], "tile": 2},
             {"name": "col", "type": "INT32", "domain": [0, 5], "tile": 3}],
             "enumerations": [{"name": "kinds", "type": "STRING_UTF8", "values": ["water", "sand", "rock"]}],
@@ -17,27 +17,24 @@ fn cube(session: &Session) {
                       {"name": "kind", "type": "UINT8", "enumeration": "kinds"}]}"#,
     );
     session.text("create cube --schema cube.json");
-    for (name, days, at) in [("first", 0..=1, 100), ("second", 1..=1, 200)] {
-        let mut csv = String::from("day,row,col,height,kind\n");
-        for day in days.clone() {
+    for (name, steps, at) in [("first", 0..=1, 100), ("second", 1..=1, 200)] {
+        let mut csv = String::from("step,row,col,height,kind\n");
+        for step in steps.clone() {
             for row in 0..4 {
                 for col in 0..6 {
                     let height = if (row, col) == (1, 2) {
                         String::new()
                     } else {
-                        (day * 100 + row * 10 + col).to_string()
+                        (step * 100 + row * 10 + col).to_string()
                     };
                     let kind = ["water", "sand", "rock"][(row + col) % 3];
-                    csv.push_str(&format!(
-                        "{},{row},{col},{height},{kind}\n",
-                        ["2022-01-08", "2022-01-09"][day]
-                    ));
+                    csv.push_str(&format!("{step},{row},{col},{height},{kind}\n"));
                 }
             }
         }
         session.file(&format!("{name}.csv"), csv);
-        let range = if name == "first" { "19000:19001" } else { "19001:19001" };
-        session.text(&format!("write cube --from {name}.csv --range day={range} --at {at}"));
+        let range = if name == "first" { "0:1" } else { "1:1" };
+        session.text(&format!("write cube --from {name}.csv --range step={range} --at {at}"));
     }
     session.text("meta cube put height.units STRING_UTF8 m --at 150");
     session.text("meta cube put height.long_name STRING_UTF8 'Height above sea' --at 150");
@@ -55,10 +52,10 @@ fn a_slice_of_a_dense_array_is_a_heat_map() {
     session.show("draw cube -o map.svg --size 480x360");
     let map = std::fs::read_to_string(session.path("map.svg")).unwrap();
     session.note(&map);
-    session.show("draw cube --range day=2022-01-09 --json -o map.png");
-    session.show("draw cube --field kind --dims row,col --range day=2022-01-09");
-    session.show("draw cube --range day=2022-01-08 --where 'height > 12'");
-    session.show("draw cube --range day=2022-01-08 --color always --range row=0:1");
+    session.show("draw cube --range step=1 --json -o map.png");
+    session.show("draw cube --field kind --dims row,col --range step=1");
+    session.show("draw cube --range step=0 --where 'height > 12'");
+    session.show("draw cube --range step=0 --color always --range row=0:1");
     session.check("draw_heat");
 }
 
@@ -84,10 +81,22 @@ fn a_png_holds_the_colours_of_the_values() {
 fn dimensions_become_lines_and_changes_panels() {
     let mut session = Session::new();
     cube(&session);
-    session.show("draw cube --range day=2022-01-08 --range row=2");
-    let lines = svg(&session, "draw cube --dims day --range row=2 --range col=3");
-    assert!(lines.contains("Height above sea (m)") && lines.contains("2022-01-08"), "{lines}");
-    let strip = svg(&session, "draw cube --time --range day=2022-01-09");
+    session.show("draw cube --range step=0 --range row=2");
+    let lines = svg(&session, "draw cube --dims step --range row=2 --range col=3");
+    assert!(lines.contains("Height above sea (m)") && lines.contains("row 2, col 3"), "{lines}");
+    session.file(
+        "days.json",
+        r#"{"array_type": "dense", "dims": [{"name": "day", "type": "DATETIME_DAY", "domain": [19000, 19005]}],
+            "attrs": [{"name": "low", "type": "FLOAT32"}, {"name": "high", "type": "FLOAT32"}]}"#,
+    );
+    session.text("create days --schema days.json");
+    let rows = (0..6).map(|day| format!("{},{},{}\n", 19000 + day, day * day % 7, day * day % 7 + 5));
+    session.file("days.csv", format!("day,low,high\n{}", rows.collect::<String>()));
+    session.text("write days --from days.csv --at 100");
+    session.show("draw days");
+    let days = svg(&session, "draw days --range day=2022-01-09:2022-01-11");
+    assert!(days.contains(">2022-01-10<") && days.contains(">low<") && days.contains(">high<"), "{days}");
+    let strip = svg(&session, "draw cube --time --range step=1");
     assert!(
         strip.contains("1970-01-01T00:00:00.100Z") && strip.contains("1970-01-01T00:00:00.200Z"),
         "{strip}"
@@ -197,7 +206,7 @@ fn a_small_slice_prints_as_a_matrix() {
     points(&session);
     session.show("read grid --format matrix --select a");
     session.show("read grid --format matrix --select s --range y=2:3 --range x=2,3");
-    session.show("read cube --format matrix --select height --range day=2022-01-09 --range row=1:2");
+    session.show("read cube --format matrix --select height --range step=1 --range row=1:2");
     session.show("read cube --format matrix --select kind --range row=1 --range col=::2");
     session.show("read points --format matrix --select name --range lat=0:");
     session.show("read grid --format matrix");
