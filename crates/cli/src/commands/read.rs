@@ -171,8 +171,8 @@ fn check_room(args: &ReadArgs, format: OutputFormat, fields: &[Field], cell_coun
         OutputFormat::Npy | OutputFormat::Arrow => fields.iter().map(stored).sum(),
         // A character, and what parts it from the next one.
         OutputFormat::Csv | OutputFormat::Jsonl => 2 * fields.len() as u128,
-        // Equal values take no room in the one, and the other is for people.
-        OutputFormat::Parquet | OutputFormat::Table => return Ok(()),
+        // Equal values take no room in the one, and the others are for people.
+        OutputFormat::Parquet | OutputFormat::Table | OutputFormat::Matrix => return Ok(()),
     };
     let byte_len = cell_count.saturating_mul(cell_byte_len);
     let path = args.output.as_deref().filter(|path| path.as_os_str() != "-");
