@@ -105,10 +105,10 @@ pub use smalti_array::{
 pub use smalti_format as format;
 pub use smalti_query::condition::{Condition, Literal, Relation, UnknownLabel, nearest_labels};
 pub use smalti_query::{
-    Aggregate, AggregateRequest, Analysis, Announced, Batch, Batches, BufferedRead, CutRange, DEFAULT_BATCH_CELL_COUNT,
-    DEFAULT_MEMORY_BYTE_LEN, Duplicates, ExplainedFragment, Explanation, FieldBuffers, Filled, FragmentFate,
-    Function, LabelRange, Phase, PhaseProgress, Progress, ReadRequest, ReadStatistics, ResultField, Strategy,
-    TIMESTAMPS_FIELD, Unit, WriteRequest,
+    Aggregate, AggregateRequest, Analysis, Announced, Batch, Batches, BufferedRead, CutRange,
+    DEFAULT_BATCH_CELL_COUNT, DEFAULT_MEMORY_BYTE_LEN, Duplicates, ExplainedFragment, Explanation,
+    FieldBuffers, Filled, FragmentFate, Function, LabelRange, Phase, PhaseProgress, Progress, ReadRequest,
+    ReadStatistics, ResultField, Strategy, TIMESTAMPS_FIELD, Unit, WriteRequest,
 };
 pub use smalti_store::{SyncLevel, forget_memory_store, free_byte_len, system_env};
 pub use smalti_tile::{CellShape, Column, ColumnRef};

@@ -10,7 +10,7 @@ use crate::args::{DrawArgs, Global, OpenTimes};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Watch;
 use crate::picture::{Axis, Content, Figure, Panel, Ramp, Scale, Unit};
-use crate::progress::Progress;
+use crate::progress::Bar;
 use crate::ranges::{self, Ranges};
 use crate::warning::warn;
 use crate::when::When;
@@ -60,7 +60,7 @@ impl Source<'_> {
                 Some((byte_len / 256).clamp(1 << 12, smalti::DEFAULT_BATCH_CELL_COUNT));
         }
         let watch = Watch::start(&read, None)?;
-        let progress = Progress::of_work("reading", &read);
+        let bar = Bar::of(&read);
         let batches = array.read_raw(&request).map_err(Failure::from);
         let copied = batches.and_then(|batches| {
             for batch in batches {
@@ -68,7 +68,7 @@ impl Source<'_> {
             }
             Ok(())
         });
-        drop(progress);
+        drop(bar);
         watch.end(copied)
     }
 }
