@@ -190,7 +190,17 @@ fn number_extent(
         return Err("the dimension has no domain".into());
     };
     if let (Some(lo), Some(hi)) = (lo, hi) {
-        return Extent::between(lo, hi).map_err(|error| error.message().into());
+        return Extent::between(lo, hi).map_err(|error| {
+            let (dimension, ends) =
+                (&schema.dimensions[idx], Extent::Num { lo: lo.ordinal(), hi: hi.ordinal() });
+            match dimension.datatype.is_datetime() || dimension.datatype.is_time() {
+                true => format!(
+                    "the range {} is inverted; give the lower end first",
+                    dimension.shown(ends.as_ref())
+                ),
+                false => error.message().into(),
+            }
+        });
     }
     // Each given end against itself: the engine's own treatment of NaN and of the two zeros.
     let own = |end: Scalar| match Extent::between(end, end).map_err(|error| error.message().to_string())? {

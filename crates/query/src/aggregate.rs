@@ -121,7 +121,7 @@ pub(crate) struct Folded {
 /// Computes aggregates, in their order.
 ///
 /// # Errors
-/// `InvalidArgument` for unknown fields, functions that a field's type does not have, and sums that leave 64 bits; what
+/// `InvalidArgument` for unknown fields, functions that a field's type does not have, sums and means of codes of labels, and sums that leave 64 bits; what
 /// a [`read`](crate::read) reports.
 pub fn aggregate(snapshot: &Snapshot, request: &AggregateRequest) -> Result<Vec<AggregateValue>> {
     let schema = snapshot.schema();
@@ -209,6 +209,13 @@ fn check(schema: &ArraySchema, aggregate: &Aggregate, names: &[String], folded: 
     let Some(folded) = names.iter().position(|known| known == name).map(|idx| &folded[idx]) else {
         return Ok(());
     };
+    if let Some(enumeration) = enumeration_of(schema, function, name) {
+        return Err(Error::invalid(format!(
+            "the cells of field {name:?} are codes of the enumeration {enumeration:?}, and the numbers of labels add up to nothing; \
+             {}",
+            candidates(schema, function)
+        )));
+    }
     if function.takes(folded.shape) {
         return Ok(());
     }
@@ -220,12 +227,20 @@ fn check(schema: &ArraySchema, aggregate: &Aggregate, names: &[String], folded: 
     )))
 }
 
+/// The enumeration of a field whose codes a function would add up.
+fn enumeration_of<'a>(schema: &'a ArraySchema, function: Function, name: &str) -> Option<&'a String> {
+    let (_, attribute) = schema.attribute(name)?;
+    attribute.enumeration.as_ref().filter(|_| matches!(function, Function::Sum | Function::Mean))
+}
+
 /// The fields that a function can be computed of, for messages.
 fn candidates(schema: &ArraySchema, function: Function) -> String {
     let fields = result_fields(schema, &[]).unwrap_or_default();
     let names: Vec<String> = fields
         .into_iter()
-        .filter(|(_, field)| function.takes(field.shape))
+        .filter(|(_, field)| {
+            function.takes(field.shape) && enumeration_of(schema, function, &field.name).is_none()
+        })
         .map(|(_, field)| field.name)
         .collect();
     match names.is_empty() {

@@ -24,7 +24,7 @@
 //! its first; `2020-01-01` is a year), a trailing `Z`, a space for the `T`, and `NaT` for the least value, which is the
 //! default fill.
 
-use crate::{Datatype, Error, Result};
+use crate::{Datatype, Error, Result, Scalar};
 
 const DAY_SECONDS: i128 = 86_400;
 
@@ -58,6 +58,17 @@ fn step(datatype: Datatype) -> Option<Step> {
         DateTimeAs | TimeAs => Step::Fraction(18),
         _ => return None,
     })
+}
+
+impl Datatype {
+    /// The number of an ordinal, for messages: dates and times as ISO 8601 text.
+    pub fn shown_ordinal(self, ordinal: u64) -> String {
+        match Scalar::read(self, &self.bytes_of_ordinal(ordinal)) {
+            Ok(Scalar::I64(value)) => format_date_time(self, value),
+            Ok(value) => value.to_string(),
+            Err(_) => ordinal.to_string(),
+        }
+    }
 }
 
 /// The text of a stored value; for datatypes that are no date or time, the number.

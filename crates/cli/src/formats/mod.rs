@@ -13,7 +13,7 @@ mod table;
 use crate::failure::Outcome;
 use smalti::{Batch, ColumnRef};
 
-pub(crate) use arrow::{ArrowSink, RecordBatches, check_cells, columns_of, gather, open_arrow};
+pub(crate) use arrow::{ArrowSink, RecordBatches, behind, check_cells, columns_of, gather, open_arrow};
 pub(crate) use csv::{CsvSink, read_csv};
 pub(crate) use input::{Budget, open_file, read_bounded};
 pub(crate) use jsonl::{JsonlSink, read_jsonl};

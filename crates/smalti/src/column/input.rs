@@ -395,6 +395,10 @@ fn check_text(datatype: Datatype, data: &[u8], offsets: &[u64]) -> Result<()> {
         .position(|ends| !data.get(ends[0] as usize..ends[1] as usize).is_some_and(is_valid));
     cell.map_or(Ok(()), |cell| {
         let what = if datatype == Datatype::StringAscii { "ASCII" } else { "UTF-8" };
-        Err(Error::invalid(format!("the text of cell {cell} is not {what}, as the field demands")))
+        let text = data.get(offsets[cell] as usize..offsets[cell + 1] as usize).unwrap_or_default();
+        let shown: String = String::from_utf8_lossy(text).chars().take(40).collect();
+        Err(Error::invalid(format!(
+            "the text of cell {cell}, {shown:?}, is not {what}, as the field demands"
+        )))
     })
 }
