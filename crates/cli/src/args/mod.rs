@@ -12,7 +12,7 @@ mod write;
 pub(crate) use check::{CheckArgs, DiffArgs, DigestArgs, FsckArgs, RepairArgs, SalvageArgs};
 pub(crate) use commands::{
     AggregateArgs, ArrayArgs, Cli, Command, CompletionsArgs, CreateArgs, DeleteArgs, DemoArgs, EvolveArgs,
-    ExplainArgs, GLOBAL_HEADING, InspectArgs, ManArgs, ManFormat, MetaAction, MetaArgs, UpgradeArgs,
+    ExplainArgs, GLOBAL_HEADING, HistoryArgs, InspectArgs, ManArgs, ManFormat, MetaAction, MetaArgs, UpgradeArgs,
 };
 pub(crate) use global::{Global, OpenTimes, Sync};
 pub(crate) use group::{GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind};

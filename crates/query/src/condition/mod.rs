@@ -47,9 +47,11 @@ mod stored;
 mod test;
 #[cfg(test)]
 mod tests;
+mod told;
 mod tree;
 mod verdict;
 
 pub use bound::{Absent, BoundCondition, BoundField};
+pub use told::told;
 pub use tree::{Condition, Literal, Relation};
 pub use verdict::{FieldBounds, Verdict};
