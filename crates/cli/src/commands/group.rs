@@ -42,7 +42,9 @@ fn add(global: &Global, args: &GroupAddArgs) -> Outcome {
     for uri in &args.members {
         let mut member =
             if args.relative { NewMember::relative(uri.as_str()) } else { typed_member(&group, uri, args)? };
-        member.name = args.name.clone();
+        if let Some(name) = &args.name {
+            member = member.name(name);
+        }
         member.replaces = args.replace;
         member.kind = args.kind.map(|kind| match kind {
             Kind::Array => ObjectKind::Array,

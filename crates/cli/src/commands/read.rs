@@ -32,9 +32,14 @@ pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
 pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outcome {
     let schema = array.schema();
     let labels = Field::labels_of(schema, args.notation);
-    let fields = Field::select(fields_of(array, args.notation)?, labels, &args.select, args.timestamps)?;
-    let (ranges, label_ranges) = ranges::parse_with_labels(schema, &args.range, args.ranges_json.as_deref())?;
     let format = output_format(global, args)?;
+    let mut all = fields_of(array, args.notation)?;
+    if format == OutputFormat::Npy && args.select.is_empty() {
+        // The place of a cell says where it is.
+        all.retain(|field| !field.is_dimension);
+    }
+    let fields = Field::select(all, labels, &args.select, args.timestamps)?;
+    let (ranges, label_ranges) = ranges::parse_with_labels(schema, &args.range, args.ranges_json.as_deref())?;
     let is_people = format == OutputFormat::Table && args.limit.is_none();
     let limit = if is_people { Some(TABLE_LIMIT) } else { args.limit };
     if format == OutputFormat::Npy && (limit.is_some() || args.matching_only || !schema.is_dense()) {
