@@ -186,6 +186,10 @@ impl Group {
         self.place.metadata(self.time).and_then(Metadata::new)
     }
 
+    pub(crate) fn time_range(&self) -> TimeRange {
+        self.time
+    }
+
     pub(crate) fn place(&self) -> &ArrayPlace {
         &self.place
     }

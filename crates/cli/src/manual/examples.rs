@@ -61,6 +61,23 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "describe",
+        &[
+            example("An array on one page", "smalti describe cities"),
+            example("The same for programs", "smalti describe elevation --json"),
+        ],
+    ),
+    (
+        "history",
+        &[
+            example("What happened, the latest first", "smalti history cities"),
+            example(
+                "What a delete took, and the last change alone",
+                "smalti delete cities --where \"country == 'FR'\"\nsmalti history cities --limit 1 --count",
+            ),
+        ],
+    ),
+    (
         "fragments",
         &[
             example("What each write left", "smalti fragments cities"),
