@@ -3,7 +3,7 @@
 use crate::{column_a, line};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array as _, *};
+use arrow_array::*;
 use arrow_schema::DataType;
 use smalti::Array;
 use smalti::arrow::{ArrowForm, DATATYPE_KEY, arrow_array, arrow_field};
