@@ -39,4 +39,4 @@ pub use progress::{Announced, Phase, PhaseProgress, Progress, ReadStatistics, Un
 pub use read::{Batches, read};
 pub use request::{Batch, DEFAULT_BATCH_CELL_COUNT, LabelRange, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 pub use sparse::cell_order;
-pub use write::{Duplicates, GlobalWriter, WriteRequest, write};
+pub use write::{Duplicates, GlobalWriter, WriteRequest, seal, write};

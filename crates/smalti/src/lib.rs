@@ -42,6 +42,7 @@
 //! | [`Array::digest`], [`Array::diff`] | whether two arrays say the same, and where not |
 //! | [`field`], [`Condition`] | which cells: tests of values, and their text form |
 //! | [`WriteBuilder`], [`GlobalWriteBuilder`], [`Columns`], [`Cell`] | cells in: slices, vectors, `ndarray`, Arrow |
+//! | [`SealedFragment`] | several fragments that become visible at one moment |
 //! | [`arrow`] | which Arrow type a datatype becomes |
 //! | [`Error`], [`ErrorKind`] | what can go wrong |
 //! | [`ReadRequest`], [`WriteRequest`], [`mod@format`], [`json`], [`text`] | the engine's own words, for tools |
@@ -72,6 +73,7 @@ pub mod prelude;
 mod range;
 mod read;
 mod schema;
+mod sealed;
 mod timestamp;
 pub mod upkeep;
 mod value;
@@ -94,6 +96,7 @@ pub use options::Options;
 pub use range::RangeEnd;
 pub use read::ReadBuilder;
 pub use schema::{Attribute, Dimension, IntoPipeline, Label, Schema, SchemaBuilder};
+pub use sealed::SealedFragment;
 pub use timestamp::IntoTimestamp;
 pub use value::{Interval, Number, Value};
 pub use write::{GlobalWriteBuilder, GlobalWriter, WriteBuilder};

@@ -4,6 +4,7 @@ mod check;
 mod commands;
 mod global;
 mod group;
+mod import;
 mod object;
 mod read;
 mod upkeep;
@@ -16,6 +17,7 @@ pub(crate) use commands::{
 };
 pub(crate) use global::{Global, OpenTimes, Sync};
 pub(crate) use group::{GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind};
+pub(crate) use import::{ImportArgs, ImportFormat, TableArgs};
 pub(crate) use object::{LsArgs, MvArgs, Order, RmArgs};
 pub(crate) use read::{Dates, Enums, Notation, OutputFormat, ReadArgs};
 pub(crate) use upkeep::{

@@ -55,7 +55,7 @@ fn from_chunks(file: impl ChunkReader + 'static, budget: Budget) -> Outcome<(Rec
     Ok((batches, row_count))
 }
 
-pub(super) fn parquet_failure(error: ParquetError) -> Failure {
+pub(crate) fn parquet_failure(error: ParquetError) -> Failure {
     match error {
         ParquetError::External(error) => match error.downcast::<std::io::Error>() {
             Ok(error) => (*error).into(),

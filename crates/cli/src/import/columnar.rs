@@ -1,0 +1,182 @@
+//! Files that have a schema: Arrow IPC and Parquet, and NumPy files of columns.
+
+use super::npy;
+use super::source::{InputFile, Rows, Visit, Watched, named, open};
+use super::text::Naming;
+use crate::args::ImportFormat;
+use crate::failure::{Failure, Outcome};
+use crate::formats::{arrow_failure, parquet_failure};
+use crate::progress::Progress;
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::{Field, SchemaRef};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+use std::path::Path;
+
+/// Rows of a batch of Parquet.
+const BATCH_ROW_COUNT: usize = 1 << 16;
+
+/// The columns of a file.
+///
+/// # Errors
+/// Content that is none of the format.
+pub(super) fn fields(file: &InputFile) -> Outcome<Vec<Field>> {
+    let schema = match file.format {
+        ImportFormat::Parquet => parquet(&file.path)?.schema().clone(),
+        ImportFormat::Arrow => ArrowFile::open(&file.path)?.schema(),
+        _ => return npy::columns(&file.path, file.format),
+    };
+    Ok(schema.fields().iter().map(|field| field.as_ref().clone()).collect())
+}
+
+/// One reading of a file.
+pub(super) struct BinaryReading<'a> {
+    pub(super) file: &'a InputFile,
+    pub(super) file_idx: usize,
+    pub(super) naming: Naming<'a>,
+    pub(super) watched: &'a Watched<'a>,
+}
+
+impl BinaryReading<'_> {
+    /// Reads all rows.
+    ///
+    /// # Errors
+    /// Name the file.
+    pub(super) fn run(&self, visit: &mut Visit<'_>) -> Outcome {
+        let path = &self.file.path;
+        let in_file = |failure: Failure| failure.at(path.display().to_string());
+        let mut first_row = 0;
+        let mut hand_on = |batch: RecordBatch| -> Outcome {
+            self.watched.check()?;
+            let batch = named(&batch, self.naming)?;
+            let row_count = batch.num_rows() as u64;
+            visit(Rows { batch, file: self.file_idx, first_row })?;
+            first_row += row_count;
+            Ok(())
+        };
+        match self.file.format {
+            ImportFormat::Parquet => {
+                let builder = parquet(path)?;
+                let row_count = u64::try_from(builder.metadata().file_metadata().num_rows()).ok();
+                let progress = Progress::new(self.watched.phase, row_count);
+                let kept = builder.schema().fields().iter().enumerate();
+                let kept: Vec<usize> = kept
+                    .filter(|(_, field)| (self.naming)(field.name()).is_some())
+                    .map(|(idx, _)| idx)
+                    .collect();
+                let mask = ProjectionMask::roots(builder.parquet_schema(), kept);
+                let reader = builder.with_projection(mask).with_batch_size(BATCH_ROW_COUNT).build();
+                for batch in reader.map_err(|error| in_file(parquet_failure(error)))? {
+                    let batch = batch.map_err(|error| in_file(arrow_failure(error)))?;
+                    progress.add(batch.num_rows() as u64);
+                    hand_on(batch)?;
+                }
+                Ok(())
+            }
+            ImportFormat::Arrow => {
+                let byte_len = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+                let progress = Progress::of_bytes(self.watched.phase, Some(byte_len));
+                let mut file = ArrowFile::open(path)?;
+                while let Some((batch, byte_len)) = file.next(byte_len).map_err(in_file)? {
+                    progress.add(byte_len);
+                    hand_on(batch)?;
+                }
+                Ok(())
+            }
+            _ => npy::rows(path, self.file.format, self.watched, &mut hand_on),
+        }
+    }
+}
+
+fn parquet(path: &Path) -> Outcome<ParquetRecordBatchReaderBuilder<File>> {
+    let file = open(path)?;
+    ParquetRecordBatchReaderBuilder::try_new(file)
+        .map_err(|error| parquet_failure(error).at(path.display().to_string()))
+}
+
+/// An Arrow IPC file or stream.
+enum ArrowFile {
+    File(FileReader<BufReader<File>>, usize),
+    Stream(StreamReader<BufReader<File>>),
+}
+
+impl ArrowFile {
+    fn open(path: &Path) -> Outcome<ArrowFile> {
+        let in_file = |failure: Failure| failure.at(path.display().to_string());
+        let mut file = open(path)?;
+        let mut start = [0; 6];
+        let start_len = file.read(&mut start).map_err(|error| in_file(error.into()))?;
+        file.rewind().map_err(|error| in_file(error.into()))?;
+        if &start[..start_len] == b"ARROW1" {
+            let reader =
+                FileReader::try_new_buffered(file, None).map_err(|error| in_file(arrow_failure(error)))?;
+            let count = reader.num_batches();
+            return Ok(ArrowFile::File(reader, count));
+        }
+        let reader =
+            StreamReader::try_new_buffered(file, None).map_err(|error| in_file(arrow_failure(error)))?;
+        Ok(ArrowFile::Stream(reader))
+    }
+
+    fn schema(&self) -> SchemaRef {
+        match self {
+            ArrowFile::File(reader, _) => reader.schema(),
+            ArrowFile::Stream(reader) => reader.schema(),
+        }
+    }
+
+    /// The next batch, and about how many bytes of a file of `file_byte_len` it takes.
+    fn next(&mut self, file_byte_len: u64) -> Outcome<Option<(RecordBatch, u64)>> {
+        match self {
+            ArrowFile::File(reader, count) => {
+                let share = file_byte_len / (*count).max(1) as u64;
+                reader.next().transpose().map(|batch| batch.map(|batch| (batch, share)))
+            }
+            ArrowFile::Stream(reader) => reader.next().transpose().map(|batch| {
+                batch.map(|batch| {
+                    let byte_len = batch.get_array_memory_size() as u64;
+                    (batch, byte_len)
+                })
+            }),
+        }
+        .map_err(arrow_failure)
+    }
+}
+
+/// What the statistics of a Parquet file say of columns: for each the least and the greatest values of the row groups; and the number of
+/// rows. `None` unless they are there for all row groups, exact, and without nulls.
+pub(super) fn bounds(path: &Path, columns: &[String]) -> Outcome<Option<(u64, Vec<(ArrayRef, ArrayRef)>)>> {
+    let builder = parquet(path)?;
+    let groups = builder.metadata().row_groups();
+    let row_count = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
+    let all = |flags: &BooleanArray| flags.null_count() == 0 && flags.true_count() == flags.len();
+    let mut found = Vec::new();
+    for column in columns {
+        let Ok(converter) = StatisticsConverter::try_new(column, builder.schema(), builder.parquet_schema())
+        else {
+            return Ok(None);
+        };
+        let (Ok(least), Ok(greatest)) = (converter.row_group_mins(groups), converter.row_group_maxes(groups))
+        else {
+            return Ok(None);
+        };
+        let (Ok(is_least), Ok(is_greatest)) =
+            (converter.row_group_is_min_value_exact(groups), converter.row_group_is_max_value_exact(groups))
+        else {
+            return Ok(None);
+        };
+        let Ok(nulls) = converter.row_group_null_counts(groups) else { return Ok(None) };
+        let has_nulls = nulls.null_count() > 0 || nulls.values().iter().any(|count| *count > 0);
+        let is_told =
+            least.null_count() == 0 && greatest.null_count() == 0 && all(&is_least) && all(&is_greatest);
+        if has_nulls || !is_told || groups.is_empty() {
+            return Ok(None);
+        }
+        found.push((least, greatest));
+    }
+    Ok(Some((row_count, found)))
+}
