@@ -1,5 +1,6 @@
 //! Arguments of `smalti import`, and of `smalti create --from`.
 
+use crate::when::{TIME, When};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
@@ -16,9 +17,9 @@ pub(crate) struct ImportArgs {
     /// Print the schema as JSON, and on standard error the reason for each choice; nothing is made or written
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Timestamp of the write in milliseconds since 1970 [default: now]
-    #[arg(long, value_name = "MS")]
-    pub(crate) at: Option<u64>,
+    /// Time of the write: 2024-05-01 (its start), 2024-05-01T14:00+02:00, -1h, or milliseconds since 1970 [default: now]
+    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    pub(crate) at: Option<When>,
     /// Add labels that the enumerations of the array do not have; otherwise they are refused
     #[arg(long)]
     pub(crate) extend_enums: bool,

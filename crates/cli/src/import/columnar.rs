@@ -5,20 +5,14 @@ use super::source::{InputFile, Rows, Visit, Watched, named, open};
 use super::text::Naming;
 use crate::args::ImportFormat;
 use crate::failure::{Failure, Outcome};
-use crate::formats::{arrow_failure, parquet_failure};
+use crate::formats::{arrow_schema, open_arrow, parquet_batches, parquet_builder};
 use crate::progress::Progress;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
-use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::{Field, SchemaRef};
+use arrow_schema::Field;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek};
-use std::path::Path;
-
-/// Rows of a batch of Parquet.
-const BATCH_ROW_COUNT: usize = 1 << 16;
 
 /// The columns of a file.
 ///
@@ -26,8 +20,12 @@ const BATCH_ROW_COUNT: usize = 1 << 16;
 /// Content that is none of the format.
 pub(super) fn fields(file: &InputFile) -> Outcome<Vec<Field>> {
     let schema = match file.format {
-        ImportFormat::Parquet => parquet(&file.path)?.schema().clone(),
-        ImportFormat::Arrow => ArrowFile::open(&file.path)?.schema(),
+        ImportFormat::Parquet => parquet(file)?.schema().clone(),
+        ImportFormat::Arrow => {
+            open(&file.path)?;
+            arrow_schema(&file.path, file.budget)
+                .map_err(|failure| failure.at(file.path.display().to_string()))?
+        }
         _ => return npy::columns(&file.path, file.format),
     };
     Ok(schema.fields().iter().map(|field| field.as_ref().clone()).collect())
@@ -60,7 +58,7 @@ impl BinaryReading<'_> {
         };
         match self.file.format {
             ImportFormat::Parquet => {
-                let builder = parquet(path)?;
+                let builder = parquet(self.file)?;
                 let row_count = u64::try_from(builder.metadata().file_metadata().num_rows()).ok();
                 let progress = Progress::new(self.watched.phase, row_count);
                 let kept = builder.schema().fields().iter().enumerate();
@@ -69,20 +67,19 @@ impl BinaryReading<'_> {
                     .map(|(idx, _)| idx)
                     .collect();
                 let mask = ProjectionMask::roots(builder.parquet_schema(), kept);
-                let reader = builder.with_projection(mask).with_batch_size(BATCH_ROW_COUNT).build();
-                for batch in reader.map_err(|error| in_file(parquet_failure(error)))? {
-                    let batch = batch.map_err(|error| in_file(arrow_failure(error)))?;
+                for batch in parquet_batches(builder.with_projection(mask)).map_err(in_file)? {
+                    let batch = batch.map_err(in_file)?;
                     progress.add(batch.num_rows() as u64);
                     hand_on(batch)?;
                 }
                 Ok(())
             }
             ImportFormat::Arrow => {
-                let byte_len = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-                let progress = Progress::of_bytes(self.watched.phase, Some(byte_len));
-                let mut file = ArrowFile::open(path)?;
-                while let Some((batch, byte_len)) = file.next(byte_len).map_err(in_file)? {
-                    progress.add(byte_len);
+                let byte_len = open(path)?.metadata().ok().map(|metadata| metadata.len());
+                let progress = Progress::of_bytes(self.watched.phase, byte_len);
+                for batch in open_arrow(Some(path), self.file.budget).map_err(in_file)? {
+                    let batch = batch.map_err(in_file)?;
+                    progress.add(batch.get_array_memory_size() as u64);
                     hand_on(batch)?;
                 }
                 Ok(())
@@ -92,65 +89,18 @@ impl BinaryReading<'_> {
     }
 }
 
-fn parquet(path: &Path) -> Outcome<ParquetRecordBatchReaderBuilder<File>> {
-    let file = open(path)?;
-    ParquetRecordBatchReaderBuilder::try_new(file)
-        .map_err(|error| parquet_failure(error).at(path.display().to_string()))
+fn parquet(file: &InputFile) -> Outcome<ParquetRecordBatchReaderBuilder<File>> {
+    open(&file.path)?;
+    parquet_builder(&file.path, file.budget).map_err(|failure| failure.at(file.path.display().to_string()))
 }
 
-/// An Arrow IPC file or stream.
-enum ArrowFile {
-    File(FileReader<BufReader<File>>, usize),
-    Stream(StreamReader<BufReader<File>>),
-}
-
-impl ArrowFile {
-    fn open(path: &Path) -> Outcome<ArrowFile> {
-        let in_file = |failure: Failure| failure.at(path.display().to_string());
-        let mut file = open(path)?;
-        let mut start = [0; 6];
-        let start_len = file.read(&mut start).map_err(|error| in_file(error.into()))?;
-        file.rewind().map_err(|error| in_file(error.into()))?;
-        if &start[..start_len] == b"ARROW1" {
-            let reader =
-                FileReader::try_new_buffered(file, None).map_err(|error| in_file(arrow_failure(error)))?;
-            let count = reader.num_batches();
-            return Ok(ArrowFile::File(reader, count));
-        }
-        let reader =
-            StreamReader::try_new_buffered(file, None).map_err(|error| in_file(arrow_failure(error)))?;
-        Ok(ArrowFile::Stream(reader))
-    }
-
-    fn schema(&self) -> SchemaRef {
-        match self {
-            ArrowFile::File(reader, _) => reader.schema(),
-            ArrowFile::Stream(reader) => reader.schema(),
-        }
-    }
-
-    /// The next batch, and about how many bytes of a file of `file_byte_len` it takes.
-    fn next(&mut self, file_byte_len: u64) -> Outcome<Option<(RecordBatch, u64)>> {
-        match self {
-            ArrowFile::File(reader, count) => {
-                let share = file_byte_len / (*count).max(1) as u64;
-                reader.next().transpose().map(|batch| batch.map(|batch| (batch, share)))
-            }
-            ArrowFile::Stream(reader) => reader.next().transpose().map(|batch| {
-                batch.map(|batch| {
-                    let byte_len = batch.get_array_memory_size() as u64;
-                    (batch, byte_len)
-                })
-            }),
-        }
-        .map_err(arrow_failure)
-    }
-}
+/// The number of rows, and for each column the least and the greatest values of the row groups.
+pub(super) type StatedBounds = (u64, Vec<(ArrayRef, ArrayRef)>);
 
 /// What the statistics of a Parquet file say of columns: for each the least and the greatest values of the row groups; and the number of
 /// rows. `None` unless they are there for all row groups, exact, and without nulls.
-pub(super) fn bounds(path: &Path, columns: &[String]) -> Outcome<Option<(u64, Vec<(ArrayRef, ArrayRef)>)>> {
-    let builder = parquet(path)?;
+pub(super) fn bounds(file: &InputFile, columns: &[String]) -> Outcome<Option<StatedBounds>> {
+    let builder = parquet(file)?;
     let groups = builder.metadata().row_groups();
     let row_count = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
     let all = |flags: &BooleanArray| flags.null_count() == 0 && flags.true_count() == flags.len();

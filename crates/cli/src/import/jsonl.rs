@@ -129,7 +129,11 @@ fn problem_of(text: &[u8], error: &serde_json::Error) -> String {
     if std::str::from_utf8(text).is_err() {
         return "bytes that are no UTF-8; convert the file, with iconv say".into();
     }
-    format!("column {} of the line: {told}; give an object a line", error.column())
+    match (error.is_data(), told.contains("expected an object")) {
+        (true, true) => format!("{told}; give an object a line"),
+        (true, false) => format!("{told}; correct it, or leave the column out with --columns"),
+        _ => format!("character {}: {told}; give an object a line", error.column()),
+    }
 }
 
 /// Widens the kinds of columns by an object.

@@ -20,8 +20,8 @@ mod write;
 
 use crate::args::{Global, ImportArgs, ImportFormat, TableArgs};
 use crate::failure::{Failure, Outcome};
-use crate::human;
 use crate::interrupt::Watch;
+use crate::{engine, human};
 use arrow_array::RecordBatch;
 use plan::Plan;
 use smalti::{Array, DEFAULT_MEMORY_BYTE_LEN, ReadProgress};
@@ -60,8 +60,9 @@ pub(crate) fn run(global: &Global, args: &ImportArgs) -> Outcome {
     };
     let into = if is_new { "the new array" } else { "the array" };
     println!(
-        "imported {cells} {noun} into {into} {} as {fragments} in {}",
+        "imported {cells} {noun} into {into} {} as {fragments}{} in {}",
         args.array,
+        human::at(written.timestamp),
         human::duration(start.elapsed())
     );
     Ok(())
@@ -126,6 +127,10 @@ impl Import<'_> {
             }
             None => self.table(&source),
         }
+    }
+
+    fn at(&self) -> Option<u64> {
+        engine::change_time(self.global, &self.args.array, self.args.at)
     }
 
     fn watched(&self, phase: &'static str) -> Watched<'_> {
@@ -215,7 +220,7 @@ impl Import<'_> {
             let sides = fit::sides(array, survey)?;
             let number = std::cell::Cell::new(row_number);
             let converted = |rows: Rows| fit::converted(source, &fields, rows, &number);
-            let budget = (survey.row_count, args.at, memory(self.global));
+            let budget = (survey.row_count, self.at(), memory(self.global));
             return grid::write_table(source, array, is_new, &sides, &converted, budget, &watched);
         }
         let mut state = match (args.resume, args.as_it_goes) {
@@ -229,7 +234,7 @@ impl Import<'_> {
             None => Visible::Together,
         };
         let mut writer = Writer::new(array, source, &watched, fields, memory(self.global), visible);
-        writer.at = args.at;
+        writer.at = self.at();
         writer.row_number = row_number;
         match retained.all(source) {
             Some(all) => all.into_iter().try_for_each(|rows| writer.add(rows))?,
@@ -258,7 +263,7 @@ impl Import<'_> {
             if args.dry_run {
                 return Ok(None);
             }
-            let written = grid::write_npy(path, format, members, &array, args.at, memory, &watched)?;
+            let written = grid::write_npy(path, format, members, &array, self.at(), memory, &watched)?;
             return Ok(Some((written, false)));
         }
         let plan = plan_of_grid(&args.table, members)?;
@@ -267,7 +272,7 @@ impl Import<'_> {
             return Ok(None);
         }
         let target = NewArray::create(self.global, &args.array, &plan.schema.to_string(), true)?;
-        let written = grid::write_npy(path, format, members, target.array()?, args.at, memory, &watched)?;
+        let written = grid::write_npy(path, format, members, target.array()?, self.at(), memory, &watched)?;
         target.keep()?;
         Ok(Some((written, true)))
     }

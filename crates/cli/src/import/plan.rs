@@ -202,6 +202,7 @@ fn attribute(args: &TableArgs, field: &Field, survey: &Survey) -> Outcome<Planne
     if shape.is_nullable {
         reason.push_str(&match null_count {
             0 => "; it may hold nulls".to_owned(),
+            1 => "; 1 null".to_owned(),
             count => format!("; {count} nulls"),
         });
     }
@@ -371,7 +372,8 @@ fn code_type(label_count: usize) -> Datatype {
     }
 }
 
-fn cell_json(datatype: Datatype, value: Scalar) -> Value {
+/// A coordinate as schemas and messages show it.
+pub(super) fn cell_json(datatype: Datatype, value: Scalar) -> Value {
     let mut out = Vec::new();
     CellNotation::new(datatype, CellValNum::ONE, true).push(&mut out, &value.to_le_bytes());
     serde_json::from_slice(&out).unwrap_or(Value::Null)

@@ -8,6 +8,7 @@ use super::survey::{ColumnFacts, Survey, bounds};
 use super::text::{TextColumn, TextFormat, TextReading, line_of_row};
 use crate::args::{Global, ImportFormat, TableArgs};
 use crate::failure::{Failure, Outcome};
+use crate::formats::Budget;
 use crate::progress::{Counted, Progress};
 use crate::warning::warn;
 use arrow_array::timezone::Tz;
@@ -72,6 +73,8 @@ pub(super) fn open(path: &Path) -> Outcome<File> {
 pub(super) struct InputFile {
     pub(super) path: PathBuf,
     pub(super) format: ImportFormat,
+    /// How much of it may be in memory at once.
+    pub(super) budget: Budget,
 }
 
 /// The files of an import, read as one table.
@@ -100,7 +103,10 @@ impl<'a> Source<'a> {
         paths: &[PathBuf],
         memory: usize,
     ) -> Outcome<Source<'a>> {
-        let files = paths.iter().map(|path| input_file(args, path)).collect::<Outcome<Vec<_>>>()?;
+        let files = paths
+            .iter()
+            .map(|path| input_file(args, path, Budget::of(global)))
+            .collect::<Outcome<Vec<_>>>()?;
         for file in &files {
             open(&file.path)?;
         }
@@ -184,15 +190,17 @@ impl<'a> Source<'a> {
     /// # Errors
     /// As there.
     pub(super) fn survey_by_statistics(&self, survey: &mut Survey, dims: &[String]) -> Outcome<bool> {
-        let Some(paths) = self.parquet_files() else { return Ok(false) };
+        if self.files.iter().any(|file| file.format != ImportFormat::Parquet) {
+            return Ok(false);
+        }
         let source_name = |target: &String| {
             let renamed = self.rename.iter().find(|(_, to)| *to == target);
             renamed.map_or(target, |(from, _)| from).clone()
         };
         let columns: Vec<String> = dims.iter().map(source_name).collect();
         let mut found = Vec::new();
-        for path in paths {
-            match columnar::bounds(path, &columns)? {
+        for file in &self.files {
+            match columnar::bounds(file, &columns)? {
                 Some(told) => found.push(told),
                 None => return Ok(false),
             }
@@ -337,6 +345,15 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// What is wrong with a row: an error that names the file, and the line or row.
+    pub(super) fn failure(&self, file: usize, row: u64, problem: &str) -> Failure {
+        let place = self.place(file, row);
+        let Some(input) = self.files.get(file) else { return Failure::invalid(problem) };
+        let path = input.path.display().to_string();
+        let place = place.strip_prefix(&path).map_or(place.as_str(), |place| place.trim_start_matches(": "));
+        Failure::invalid(format!("{place}: {problem}")).at(path)
+    }
+
     /// Where a row stands, for messages: `cities.csv: line 7`.
     pub(super) fn place(&self, file: usize, row: u64) -> String {
         let Some(file) = self.files.get(file) else { return String::new() };
@@ -346,25 +363,16 @@ impl<'a> Source<'a> {
             _ => format!("{path}: row {}", row + 1),
         }
     }
-
-    /// Whether all files say in their metadata what a first pass would find.
-    pub(super) fn parquet_files(&self) -> Option<Vec<&Path>> {
-        let path = |file: &'_ InputFile| (file.format == ImportFormat::Parquet).then_some(());
-        self.files
-            .iter()
-            .all(|file| path(file).is_some())
-            .then(|| self.files.iter().map(|file| &*file.path).collect())
-    }
 }
 
-fn input_file(args: &TableArgs, path: &Path) -> Outcome<InputFile> {
+fn input_file(args: &TableArgs, path: &Path, budget: Budget) -> Outcome<InputFile> {
     let format = args.format.or_else(|| ImportFormat::of_path(path)).ok_or_else(|| {
         Failure::usage(format!(
             "the ending of {} tells no format; give --format csv, jsonl, arrow, parquet, npy or npz",
             path.display()
         ))
     })?;
-    Ok(InputFile { path: path.to_path_buf(), format })
+    Ok(InputFile { path: path.to_path_buf(), format, budget })
 }
 
 /// Adds a column of a file to those of the files before it.

@@ -67,9 +67,8 @@ impl Survey {
         for (field, array) in schema.fields().iter().zip(rows.batch.columns()) {
             let name = field.name();
             let facts = self.facts.entry(name.clone()).or_default();
-            let at = |row: usize| source.place(rows.file, rows.first_row + row as u64);
             let wrong = |row: usize, problem: String| {
-                Failure::invalid(format!("{}: column {name:?}: {problem}", at(row)))
+                source.failure(rows.file, rows.first_row + row as u64, &format!("column {name:?}: {problem}"))
             };
             facts.null_count += array.logical_null_count() as u64;
             let Some(question) = self.questions.get(name) else { continue };
@@ -255,9 +254,7 @@ fn check_domain(
         {
             let domain = Extent::Num { lo: least.ordinal(), hi: greatest.ordinal() };
             let value = match fit(value) {
-                Some(value) => {
-                    dimension.shown(Extent::Num { lo: value.ordinal(), hi: value.ordinal() }.as_ref())
-                }
+                Some(value) => super::plan::cell_json(dimension.datatype, value).to_string(),
                 None => format!("{value:?}"),
             };
             return Err((

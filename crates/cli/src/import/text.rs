@@ -182,9 +182,12 @@ impl TextReading<'_> {
             }
             columns.push(match known.iter().find(|column| column.name == *name) {
                 Some(column) => TextColumn { is_found: true, ..column.clone() },
-                None => {
-                    TextColumn { name: name.clone(), target: (self.naming)(name), kind: Kind::Null, is_found: true }
-                }
+                None => TextColumn {
+                    name: name.clone(),
+                    target: (self.naming)(name),
+                    kind: Kind::Null,
+                    is_found: true,
+                },
             });
         }
         Ok(columns)
@@ -386,8 +389,9 @@ impl<'a> Blocks<'a> {
             }
             let end = match self.format.cut(&self.buffer) {
                 Some(end) => end,
-                // A record that never ends is what the parser reports.
-                None if self.is_at_end => self.buffer.len(),
+                None if self.is_at_end => {
+                    return Err(self.failure(self.line, "a quote is not closed; close it, or give --quote"));
+                }
                 None if self.buffer.len() > MAX_RECORD_BYTE_LEN => {
                     return Err(self.failure(
                         self.line,

@@ -243,7 +243,7 @@ impl<'a> Writer<'a> {
             && !schema.allows_dups
             && self.array.count_sealed(&self.sealed)? != self.written.row_count
         {
-            return Err(self.find_repeat()?.unwrap_or_else(|| repeated("some cells", "others")));
+            return Err(self.find_repeat()?.unwrap_or_else(|| Failure::invalid(repeated("another row"))));
         }
         self.watched.check()?;
         self.written.timestamp = self.sealed.first().map_or(0, SealedFragment::timestamp);
@@ -304,19 +304,18 @@ impl<'a> Writer<'a> {
                 Ok(())
             })?;
             if let Some((first, second)) = repeat {
-                let place = |(file, row): (usize, u64)| self.source.place(file, row);
-                return Ok(Some(repeated(&place(second), &place(first))));
+                let problem = repeated(&self.source.place(first.0, first.1));
+                return Ok(Some(self.source.failure(second.0, second.1, &problem)));
             }
         }
         Ok(None)
     }
 }
 
-fn repeated(second: &str, first: &str) -> Failure {
-    Failure::invalid(format!(
-        "{second}: the same coordinates as {first}; name more columns in --dims, allow that with --allow-dups, or number the rows \
-         with --index"
-    ))
+fn repeated(first: &str) -> String {
+    format!(
+        "the same coordinates as {first}; name more columns in --dims, allow that with --allow-dups, or number the rows with --index"
+    )
 }
 
 /// The arrays of a column as one.

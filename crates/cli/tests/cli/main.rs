@@ -11,6 +11,7 @@ mod fixtures;
 mod formats;
 mod fragments;
 mod group;
+mod import;
 #[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 mod install;
 mod interrupt;
