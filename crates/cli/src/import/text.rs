@@ -364,7 +364,7 @@ impl<'a> Blocks<'a> {
         // A header may be longer than a block.
         while format.cut(&blocks.buffer).is_none()
             && !blocks.is_at_end
-            && blocks.buffer.len() <= MAX_RECORD_BYTE_LEN
+            && blocks.buffer.len() < MAX_RECORD_BYTE_LEN
         {
             blocks.fill(blocks.buffer.len() + block_byte_len)?;
         }
@@ -392,7 +392,7 @@ impl<'a> Blocks<'a> {
                 None if self.is_at_end => {
                     return Err(self.failure(self.line, "a quote is not closed; close it, or give --quote"));
                 }
-                None if self.buffer.len() > MAX_RECORD_BYTE_LEN => {
+                None if self.buffer.len() >= MAX_RECORD_BYTE_LEN => {
                     return Err(self.failure(
                         self.line,
                         &format!(
