@@ -6,12 +6,12 @@ use super::text::Naming;
 use crate::args::ImportFormat;
 use crate::failure::{Failure, Outcome};
 use crate::formats::{arrow_schema, open_arrow, parquet_batches, parquet_builder};
-use crate::progress::Progress;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::Field;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
+use smalti::Unit;
 use std::fs::File;
 
 /// The columns of a file.
@@ -60,7 +60,7 @@ impl BinaryReading<'_> {
             ImportFormat::Parquet => {
                 let builder = parquet(self.file)?;
                 let row_count = u64::try_from(builder.metadata().file_metadata().num_rows()).ok();
-                let progress = Progress::new(self.watched.phase, row_count);
+                self.watched.begin(Unit::Cells, row_count);
                 let kept = builder.schema().fields().iter().enumerate();
                 let kept: Vec<usize> = kept
                     .filter(|(_, field)| (self.naming)(field.name()).is_some())
@@ -69,17 +69,15 @@ impl BinaryReading<'_> {
                 let mask = ProjectionMask::roots(builder.parquet_schema(), kept);
                 for batch in parquet_batches(builder.with_projection(mask)).map_err(in_file)? {
                     let batch = batch.map_err(in_file)?;
-                    progress.add(batch.num_rows() as u64);
+                    self.watched.advance(Unit::Cells, batch.num_rows() as u64);
                     hand_on(batch)?;
                 }
                 Ok(())
             }
             ImportFormat::Arrow => {
-                let byte_len = open(path)?.metadata().ok().map(|metadata| metadata.len());
-                let progress = Progress::of_bytes(self.watched.phase, byte_len);
-                for batch in open_arrow(Some(path), self.file.budget).map_err(in_file)? {
+                open(path)?;
+                for batch in open_arrow(Some(path), self.file.budget, self.watched.work).map_err(in_file)? {
                     let batch = batch.map_err(in_file)?;
-                    progress.add(batch.get_array_memory_size() as u64);
                     hand_on(batch)?;
                 }
                 Ok(())

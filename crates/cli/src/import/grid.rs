@@ -7,10 +7,9 @@ use crate::args::{Dates, Enums, ImportFormat, Notation};
 use crate::cells::{Field, Region, place_with};
 use crate::failure::{Failure, Outcome};
 use crate::formats::gather;
-use crate::progress::Progress;
 use arrow_array::RecordBatch;
 use smalti::{
-    AlignedBuf, Array, Column, ColumnRef, Duplicates, Extent, Layout, SealedFragment, WriteRequest,
+    AlignedBuf, Array, Column, ColumnRef, Duplicates, Extent, Layout, SealedFragment, Unit, WriteRequest,
 };
 use std::path::Path;
 
@@ -34,7 +33,7 @@ impl<'a> Sealing<'a> {
     ) -> Outcome {
         let at = self.at.or_else(|| self.sealed.first().map(SealedFragment::timestamp));
         let duplicates = Duplicates::default();
-        let request = WriteRequest { columns, subarray: Some(sides), layout, at, duplicates };
+        let request = WriteRequest { columns, subarray: Some(sides), layout, at, duplicates, progress: None };
         self.sealed.push(self.array.seal_raw(&request)?);
         Ok(())
     }
@@ -81,7 +80,7 @@ pub(super) fn write_npy(
     let lines = (memory / 3 / cells_of_line.saturating_mul(width).max(1)).max(1);
     // Whole tiles where they fit; a tile that does not is written in parts.
     let lines = if lines >= extent { lines / extent * extent } else { extent };
-    let progress = Progress::of_bytes(watched.phase, Some((cell_count * width) as u64));
+    watched.begin(Unit::Bytes, Some((cell_count * width) as u64));
     let mut sealing = Sealing::new(array, at);
     npy::with_values(path, format, members, |inputs| {
         for start in (0..len).step_by(lines.max(1)) {
@@ -91,7 +90,7 @@ pub(super) fn write_npy(
             for (member, input) in members.iter().zip(inputs.iter_mut()) {
                 let data = npy::values(input, member, count * cells_of_line)
                     .map_err(|failure| failure.at(path.display().to_string()))?;
-                progress.add(data.len() as u64);
+                watched.advance(Unit::Bytes, data.len() as u64);
                 columns.push((member.name.clone(), filled_validity(array, &member.name, data)?));
             }
             let sides = shape.iter().enumerate().map(|(idx, len)| {

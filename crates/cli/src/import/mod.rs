@@ -21,10 +21,11 @@ mod write;
 use crate::args::{Global, ImportArgs, ImportFormat, TableArgs};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Watch;
+use crate::progress::Bar;
 use crate::{engine, human};
 use arrow_array::RecordBatch;
 use plan::Plan;
-use smalti::{Array, DEFAULT_MEMORY_BYTE_LEN, ReadProgress};
+use smalti::{Array, DEFAULT_MEMORY_BYTE_LEN, Phase, Progress};
 use source::{Rows, Source, Watched};
 use state::State;
 use std::path::PathBuf;
@@ -40,9 +41,11 @@ pub(crate) fn run(global: &Global, args: &ImportArgs) -> Outcome {
     if args.dry_run && (args.as_it_goes || args.resume) {
         return Err(Failure::usage("--dry-run writes nothing; leave out --as-it-goes and --resume"));
     }
-    let stop = Arc::new(ReadProgress::new());
-    let watch = Watch::over_writes(&stop)?;
-    let outcome = with_threads(global, || Import { global, args, stop: &stop }.run());
+    let work = Arc::new(Progress::new());
+    let watch = Watch::over_writes(&work)?;
+    let bar = Bar::of(&work);
+    let outcome = with_threads(global, || Import { global, args, work: &work }.run());
+    drop(bar);
     let Some((written, is_new)) = watch.end(outcome)? else { return Ok(()) };
     if global.json {
         let Written { row_count, fragments, timestamp } = written;
@@ -73,18 +76,20 @@ pub(crate) fn run(global: &Global, args: &ImportArgs) -> Outcome {
 /// # Errors
 /// As [`run`].
 pub(crate) fn schema_from(global: &Global, table: &TableArgs, file: &std::path::Path) -> Outcome<String> {
-    let stop = Arc::new(ReadProgress::new());
-    let watch = Watch::over_writes(&stop)?;
+    let work = Arc::new(Progress::new());
+    let watch = Watch::over_writes(&work)?;
     let files = [file.to_path_buf()];
+    let bar = Bar::of(&work);
     let plan = with_threads(global, || match grid_members(table, &files, None)? {
         Some((members, _)) => plan_of_grid(table, &members),
         None => {
             let source = Source::open(global, table, &files, memory(global))?;
-            let watched = Watched { phase: "first pass", stop: &stop };
+            let watched = Watched { phase: Phase::Inferring, work: &work };
             survey_new(&source, table, &watched, None)
                 .and_then(|survey| plan_of_table(&source, table, &survey))
         }
     });
+    drop(bar);
     Ok(watch.end(plan)?.schema.to_string())
 }
 
@@ -105,7 +110,7 @@ fn memory(global: &Global) -> usize {
 struct Import<'a> {
     global: &'a Global,
     args: &'a ImportArgs,
-    stop: &'a ReadProgress,
+    work: &'a Arc<Progress>,
 }
 
 impl Import<'_> {
@@ -133,8 +138,8 @@ impl Import<'_> {
         engine::change_time(self.global, &self.args.array, self.args.at)
     }
 
-    fn watched(&self, phase: &'static str) -> Watched<'_> {
-        Watched { phase, stop: self.stop }
+    fn watched(&self, phase: Phase) -> Watched<'_> {
+        Watched { phase, work: self.work }
     }
 
     /// A table into a new array.
@@ -143,7 +148,7 @@ impl Import<'_> {
         let mut retained = Retained::new(memory(self.global) / 3);
         let keeps = !args.dry_run;
         let survey =
-            survey_new(source, &args.table, &self.watched("first pass"), keeps.then_some(&mut retained))?;
+            survey_new(source, &args.table, &self.watched(Phase::Inferring), keeps.then_some(&mut retained))?;
         let plan = plan_of_table(source, &args.table, &survey)?;
         if args.dry_run {
             self.show(&plan);
@@ -168,7 +173,7 @@ impl Import<'_> {
         fit::check_options(&args.table)?;
         let mut survey = fit::questions(source, &array, args.extend_enums)?;
         let mut retained = Retained::new(memory(self.global) / 3);
-        source.survey(&self.watched("first pass"), &mut |rows: Rows| {
+        source.survey(&self.watched(Phase::Inferring), &mut |rows: Rows| {
             survey.add(source, &rows)?;
             retained.take(rows);
             Ok(())
@@ -211,7 +216,7 @@ impl Import<'_> {
         row_number: u64,
     ) -> Outcome<Written> {
         let args = self.args;
-        let watched = self.watched("writing");
+        let watched = self.watched(Phase::Reading);
         if array.schema().is_dense() {
             if args.as_it_goes || args.resume {
                 return Err(Failure::usage("--as-it-goes is for sparse arrays"));
@@ -256,7 +261,7 @@ impl Import<'_> {
         }
         let path = &args.files[0];
         let memory = memory(self.global);
-        let watched = self.watched("writing");
+        let watched = self.watched(Phase::Reading);
         if let Some(array) = existing {
             fit::check_options(&args.table)?;
             fit::check_grid(&array, members)?;

@@ -5,11 +5,10 @@ use super::source::{Watched, open};
 use crate::args::ImportFormat;
 use crate::failure::{Failure, Outcome};
 use crate::formats::{NpyHeader as Header, descr};
-use crate::progress::Progress;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{Field, Schema};
 use smalti::arrow::{ArrowForm, arrow_array, arrow_field};
-use smalti::{AlignedBuf, CellShape, CellValNum, Column, Datatype};
+use smalti::{AlignedBuf, CellShape, CellValNum, Column, Datatype, Unit};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -211,7 +210,7 @@ pub(super) fn rows(
     let members = members(path, format)?;
     let row_count = members.first().and_then(|member| member.shape.first()).copied().unwrap_or(0);
     let schema = Arc::new(Schema::new(fields));
-    let progress = Progress::new(watched.phase, Some(row_count as u64));
+    watched.begin(Unit::Cells, Some(row_count as u64));
     let in_file = |failure: Failure| failure.at(path.display().to_string());
     with_values(path, format, &members, |inputs| {
         for start in (0..row_count).step_by(BATCH_ROW_COUNT) {
@@ -223,7 +222,7 @@ pub(super) fn rows(
                 arrays.push(arrow_array(column, member.cell_shape(), count, ArrowForm::default())?);
             }
             let batch = RecordBatch::try_new(Arc::clone(&schema), arrays);
-            progress.add(count as u64);
+            watched.advance(Unit::Cells, count as u64);
             hand_on(batch.map_err(|error| in_file(Failure::invalid(error.to_string())))?)?;
         }
         Ok(())

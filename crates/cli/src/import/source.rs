@@ -9,15 +9,15 @@ use super::text::{TextColumn, TextFormat, TextReading, line_of_row};
 use crate::args::{Global, ImportFormat, TableArgs};
 use crate::failure::{Failure, Outcome};
 use crate::formats::Budget;
-use crate::progress::{Counted, Progress};
 use crate::warning::warn;
 use arrow_array::timezone::Tz;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field};
-use smalti::ReadProgress;
+use smalti::{Phase, Progress, Unit};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,20 +35,45 @@ pub(super) type Visit<'a> = dyn FnMut(Rows) -> Outcome + 'a;
 
 /// A phase of the work: its bar, and whether it goes on.
 pub(super) struct Watched<'a> {
-    pub(super) phase: &'static str,
-    pub(super) stop: &'a ReadProgress,
+    pub(super) phase: Phase,
+    pub(super) work: &'a Arc<Progress>,
 }
 
 impl Watched<'_> {
     pub(super) fn check(&self) -> Outcome {
-        Ok(self.stop.check()?)
+        Ok(self.work.check()?)
     }
 
     /// A file whose bytes are counted.
-    pub(super) fn counted(&self, path: &Path) -> Outcome<Counted<File>> {
+    pub(super) fn counted(&self, path: &Path) -> Outcome<Counted> {
         let file = open(path)?;
-        let byte_len = file.metadata().ok().map(|metadata| metadata.len());
-        Ok(Progress::of_bytes(self.phase, byte_len).wrap(file))
+        self.begin(Unit::Bytes, file.metadata().ok().map(|metadata| metadata.len()));
+        Ok(Counted { file, phase: self.phase, work: Arc::clone(self.work) })
+    }
+
+    /// Begins to count.
+    pub(super) fn begin(&self, unit: Unit, total: Option<u64>) {
+        self.work.enter(self.phase, unit, total);
+    }
+
+    /// Counts.
+    pub(super) fn advance(&self, unit: Unit, count: u64) {
+        self.work.advance(self.phase, unit, count);
+    }
+}
+
+/// A file whose bytes are counted as they are read.
+pub(super) struct Counted {
+    file: File,
+    phase: Phase,
+    work: Arc<Progress>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        let byte_len = self.file.read(buf)?;
+        self.work.advance(self.phase, Unit::Bytes, byte_len as u64);
+        Ok(byte_len)
     }
 }
 
