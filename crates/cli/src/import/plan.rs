@@ -316,7 +316,7 @@ fn schema_json(
                 "type": dimension.datatype.name(),
                 "domain": dimension.domain.map(|(lo, hi)| vec![number(lo), number(hi)]),
                 // Numbers of steps, of dates and times too.
-                "tile": dimension.tile.map(|tile| plain_json(tile)),
+                "tile": dimension.tile.map(plain_json),
             })
         })
         .collect();

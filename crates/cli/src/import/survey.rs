@@ -40,7 +40,6 @@ pub(super) struct ColumnFacts {
     /// In the order in which they come.
     pub(super) labels: Vec<String>,
     codes: HashMap<String, ()>,
-    is_beyond_ascii: bool,
     /// The dictionary whose labels were taken last.
     last_dictionary: Option<ArrayRef>,
 }
@@ -77,15 +76,15 @@ impl Survey {
             {
                 return Err(wrong(row, format!("null, but {why}; fill it in, or leave the row out")));
             }
-            if question.is_ascii && !facts.is_beyond_ascii {
-                if let Some((row, text)) = first_beyond_ascii(array) {
-                    return Err(wrong(
-                        row,
-                        format!(
-                            "{text:?} is no ASCII, which the field holds alone; make another column the dimension, or write it otherwise"
-                        ),
-                    ));
-                }
+            if question.is_ascii
+                && let Some((row, text)) = first_beyond_ascii(array)
+            {
+                return Err(wrong(
+                    row,
+                    format!(
+                        "{text:?} is no ASCII, which the field holds alone; make another column the dimension, or write it otherwise"
+                    ),
+                ));
             }
             if question.wants_bounds {
                 match bounds(array) {
