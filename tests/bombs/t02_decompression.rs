@@ -68,6 +68,18 @@ fn t2_what_decompresses_into_more_than_its_tile_is_refused_by_every_codec() {
 }
 
 #[test]
+fn t2_a_schema_file_that_is_stretched_costs_what_its_header_says() {
+    let _turn = turn();
+    let (ground, _) = one_number(Filter::zstd(3));
+    let folder = std::path::Path::new(ground.uri().trim_start_matches("file://")).join("__schema");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let schema = files.filter(|path| path.is_file()).next().unwrap();
+    // A hole: the disk holds no more than before.
+    fs::OpenOptions::new().write(true).open(&schema).unwrap().set_len(4 << 30).unwrap();
+    light("a stretched schema", || read(&ground)).unwrap();
+}
+
+#[test]
 fn t2_a_zstd_frame_with_a_huge_window_takes_no_memory() {
     let _turn = turn();
     // One block: twelve bytes that are all 7, as a run.

@@ -6,7 +6,10 @@ use smalti_format::{
     ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, Version, default_fill_value,
 };
 use smalti_query::condition::{Condition, Relation};
-use smalti_query::{Duplicates, ReadRequest, WriteRequest, read, write};
+use smalti_query::{
+    Aggregate, AggregateRequest, AggregateValue, Duplicates, Function, ReadRequest, WriteRequest, aggregate,
+    explain, read, write,
+};
 use smalti_store::{SyncLevel, system_env};
 use smalti_tests::counting::{Counting, forget_peak, live_byte_len, peak_byte_len};
 use smalti_tile::ColumnRef;
@@ -14,7 +17,8 @@ use smalti_types::{
     ArrayType, CellValNum, Datatype, ErrorKind, Extent, Filter, FilterPipeline, Layout, Physical, Scalar,
     TimeRange,
 };
-use smalti_upkeep::{FragmentOptions, consolidate_fragments};
+use smalti_upkeep::{DiffOptions, DigestOptions, FragmentOptions, consolidate_fragments, diff, digest};
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 #[global_allocator]
@@ -202,6 +206,57 @@ fn dense_reads_keep_to_their_budget() {
     }
 }
 
+/// 10^18 cells, each a tile of its own: what nobody wrote takes no memory.
+#[test]
+fn endless_dense_arrays_take_the_memory_of_what_was_written() {
+    const SIDE: i64 = 1_000_000_000;
+    let _turn = TURN.lock().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let uri = folder.path().join("endless");
+    let place = ArrayPlace::open(uri.to_str().unwrap(), SyncLevel::None, None, system_env()).unwrap();
+    let mut schema = schema(ArrayType::Dense, false, (Layout::RowMajor, Layout::RowMajor));
+    for dimension in &mut schema.dimensions {
+        dimension.domain = Some((Scalar::I64(0), Scalar::I64(SIDE - 1)));
+        dimension.tile_extent = Some(Scalar::I64(1));
+    }
+    place.create(&schema).unwrap();
+    let budget = 64 << 20;
+    for fragment in 0..3 {
+        let snapshot = Snapshot::open(place.clone(), TimeRange::ALL).unwrap();
+        let condition = Some(Condition::compare("n", Relation::Ge, 0));
+        let matching = ReadRequest { condition, leaves_out: true, ..ReadRequest::default() };
+        let before = live_byte_len();
+        forget_peak();
+        assert_eq!(explain(&snapshot, &ReadRequest::default()).unwrap().read_tile_count(), fragment);
+        assert_eq!(digest(&snapshot, &DigestOptions::default()).unwrap().cell_count, fragment);
+        let same =
+            diff(&snapshot, &snapshot, &DiffOptions::default(), &mut |_, _| Ok(ControlFlow::Continue(())));
+        assert_eq!(same.unwrap().same, fragment);
+        let cells = read(&snapshot, &matching).unwrap().map(|batch| batch.unwrap().cell_count as u64);
+        assert_eq!(cells.sum::<u64>(), fragment);
+        let aggregates = vec![Aggregate::count(), Aggregate::new(Function::Max, "n")];
+        let counted = aggregate(&snapshot, &AggregateRequest { aggregates, ..AggregateRequest::default() });
+        assert_eq!(counted.unwrap()[0], AggregateValue::Number(Scalar::U64((SIDE * SIDE) as u64)));
+        let held = peak_byte_len().saturating_sub(before);
+        assert!(held <= 4 << 20, "{held} bytes were held for {fragment} cells");
+        // All cells are that many; the first of them take no more than the budget.
+        forget_peak();
+        let whole = ReadRequest { memory_byte_len: Some(budget), ..ReadRequest::default() };
+        assert!(read(&snapshot, &whole).unwrap().take(3).all(|batch| batch.is_ok()));
+        let held = peak_byte_len().saturating_sub(before);
+        assert!(held <= budget, "{held} bytes were held with a budget of {budget}");
+        let at = (fragment as i64 * 77_777_777).ordinal();
+        let (number, text) = ((fragment as i64).to_le_bytes(), texts(&[3]));
+        let columns = vec![
+            ("n".to_owned(), ColumnRef::fixed(&number)),
+            ("s".to_owned(), ColumnRef::var(&text.0, &text.1)),
+        ];
+        let subarray = Some(vec![Extent::Num { lo: at, hi: at }; 2]);
+        let (layout, duplicates) = (Layout::RowMajor, Duplicates::Refuse);
+        write(&snapshot, &WriteRequest { columns, subarray, layout, at: None, duplicates }).unwrap();
+    }
+}
+
 #[test]
 fn a_budget_that_cannot_work_is_refused_at_once() {
     let _turn = TURN.lock().unwrap();
@@ -227,19 +282,24 @@ fn one_large_cell_is_refused_with_the_budget_that_would_do() {
         for dimension in schema.dimensions.iter_mut().filter(|_| array_type == ArrayType::Dense) {
             dimension.tile_extent = Some(Scalar::I64(1));
         }
+        schema.capacity = 1;
         place.create(&schema).unwrap();
-        let (text, at) = (vec![b'a'; LARGE_CELL_BYTE_LEN], 7i64.to_le_bytes());
-        let offsets = [0, text.len() as u64];
+        // Beside small cells, so that there are tiles enough for their statistics to be looked at.
+        let (mut text, at) = (vec![b'a'; LARGE_CELL_BYTE_LEN], [7i64, 8, 9, 10]);
+        text.extend(*b"bcd");
+        let offsets = [0, 1, 2, 3].map(|end| (LARGE_CELL_BYTE_LEN + end) as u64);
+        let offsets = [&[0][..], &offsets[..]].concat();
+        let at = bytemuck::cast_slice(&at);
         let mut columns =
-            vec![("n".to_owned(), ColumnRef::fixed(&at)), ("s".to_owned(), ColumnRef::var(&text, &offsets))];
+            vec![("n".to_owned(), ColumnRef::fixed(at)), ("s".to_owned(), ColumnRef::var(&text, &offsets))];
         let mut subarray = None;
         match array_type {
             ArrayType::Sparse => {
-                columns.extend(["x", "y"].map(|name| (name.to_owned(), ColumnRef::fixed(&at))))
+                columns.extend(["x", "y"].map(|name| (name.to_owned(), ColumnRef::fixed(at))))
             }
             ArrayType::Dense => {
-                let point = Extent::Num { lo: 7i64.ordinal(), hi: 7i64.ordinal() };
-                subarray = Some(vec![point; 2]);
+                let side = |hi: i64| Extent::Num { lo: 7i64.ordinal(), hi: hi.ordinal() };
+                subarray = Some(vec![side(7), side(10)]);
             }
         }
         let (layout, duplicates) = (Layout::RowMajor, Duplicates::Refuse);
@@ -252,6 +312,7 @@ fn one_large_cell_is_refused_with_the_budget_that_would_do() {
         // As a field, and as what a condition asks for.
         let asks = Some(Condition::compare("s", Relation::Lt, "b"));
         for (field, condition) in [("s", None), ("n", asks)] {
+            let wanted = if condition.is_some() && array_type == ArrayType::Sparse { 1 } else { 4 };
             let what = format!("{array_type}, {field}");
             let whole = ReadRequest {
                 fields: vec![field.into()],
@@ -266,7 +327,7 @@ fn one_large_cell_is_refused_with_the_budget_that_would_do() {
             assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{what}");
             assert!(peak_byte_len() - before < 1 << 20, "{what}");
             let would_do = error.message().split(' ').filter_map(|word| word.parse().ok()).next_back();
-            assert_eq!(frugal_read(&snapshot, &whole, would_do.unwrap(), &what).0, 1, "{what}");
+            assert_eq!(frugal_read(&snapshot, &whole, would_do.unwrap(), &what).0, wanted, "{what}");
         }
     }
 }

@@ -519,6 +519,18 @@ impl Fragment {
         TileBounds::decode(self.section(section)?.as_slice()).map_err(|error| self.in_metadata(error))
     }
 
+    /// The bytes that the least or greatest values of the tiles of a field take, before they are read: values of any length are there
+    /// whole.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn tile_bounds_byte_len(&self, field: FieldId, greatest: bool) -> Result<u64> {
+        let slot = self.slot(field)?;
+        let section = if greatest { Section::TileMaxes(slot) } else { Section::TileMins(slot) };
+        let (.., header) = self.section_header(section).map_err(|error| self.in_metadata(error))?;
+        Ok(header.unfiltered_len)
+    }
+
     /// Sums (or null counts) of the tiles of a field.
     ///
     /// # Errors
@@ -639,6 +651,19 @@ impl Fragment {
         read().map_err(|error| self.in_metadata(error))
     }
 
+    /// Where a section begins, the length of its header, and the header.
+    fn section_header(&self, section: Section) -> Result<(u64, u64, GenericTileHeader)> {
+        let offset = self
+            .footer()
+            .section_offset(section, &self.kin.shape)?
+            .ok_or_else(|| Error::unsupported(format!("version {} keeps no {section:?}", self.version())))?;
+        let at = self.metadata_place();
+        let base = self.metadata.bytes(at, offset..offset.saturating_add(GenericTileHeader::BASE_LEN))?;
+        let header_len = GenericTileHeader::header_len(&base)?;
+        let head = self.metadata.bytes(at, offset..offset.saturating_add(header_len))?;
+        Ok((offset, header_len, GenericTileHeader::decode(&mut smalti_format::Reader::new(&head))?))
+    }
+
     /// The unfiltered bytes of a section.
     fn section(&self, section: Section) -> Result<AlignedBuf> {
         if self.is_own_footer.get().is_none() {
@@ -646,14 +671,8 @@ impl Fragment {
             let _ = self.is_own_footer.set(());
         }
         let read = || -> Result<AlignedBuf> {
-            let offset = self.footer().section_offset(section, &self.kin.shape)?.ok_or_else(|| {
-                Error::unsupported(format!("version {} keeps no {section:?}", self.version()))
-            })?;
+            let (offset, header_len, header) = self.section_header(section)?;
             let at = self.metadata_place();
-            let base = self.metadata.bytes(at, offset..offset.saturating_add(GenericTileHeader::BASE_LEN))?;
-            let header_len = GenericTileHeader::header_len(&base)?;
-            let head = self.metadata.bytes(at, offset..offset.saturating_add(header_len))?;
-            let header = GenericTileHeader::decode(&mut smalti_format::Reader::new(&head))?;
             let end = header_len
                 .checked_add(header.filtered_len)
                 .and_then(|len| offset.checked_add(len))

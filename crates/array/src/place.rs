@@ -3,11 +3,16 @@
 use bytes::Bytes;
 use smalti_codecs::Encryption;
 use smalti_format::fragment::FieldId;
-use smalti_format::{ArraySchema, Version};
-use smalti_store::{Lease, Place, Store, StoreExt, SyncLevel, join, link_at, open_uri};
-use smalti_tile::{DEFAULT_GENERIC_TILE_LIMIT, FieldCodec, Scratch, codec_rules, read_generic_tile};
+use smalti_format::{ArraySchema, GenericTileHeader, Reader, Version};
+use smalti_store::{ByteRange, Lease, Place, Store, StoreExt, SyncLevel, join, link_at, open_uri};
+use smalti_tile::{
+    DEFAULT_GENERIC_TILE_LIMIT, FieldCodec, Scratch, beyond_limit, codec_rules, read_generic_tile,
+};
 use smalti_types::{AlignedBuf, EncryptionKey, Env, Error, Result};
 use std::sync::{Arc, Mutex, Weak};
+
+/// Files of metadata up to this length are read at once.
+const SHORT_FILE_BYTE_LEN: u64 = 1 << 20;
 
 /// Where an array is, and what its readers and writers need to get there.
 #[derive(Debug, Clone)]
@@ -120,8 +125,30 @@ impl ArrayPlace {
     /// # Errors
     /// `NotFound`, `Corrupt`, `Permission`; the file is named.
     pub fn read_tile_file(&self, path: &str) -> Result<AlignedBuf> {
-        let bytes = self.read_metadata_file(path)?;
-        self.open_tile(&bytes).map(|(tile, _)| tile).map_err(|error| error.at_uri(self.store.address(path)))
+        let named = |error: Error| error.at_uri(self.store.address(path));
+        let tail = self.store.read_tail(path, SHORT_FILE_BYTE_LEN.min(self.metadata_limit))?;
+        let bytes = if tail.bytes.len() as u64 == tail.file_byte_len {
+            tail.bytes
+        } else {
+            self.read_first_tile(path, tail.file_byte_len).map_err(named)?
+        };
+        self.open_tile(&bytes).map(|(tile, _)| tile).map_err(named)
+    }
+
+    /// The bytes of the tile at the start of a long file: there may be more behind it, of whatever size.
+    fn read_first_tile(&self, path: &str, file_byte_len: u64) -> Result<Bytes> {
+        let part = |byte_len| self.store.read_at(path, ByteRange { start: 0, byte_len });
+        let base = part(GenericTileHeader::BASE_LEN.min(file_byte_len))?;
+        let header_len = GenericTileHeader::header_len(&base)?;
+        if header_len > self.metadata_limit.min(file_byte_len) {
+            return Err(beyond_limit(header_len, self.metadata_limit.min(file_byte_len)));
+        }
+        let header = GenericTileHeader::decode(&mut Reader::new(&part(header_len)?))?;
+        let byte_len = header_len.saturating_add(header.filtered_len);
+        if byte_len > self.metadata_limit {
+            return Err(beyond_limit(byte_len, self.metadata_limit));
+        }
+        part(byte_len.min(file_byte_len))
     }
 
     /// The bytes of a file of metadata.

@@ -5,6 +5,7 @@ mod args;
 mod cells;
 mod commands;
 mod demo;
+mod draw;
 mod engine;
 mod failure;
 mod formats;

@@ -74,6 +74,31 @@ impl Aggregate {
     pub fn count() -> Self {
         Aggregate { function: Function::Count, field: None }
     }
+
+    /// The sum of a field.
+    pub fn sum(field: impl Into<String>) -> Self {
+        Aggregate::new(Function::Sum, field)
+    }
+
+    /// The least cell of a field.
+    pub fn min(field: impl Into<String>) -> Self {
+        Aggregate::new(Function::Min, field)
+    }
+
+    /// The greatest cell of a field.
+    pub fn max(field: impl Into<String>) -> Self {
+        Aggregate::new(Function::Max, field)
+    }
+
+    /// The mean of a field.
+    pub fn mean(field: impl Into<String>) -> Self {
+        Aggregate::new(Function::Mean, field)
+    }
+
+    /// The number of nulls of a field.
+    pub fn null_count(field: impl Into<String>) -> Self {
+        Aggregate::new(Function::NullCount, field)
+    }
 }
 
 /// What to aggregate. The default computes nothing over everything.
@@ -83,6 +108,8 @@ pub struct AggregateRequest {
     pub aggregates: Vec<Aggregate>,
     /// As in [`ReadRequest`](crate::ReadRequest).
     pub ranges: Vec<Vec<Extent>>,
+    /// As in [`ReadRequest`](crate::ReadRequest).
+    pub is_strict: bool,
     /// As in [`ReadRequest`](crate::ReadRequest).
     pub label_ranges: Vec<LabelRange>,
     /// Which cells; in dense arrays too the others do not count.
@@ -121,11 +148,11 @@ pub(crate) struct Folded {
 /// Computes aggregates, in their order.
 ///
 /// # Errors
-/// `InvalidArgument` for unknown fields, functions that a field's type does not have, and sums that leave 64 bits; what
+/// `InvalidArgument` for unknown fields, functions that a field's type does not have, sums and means of codes of labels, and sums that leave 64 bits; what
 /// a [`read`](crate::read) reports.
 pub fn aggregate(snapshot: &Snapshot, request: &AggregateRequest) -> Result<Vec<AggregateValue>> {
     let schema = snapshot.schema();
-    ranges::check(schema, &request.ranges)?;
+    ranges::check(schema, &request.ranges, request.is_strict)?;
     let mut names: Vec<String> = Vec::new();
     for field in request.aggregates.iter().filter_map(|aggregate| aggregate.field.as_ref()) {
         if !names.contains(field) {
@@ -209,6 +236,13 @@ fn check(schema: &ArraySchema, aggregate: &Aggregate, names: &[String], folded: 
     let Some(folded) = names.iter().position(|known| known == name).map(|idx| &folded[idx]) else {
         return Ok(());
     };
+    if let Some(enumeration) = enumeration_of(schema, function, name) {
+        return Err(Error::invalid(format!(
+            "the cells of field {name:?} are codes of the enumeration {enumeration:?}, and the numbers of labels add up to nothing; \
+             {}",
+            candidates(schema, function)
+        )));
+    }
     if function.takes(folded.shape) {
         return Ok(());
     }
@@ -220,12 +254,20 @@ fn check(schema: &ArraySchema, aggregate: &Aggregate, names: &[String], folded: 
     )))
 }
 
+/// The enumeration of a field whose codes a function would add up.
+fn enumeration_of<'a>(schema: &'a ArraySchema, function: Function, name: &str) -> Option<&'a String> {
+    let (_, attribute) = schema.attribute(name)?;
+    attribute.enumeration.as_ref().filter(|_| matches!(function, Function::Sum | Function::Mean))
+}
+
 /// The fields that a function can be computed of, for messages.
 fn candidates(schema: &ArraySchema, function: Function) -> String {
     let fields = result_fields(schema, &[]).unwrap_or_default();
     let names: Vec<String> = fields
         .into_iter()
-        .filter(|(_, field)| function.takes(field.shape))
+        .filter(|(_, field)| {
+            function.takes(field.shape) && enumeration_of(schema, function, &field.name).is_none()
+        })
         .map(|(_, field)| field.name)
         .collect();
     match names.is_empty() {

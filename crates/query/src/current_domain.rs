@@ -37,7 +37,7 @@ pub(crate) fn narrowed<'r>(snapshot: &Snapshot, request: &'r ReadRequest) -> Opt
 }
 
 /// What two intervals share. A range of the wrong kind stays, for the plan to refuse.
-fn intersection(range: ExtentRef<'_>, side: ExtentRef<'_>) -> Option<Extent> {
+pub(crate) fn intersection(range: ExtentRef<'_>, side: ExtentRef<'_>) -> Option<Extent> {
     match (range, side) {
         (ExtentRef::Num { lo, hi }, ExtentRef::Num { lo: first, hi: last }) => {
             let inside = lo > hi || range.overlaps(side);

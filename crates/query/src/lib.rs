@@ -36,6 +36,7 @@ pub use dense::written_regions;
 pub use explain::{Analysis, ExplainedFragment, Explanation, FragmentFate, Strategy, analyze, explain};
 pub use merge::{MergeRequest, Merged, merge};
 pub use progress::{Announced, Phase, PhaseProgress, Progress, ReadStatistics, Unit};
+pub use ranges::{CutRange, cut_ranges};
 pub use read::{Batches, read};
 pub use request::{Batch, DEFAULT_BATCH_CELL_COUNT, LabelRange, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 pub use sparse::cell_order;

@@ -52,7 +52,7 @@ impl std::fmt::Debug for Batches<'_> {
 /// `InvalidArgument` for unknown fields, ranges that do not fit the dimensions, or an order that the array does not have;
 /// `Corrupt` from the fragments' metadata. No cell is read yet.
 pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches<'a>> {
-    ranges::check(snapshot.schema(), &request.ranges)?;
+    ranges::check(snapshot.schema(), &request.ranges, request.is_strict)?;
     if snapshot.schema().dimension_labels.is_empty() && request.label_ranges.is_empty() {
         return read_cells(snapshot, request);
     }

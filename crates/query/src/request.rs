@@ -18,6 +18,8 @@ pub struct ReadRequest {
     /// Per dimension the wanted ranges, in ordinals; empty for the whole dimension. Fewer lists than dimensions leave the
     /// last ones whole. What of a range leaves the domain selects nothing; a range that lies outside it is refused.
     pub ranges: Vec<Vec<Extent>>,
+    /// Whether ranges that leave the domain, or the current one, are refused instead of cut.
+    pub is_strict: bool,
     /// Wanted ranges of dimension labels, for dimensions that have no ranges of their own.
     pub label_ranges: Vec<LabelRange>,
     /// The order of the cells; `None` for row-major (dense) or global order (sparse).

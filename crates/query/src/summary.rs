@@ -2,6 +2,7 @@
 
 use crate::aggregate::Folded;
 use crate::fetch::FieldSource;
+use crate::tile_statistics::holds_bounds;
 use smalti_array::FieldId;
 use smalti_format::Rule;
 use smalti_format::fragment::TileBounds;
@@ -23,11 +24,12 @@ struct TileSummaries {
 }
 
 impl TileSummaries {
-    /// Those of a field; `None` where a fragment keeps none that can be trusted for all that is asked of the field.
+    /// Those of a field; `None` where a fragment keeps none that can be trusted for all that is asked of the field, or they take
+    /// more than `most` bytes.
     ///
     /// # Errors
     /// `Corrupt` and `Permission` from the fragment's metadata.
-    fn new(source: &FieldSource<'_>, folded: &Folded) -> Result<Option<TileSummaries>> {
+    fn new(source: &FieldSource<'_>, folded: &Folded, most: u64) -> Result<Option<TileSummaries>> {
         let (fragment, field) = (source.fragment, source.field);
         let shape = folded.shape;
         let is_kept = match shape.datatype {
@@ -39,6 +41,9 @@ impl TileSummaries {
         // As for conditions: of values of any length in dense tiles libtiledb's are wrong at times.
         let is_kept = is_kept && !(fragment.is_dense() && shape.is_var());
         if !is_kept || !is_attribute || !fragment.version().has(Rule::TileStatistics) {
+            return Ok(None);
+        }
+        if shape.is_var() && !holds_bounds(fragment, field, most)? {
             return Ok(None);
         }
         Ok(Some(TileSummaries {
@@ -101,19 +106,20 @@ enum FieldSummary {
 }
 
 impl FragmentSummary {
-    /// That of a fragment with these sources of the fields.
+    /// That of a fragment with these sources of the fields; values of any length take no more than `most` bytes in it.
     ///
     /// # Errors
     /// `Corrupt` and `Permission` from the fragment's metadata.
     pub(crate) fn new<'s, 'a: 's>(
         sources: impl IntoIterator<Item = Option<&'s FieldSource<'a>>>,
         folded: &[Folded],
+        most: u64,
     ) -> Result<FragmentSummary> {
         let mut fields = Vec::with_capacity(folded.len());
         for (source, folded) in sources.into_iter().zip(folded) {
             let known = match source {
                 _ if folded.is_counted_only => FieldSummary::Counted,
-                Some(source) => match TileSummaries::new(source, folded)? {
+                Some(source) => match TileSummaries::new(source, folded, most)? {
                     Some(summaries) => FieldSummary::Known(summaries),
                     None => FieldSummary::Unknown,
                 },

@@ -18,9 +18,19 @@ pub(crate) struct TileStatistics {
     sums: Vec<u64>,
 }
 
+/// Whether the least and greatest values of a field's tiles, which are read and then taken apart, take no more than so many bytes.
+///
+/// # Errors
+/// `Corrupt` from the fragment's metadata.
+pub(crate) fn holds_bounds(fragment: &Fragment, field: FieldId, most: u64) -> Result<bool> {
+    let mins = fragment.tile_bounds_byte_len(field, false)?;
+    let maxes = fragment.tile_bounds_byte_len(field, true)?;
+    Ok(mins.saturating_add(maxes).saturating_mul(2) <= most)
+}
+
 impl TileStatistics {
-    /// The statistics of an attribute; `None` where the fragment has none that can be trusted, or so few of its tiles are
-    /// looked at that they are not worth it.
+    /// The statistics of an attribute; `None` where the fragment has none that can be trusted, so few of its tiles are looked at
+    /// that they are not worth it, or they take more than `most` bytes.
     ///
     /// # Errors
     /// `Corrupt` and `Permission` from the fragment's metadata.
@@ -28,6 +38,7 @@ impl TileStatistics {
         fragment: &Fragment,
         field: &BoundField,
         tile_count: usize,
+        most: u64,
     ) -> Result<Option<TileStatistics>> {
         let is_kept = match field.shape.datatype {
             Datatype::StringAscii => field.shape.is_var(),
@@ -43,6 +54,9 @@ impl TileStatistics {
         }
         let Some((idx, _)) = fragment.schema().attribute(&field.name) else { return Ok(None) };
         let id = FieldId::Attribute(idx);
+        if field.shape.is_var() && !holds_bounds(fragment, id, most)? {
+            return Ok(None);
+        }
         Ok(Some(TileStatistics {
             mins: fragment.tile_bounds(id, false)?,
             maxes: fragment.tile_bounds(id, true)?,

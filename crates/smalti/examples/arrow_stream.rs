@@ -3,9 +3,9 @@
 //!
 //! `cargo run -p smalti --example arrow_stream`
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
-use arrow_array::{
+use smalti::arrow_array::cast::AsArray;
+use smalti::arrow_array::types::Float64Type;
+use smalti::arrow_array::{
     ArrayRef, Float64Array, RecordBatch, RecordBatchReader, StringArray, TimestampMillisecondArray,
 };
 use smalti::prelude::*;

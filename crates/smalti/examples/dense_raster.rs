@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p smalti --example dense_raster`
 
-use ndarray::Array2;
+use smalti::ndarray::Array2;
 use smalti::prelude::*;
 
 const MONDAY: u64 = 1_700_000_000_000;

@@ -9,10 +9,10 @@ use crate::{
 use arrow_schema::SchemaRef;
 use smalti_array::{ArrayPlace, Listing, Snapshot, Upgrade};
 use smalti_format::names::TimestampedName;
-use smalti_query::condition::Condition;
+use smalti_query::condition::{BoundCondition, Condition, UnknownLabel};
 use smalti_query::{
-    Aggregate, AggregateRequest, AggregateValue, Analysis, Batches, Explanation, Function, ReadRequest,
-    WriteRequest,
+    Aggregate, AggregateRequest, AggregateValue, Analysis, Batches, CutRange, Explanation, Function,
+    ReadRequest, WriteRequest,
 };
 use smalti_types::{Datatype, Extent, Result, TimeRange};
 
@@ -408,6 +408,48 @@ impl Array {
     pub fn read_raw(&self, request: &ReadRequest) -> Result<Batches<'_>> {
         let snapshot = self.snapshot()?;
         self.pool.run(|| smalti_query::read(snapshot, request))
+    }
+
+    /// The ranges of a request that leave the domain, or the current one, and what a read takes of them; a
+    /// [strict](ReadBuilder::strict) read refuses them.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// # let array = Array::create("mem://cut-ranges-docs", &schema)?;
+    /// let cut = array.cut_ranges(&[vec![smalti::Extent::between(5_i32.into(), 99_i32.into())?]]);
+    /// assert_eq!(
+    ///     cut[0].to_string(),
+    ///     "the range 5:99 of dimension \"x\" leaves its domain 0:9; only 5:9 of it lies inside"
+    /// );
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn cut_ranges(&self, ranges: &[Vec<Extent>]) -> Vec<CutRange> {
+        smalti_query::cut_ranges(self.schema(), ranges)
+    }
+
+    /// Labels that a condition names and their enumerations lack: no cell has them. [`nearest_labels`](crate::nearest_labels)
+    /// tells those that may be meant.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the condition does not fit the schema; what reading an enumeration reports.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::sparse()
+    /// #     .dimension(Dimension::new("x", 0..=9))
+    /// #     .enumeration(Enumeration::new("colors", ["red", "green"]))
+    /// #     .attribute(Attribute::of::<u8>("color").enumeration("colors"))
+    /// #     .build()?;
+    /// # let array = Array::create("mem://unknown-labels-docs", &schema)?;
+    /// let unknown = array.unknown_labels(&"color == 'gren'".parse()?)?;
+    /// assert_eq!(unknown[0].field, "color");
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn unknown_labels(&self, condition: &Condition) -> Result<Vec<UnknownLabel>> {
+        let snapshot = self.snapshot()?;
+        let bound = BoundCondition::bind(condition, snapshot.schema(), &|name| snapshot.enumeration(name))?;
+        Ok(bound.unknown_labels().to_vec())
     }
 
     /// How a read would be carried out, without reading a cell.

@@ -66,7 +66,7 @@ impl<'a> RecordBatches<'a> {
     /// The stream as Arrow's own trait, for writers and engines that take any source of record batches.
     ///
     /// ```
-    /// use arrow_array::RecordBatchReader;
+    /// use smalti::arrow_array::RecordBatchReader;
     /// # use smalti::prelude::*;
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
     /// # let array = Array::create("mem://reader-docs", &schema)?;

@@ -99,6 +99,26 @@ impl FieldTest {
         self.done(condition)
     }
 
+    /// Between two values, both included.
+    ///
+    /// ```
+    /// assert_eq!(smalti::field("x").between(1, 5).to_string(), "x >= 1 and x <= 5");
+    /// ```
+    pub fn between(self, lo: impl Into<Literal>, hi: impl Into<Literal>) -> Condition {
+        let condition = Condition::between(&self.name, lo, hi, true);
+        self.done(condition)
+    }
+
+    /// Text, or a label, that starts so, byte by byte.
+    ///
+    /// ```
+    /// assert_eq!(smalti::field("name").starts_with("Saint ").to_string(), "name like 'Saint %'");
+    /// ```
+    pub fn starts_with(self, prefix: impl Into<String>) -> Condition {
+        let condition = Condition::prefix(&self.name, prefix, true);
+        self.done(condition)
+    }
+
     /// Null.
     pub fn is_null(self) -> Condition {
         Condition::null(&self.name, true)

@@ -6,7 +6,7 @@
 //! ```
 //! use smalti::prelude::*;
 //!
-//! # fn show(batch: &arrow_array::RecordBatch) { assert_eq!(batch.num_rows(), 1) }
+//! # fn show(batch: &smalti::arrow_array::RecordBatch) { assert_eq!(batch.num_rows(), 1) }
 //! let schema = Schema::sparse()
 //!     .dimension(Dimension::new("lat", -90.0..=90.0).tile(10.0))
 //!     .dimension(Dimension::new("lon", -180.0..=180.0).tile(10.0))
@@ -44,6 +44,7 @@
 //! | [`WriteBuilder`], [`GlobalWriteBuilder`], [`Columns`], [`Cell`] | cells in: slices, vectors, `ndarray`, Arrow |
 //! | [`SealedFragment`] | several fragments that become visible at one moment |
 //! | [`arrow`] | which Arrow type a datatype becomes |
+//! | [`arrow_array`], [`arrow_schema`], [`ndarray`] | these crates, for programs that need no others |
 //! | [`Error`], [`ErrorKind`] | what can go wrong |
 //! | [`ReadRequest`], [`WriteRequest`], [`mod@format`], [`json`], [`text`] | the engine's own words, for tools |
 //!
@@ -80,6 +81,13 @@ mod value;
 mod views;
 mod write;
 
+/// Arrow's arrays and record batches, in the version that this interface has: programs need no crate of their own for them.
+pub use arrow_array;
+/// Arrow's types and schemas, in the version that this interface has.
+pub use arrow_schema;
+/// N-dimensional arrays in memory, in the version that this interface has.
+pub use ndarray;
+
 pub use array::Array;
 pub use batches::RecordBatches;
 pub use checks::Salvaged;
@@ -106,12 +114,12 @@ pub use smalti_array::{
     SchemaChange, UNEXPLAINED, Upgrade, WalkOrder,
 };
 pub use smalti_format as format;
-pub use smalti_query::condition::{Condition, Literal, Relation};
+pub use smalti_query::condition::{Condition, Literal, Relation, UnknownLabel, nearest_labels};
 pub use smalti_query::{
-    Aggregate, AggregateRequest, Analysis, Announced, Batch, Batches, BufferedRead, DEFAULT_BATCH_CELL_COUNT,
-    DEFAULT_MEMORY_BYTE_LEN, Duplicates, ExplainedFragment, Explanation, FieldBuffers, Filled, FragmentFate,
-    Function, LabelRange, Phase, PhaseProgress, Progress, ReadRequest, ReadStatistics, ResultField, Strategy,
-    TIMESTAMPS_FIELD, Unit, WriteRequest,
+    Aggregate, AggregateRequest, Analysis, Announced, Batch, Batches, BufferedRead, CutRange,
+    DEFAULT_BATCH_CELL_COUNT, DEFAULT_MEMORY_BYTE_LEN, Duplicates, ExplainedFragment, Explanation,
+    FieldBuffers, Filled, FragmentFate, Function, LabelRange, Phase, PhaseProgress, Progress, ReadRequest,
+    ReadStatistics, ResultField, Strategy, TIMESTAMPS_FIELD, Unit, WriteRequest,
 };
 pub use smalti_store::{SyncLevel, forget_memory_store, free_byte_len, system_env};
 pub use smalti_tile::{CellShape, Column, ColumnRef};

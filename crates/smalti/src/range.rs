@@ -5,6 +5,12 @@ use smalti_types::{Datatype, Error, Extent, Result, Scalar};
 use std::ops::{Bound, RangeBounds};
 
 /// A type that ends of ranges have: the ten numbers, and text.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no end of a range of a dimension",
+    label = "no type of range ends",
+    note = "ends are the ten number types from `i8` to `f64`, `&str` and `String`: `.range(\"x\", 0..10)`, `.range(\"name\", \"a\"..=\"c\")`",
+    note = "dates and times are `i64` in the unit of the dimension; a single coordinate is the range `x..=x`"
+)]
 pub trait RangeEnd {
     /// The end, as the engine knows it.
     #[doc(hidden)]

@@ -12,7 +12,7 @@ use smalti_query::{
 };
 use smalti_space::CELLS_BETWEEN_CHECKS;
 use smalti_types::{Error, ErrorKind, Extent, Layout, Result};
-use std::ops::RangeBounds;
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 /// A read; made by [`Array::read`].
@@ -72,14 +72,53 @@ impl<'a> ReadBuilder<'a> {
     }
 
     /// Only cells in a range of a dimension: any of Rust's ranges. Several ranges of one dimension add up; what leaves
-    /// the domain selects nothing, and a range that lies outside it is refused. Ranges of strings end with `..=` or not at all.
+    /// the domain selects nothing unless the read is [strict](ReadBuilder::strict), and a range that lies outside it is refused. Ranges of strings end with `..=` or not at all.
     pub fn range<T: RangeEnd>(mut self, dimension: &str, range: impl RangeBounds<T>) -> Self {
         let schema = self.array.schema();
         let extent = match schema.dimension(dimension) {
-            Some((idx, dimension)) => extent_of(dimension, &range).map(|extent| (idx, extent)),
+            Some((idx, dimension)) => {
+                let current = schema.current_domain.rectangle().and_then(|current| current.get(idx));
+                let open = (is_open(range.start_bound()), is_open(range.end_bound()));
+                extent_of(dimension, &range).map(|extent| (idx, within(extent, current, open)))
+            }
             None => Err(no_dimension(self.array, dimension)),
         };
         self.add(extent);
+        self
+    }
+
+    /// Only cells at these coordinates of a dimension, as many ranges of one value each.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// # let array = Array::create("mem://positions-docs", &schema)?;
+    /// # array.write().column("a", &(0..10).collect::<Vec<i32>>()).commit()?;
+    /// let some = array.read().positions("x", [3, 7]).to_ndarray::<i32>("a")?;
+    /// assert_eq!(some.as_slice(), Some(&[3, 7][..]));
+    /// let every_third = array.read().positions("x", (0..=9).step_by(3)).to_ndarray::<i32>("a")?;
+    /// assert_eq!(every_third.as_slice(), Some(&[0, 3, 6, 9][..]));
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn positions<T: RangeEnd>(self, dimension: &str, coordinates: impl IntoIterator<Item = T>) -> Self {
+        let one =
+            |read: Self, at: T| read.range::<T>(dimension, (Bound::Included(&at), Bound::Included(&at)));
+        coordinates.into_iter().fold(self, one)
+    }
+
+    /// Refuses ranges that leave the domain, or the current one, instead of cutting them.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// # let array = Array::create("mem://strict-docs", &schema)?;
+    /// assert_eq!(array.read().range("x", 5..=99).collect()?.num_rows(), 5);
+    /// let error = array.read().range("x", 5..=99).strict().collect().unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn strict(mut self) -> Self {
+        self.request.is_strict = true;
         self
     }
 
@@ -251,11 +290,11 @@ impl<'a> ReadBuilder<'a> {
     ///
     /// ```
     /// # use smalti::prelude::*;
-    /// use smalti::{Aggregate, Function};
+    /// use smalti::Aggregate;
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
     /// # let array = Array::create("mem://aggregate-docs", &schema)?;
     /// array.write().column("a", &[5, 1, 4, 1, 5, 9, 2, 6, 5, 3]).commit()?;
-    /// let wanted = [Aggregate::count(), Aggregate::new(Function::Sum, "a"), Aggregate::new(Function::Max, "a")];
+    /// let wanted = [Aggregate::count(), Aggregate::sum("a"), Aggregate::max("a")];
     /// let found = array.read().range("x", 0..=4).filter(field("a").gt(1)).aggregate(wanted)?;
     /// assert_eq!(found[0].as_ref().and_then(|count| count.to_vec::<u64>()), Some(vec![3]));
     /// assert_eq!(found[1].as_ref().and_then(|sum| sum.to_vec::<i64>()), Some(vec![14]));
@@ -269,6 +308,7 @@ impl<'a> ReadBuilder<'a> {
         self.array.aggregate_raw(&AggregateRequest {
             aggregates: aggregates.into_iter().collect(),
             ranges: self.request.ranges,
+            is_strict: self.request.is_strict,
             label_ranges: self.request.label_ranges,
             condition: self.request.condition,
             memory_byte_len: self.request.memory_byte_len,
@@ -313,7 +353,7 @@ impl<'a> ReadBuilder<'a> {
     /// let array = Array::create("mem://to-ndarray-docs", &schema)?;
     /// array.write().column("a", &(0..16).collect::<Vec<i32>>()).commit()?;
     /// let part = array.read().range("row", 2..=3).range("col", 1..=2).to_ndarray::<i32>("a")?;
-    /// assert_eq!(part, ndarray::array![[4, 5], [8, 9]].into_dyn());
+    /// assert_eq!(part, smalti::ndarray::array![[4, 5], [8, 9]].into_dyn());
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn to_ndarray<T: Number>(mut self, attribute: &str) -> Result<ArrayD<T>> {
@@ -434,6 +474,28 @@ fn axes(read: &ReadBuilder<'_>) -> Result<Vec<usize>> {
     lengths
         .collect::<Option<_>>()
         .ok_or_else(|| Error::invalid("the ranges hold more cells than memory; narrow them"))
+}
+
+fn is_open<T>(bound: Bound<&T>) -> bool {
+    matches!(bound, Bound::Unbounded)
+}
+
+/// A range whose open ends are those of the current domain.
+fn within(extent: Extent, current: Option<&Extent>, open: (bool, bool)) -> Extent {
+    let (is_right, narrowed) = match (&extent, current) {
+        (Extent::Num { lo, hi }, Some(Extent::Num { lo: first, hi: last })) => {
+            let (lo, hi) = (if open.0 { *first } else { *lo }, if open.1 { *last } else { *hi });
+            (lo <= hi, Extent::Num { lo, hi })
+        }
+        (Extent::Str { lo, hi }, Some(Extent::Str { lo: first, hi: last })) => {
+            let (lo, hi) = (if open.0 { first } else { lo }, if open.1 { last } else { hi });
+            let is_right = hi.as_ref().is_none_or(|hi| lo <= hi);
+            (is_right, Extent::Str { lo: lo.clone(), hi: hi.clone() })
+        }
+        _ => return extent,
+    };
+    // Where nothing is left, the range is cut as one that leaves the current domain.
+    if is_right { narrowed } else { extent }
 }
 
 fn no_label(array: &Array, name: &str) -> Error {

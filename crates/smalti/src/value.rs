@@ -7,6 +7,11 @@ use std::fmt;
 /// A Rust type whose slices are cells: the ten machine types of the format.
 ///
 /// Dates and times are `i64`, opaque bytes `u8`; booleans have [conversions](Value) of their own.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no number type of the format",
+    label = "not one of `i8` to `i64`, `u8` to `u64`, `f32`, `f64`",
+    note = "text, booleans and nulls are read as record batches: `batches`, or `collect`"
+)]
 pub trait Number: Physical + Into<Scalar> + arrow_buffer::ArrowNativeType + sealed::Sealed {
     /// The datatype of plain numbers of this type.
     const DATATYPE: Datatype;

@@ -28,7 +28,7 @@ use std::sync::Arc;
 /// let map = Array::create("mem://write-docs", &schema)?;
 /// let written = map.write()
 ///     .range("row", 20..22).range("col", 0..=1)
-///     .column("height", &ndarray::array![[1.0_f32, 2.0], [3.0, 4.0]])
+///     .column("height", &smalti::ndarray::array![[1.0_f32, 2.0], [3.0, 4.0]])
 ///     .column("note", &[Some("a"), None, None, Some("d")])
 ///     .commit()?;
 /// assert_eq!(map.fragments()?[0].name(), written.name());
@@ -75,7 +75,7 @@ impl<'a> WriteBuilder<'a> {
     /// The cells of all fields of an Arrow record batch, by name; see [`arrow`](crate::arrow) for the types.
     ///
     /// ```
-    /// use arrow_array::{Int32Array, RecordBatch, StringArray};
+    /// use smalti::arrow_array::{Int32Array, RecordBatch, StringArray};
     /// # use smalti::prelude::*;
     /// # use std::sync::Arc;
     /// # let schema = Schema::sparse().dimension(Dimension::string("gene")).attribute(Attribute::of::<i32>("n")).build()?;
@@ -148,8 +148,8 @@ impl<'a> WriteBuilder<'a> {
     /// Writes, atomic, and durable as [`Options::sync`](crate::Options::sync) says.
     ///
     /// # Errors
-    /// `NotFound` for a field that the schema lacks; `InvalidArgument` names the column, cell or range that is wrong. Nothing
-    /// is written then. `Cancelled`, and what the store reports; the array is as before then.
+    /// `InvalidArgument` names the column, cell or range that is wrong, a field that the schema lacks among them. Nothing is
+    /// written then. `Cancelled`, and what the store reports; the array is as before then.
     pub fn commit(self) -> Result<WrittenFragment> {
         let array = self.array;
         let name = self.run(smalti_query::write)?;

@@ -59,12 +59,12 @@ pub struct Location {
 }
 
 /// An error: a kind to act on, a message for people, and the place of the damage where there is one.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Error {
     inner: Box<Inner>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Inner {
     kind: ErrorKind,
     message: String,
@@ -172,6 +172,13 @@ impl fmt::Display for Error {
     }
 }
 
+impl fmt::Debug for Error {
+    /// The message, and the kind by its name: this is what a program prints whose `main` returns the error.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self} ({:?})", self.kind())
+    }
+}
+
 impl std::error::Error for Error {}
 
 impl From<std::io::Error> for Error {
@@ -196,6 +203,18 @@ impl From<std::io::Error> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_that_main_returns_reads_as_its_message_and_kind() {
+        let error = Error::not_found("no array is here").at_uri("a");
+        assert_eq!(format!("{error:?}"), "a: no array is here (NotFound)");
+    }
+
+    #[test]
+    fn an_error_that_went_through_a_reader_comes_out_as_it_went_in() {
+        let error = Error::from(std::io::Error::other(Error::new(ErrorKind::Cancelled, "stopped")));
+        assert_eq!((error.kind(), error.message()), (ErrorKind::Cancelled, "stopped"));
+    }
 
     #[test]
     fn the_deepest_location_is_kept() {

@@ -24,7 +24,7 @@
 //! its first; `2020-01-01` is a year), a trailing `Z`, a space for the `T`, and `NaT` for the least value, which is the
 //! default fill.
 
-use crate::{Datatype, Error, Result};
+use crate::{Datatype, Error, Result, Scalar};
 
 const DAY_SECONDS: i128 = 86_400;
 
@@ -58,6 +58,17 @@ fn step(datatype: Datatype) -> Option<Step> {
         DateTimeAs | TimeAs => Step::Fraction(18),
         _ => return None,
     })
+}
+
+impl Datatype {
+    /// The number of an ordinal, for messages: dates and times as ISO 8601 text.
+    pub fn shown_ordinal(self, ordinal: u64) -> String {
+        match Scalar::read(self, &self.bytes_of_ordinal(ordinal)) {
+            Ok(Scalar::I64(value)) => format_date_time(self, value),
+            Ok(value) => value.to_string(),
+            Err(_) => ordinal.to_string(),
+        }
+    }
 }
 
 /// The text of a stored value; for datatypes that are no date or time, the number.
@@ -97,6 +108,64 @@ pub fn parse_date_time(datatype: Datatype, text: &str) -> Result<i64> {
         Error::invalid(format!("{text:?} is no {datatype}: {problem}; write it like {example}"))
     })?;
     i64::try_from(value).map_err(|_| Error::invalid(format!("{text:?} is outside the range of {datatype}")))
+}
+
+/// The first and the last stored value that lie on a bare date, `YYYY-MM-DD`, or in a month, `YYYY-MM`; `None` for other texts. Of
+/// a datatype coarser than that there may be none: then the last lies before the first.
+///
+/// ```
+/// use smalti_types::{Datatype, text::parse_date_span};
+/// assert_eq!(parse_date_span(Datatype::DateTimeHr, "1970-01-02")?, Some((24, 47)));
+/// assert_eq!(parse_date_span(Datatype::DateTimeDay, "1970-02")?, Some((31, 58)));
+/// assert_eq!(parse_date_span(Datatype::DateTimeHr, "1970-01-02T00")?, None);
+/// # Ok::<(), smalti_types::Error>(())
+/// ```
+///
+/// # Errors
+/// `InvalidArgument` when all of it lies outside the range of the datatype.
+pub fn parse_date_span(datatype: Datatype, text: &str) -> Result<Option<(i64, i64)>> {
+    let Some(step) = step(datatype).filter(|_| datatype.is_datetime()) else { return Ok(None) };
+    let date = text.strip_suffix(['Z', 'z']).unwrap_or(text);
+    let Ok((year, month, day)) = parse_date(date) else { return Ok(None) };
+    let next_month = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
+    let (first, behind) = match date[1..].matches('-').count() {
+        1 => (days_of_civil(year, month, 1), days_of_civil(next_month.0, next_month.1, 1)),
+        2 => (days_of_civil(year, month, day), days_of_civil(year, month, day) + 1),
+        _ => return Ok(None),
+    };
+    // The least value at or behind the start of a day.
+    let at_or_behind = |days: i128| match step {
+        Step::Seconds(_) | Step::Fraction(_) => days * steps_per_day(step),
+        Step::Days(length) => -(-days).div_euclid(length),
+        Step::Month => {
+            let (year, month, day) = civil_of_days(days);
+            (year - 1970) * 12 + month - 1 + i128::from(day > 1)
+        }
+        Step::Year => {
+            let (year, month, day) = civil_of_days(days);
+            year - 1970 + i128::from(month > 1 || day > 1)
+        }
+    };
+    let (lo, hi) = (at_or_behind(first), at_or_behind(behind) - 1);
+    if lo > i64::MAX.into() || hi < i64::MIN.into() {
+        return Err(Error::invalid(format!("{text:?} is outside the range of {datatype}")));
+    }
+    let within = |value: i128| value.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+    Ok(Some((within(lo), within(hi))))
+}
+
+/// The stored values in a whole number of seconds, such as 86,400 for a day; `None` where that is none, and for datatypes whose steps
+/// are of different lengths.
+pub fn steps_in_seconds(datatype: Datatype, seconds: u64) -> Option<u64> {
+    let seconds = i128::from(seconds);
+    let divided = |length: i128| (seconds % length == 0).then_some(seconds / length);
+    let steps = match step(datatype)? {
+        Step::Year | Step::Month => None,
+        Step::Days(days) => divided(days * DAY_SECONDS),
+        Step::Seconds(length) => divided(length),
+        Step::Fraction(digits) => seconds.checked_mul(10_i128.pow(digits)),
+    };
+    steps.and_then(|steps| u64::try_from(steps).ok())
 }
 
 fn steps_per_day(step: Step) -> i128 {
@@ -347,6 +416,40 @@ mod tests {
         ] {
             assert_eq!(parse_date_time(datatype, text).unwrap(), value, "{datatype} {text}");
         }
+    }
+
+    #[test]
+    fn a_bare_date_is_a_whole_day_in_every_unit() {
+        for (datatype, text, span) in [
+            (DateTimeMs, "1970-01-02", Some((86_400_000, 172_799_999))),
+            (DateTimeSec, "1969-12-31", Some((-86_400, -1))),
+            (DateTimeMin, "1970-01-01Z", Some((0, 1439))),
+            (DateTimeDay, "1970-01-02", Some((1, 1))),
+            (DateTimeDay, "2024-02", Some((19_754, 19_782))),
+            (DateTimeWeek, "1970-01-08", Some((1, 1))),
+            (DateTimeWeek, "1970-01-09", Some((2, 1))),
+            (DateTimeWeek, "1969-12-31", Some((0, -1))),
+            (DateTimeMonth, "1970-02", Some((1, 1))),
+            (DateTimeMonth, "1970-02-02", Some((2, 1))),
+            (DateTimeYear, "1971-01-01", Some((1, 1))),
+            (DateTimeYear, "1970-05-01", Some((1, 0))),
+            (DateTimeNs, "2262-04-11", Some((9_223_286_400_000_000_000, i64::MAX))),
+            (DateTimeMs, "1970", None),
+            (DateTimeMs, "1970-01-02T00", None),
+            (DateTimeMs, "1970-13-02", None),
+            (DateTimeMs, "-", None),
+            (DateTimeMs, "é", None),
+            (TimeMs, "1970-01-02", None),
+            (Int64, "1970-01-02", None),
+        ] {
+            assert_eq!(parse_date_span(datatype, text).unwrap(), span, "{datatype} {text}");
+        }
+        assert!(parse_date_span(DateTimeNs, "9999-01-01").is_err());
+        assert_eq!(steps_in_seconds(DateTimeMs, 60), Some(60_000));
+        assert_eq!(steps_in_seconds(DateTimeWeek, 14 * 86_400), Some(2));
+        assert_eq!(steps_in_seconds(DateTimeDay, 3600), None);
+        assert_eq!(steps_in_seconds(DateTimeMonth, 86_400), None);
+        assert_eq!(steps_in_seconds(DateTimeAs, 3600), None);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The commands.
 
 use super::{
-    ConsolidateArgs, DiffArgs, DigestArgs, FragmentsArgs, FsckArgs, Global, GroupArgs, ImportArgs, LsArgs,
-    MvArgs, OpenTimes, ReadArgs, RepairArgs, RmArgs, SalvageArgs, TableArgs, VacuumArgs, WriteArgs,
+    ConsolidateArgs, DiffArgs, DigestArgs, DrawArgs, FragmentsArgs, FsckArgs, Global, GroupArgs, ImportArgs,
+    LsArgs, MvArgs, OpenTimes, RangeArgs, ReadArgs, RepairArgs, RmArgs, SalvageArgs, TableArgs, VacuumArgs,
+    WriteArgs,
 };
 use crate::when::{TIME, When};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -48,6 +49,8 @@ pub(crate) enum Command {
     Write(WriteArgs),
     /// Read cells
     Read(ReadArgs),
+    /// Draw a slice, points or lines: as a file, or in the terminal
+    Draw(DrawArgs),
     /// Compute count, sum, min, max, mean and null_count of cells
     Aggregate(AggregateArgs),
     /// Read and change the metadata of an array or group
@@ -130,12 +133,8 @@ pub(crate) struct AggregateArgs {
     /// What to compute: `count`, or `sum:FIELD`, `min:FIELD`, `max:FIELD`, `mean:FIELD`, `null_count:FIELD`
     #[arg(required = true, value_name = "FUNCTION[:FIELD]")]
     pub(crate) functions: Vec<String>,
-    /// Range of a dimension or label, as for `smalti read`
-    #[arg(long, value_name = "D=LO:HI")]
-    pub(crate) range: Vec<String>,
-    /// Ranges as JSON: {"d": [[lo, hi], ...], ...}
-    #[arg(long, value_name = "JSON", conflicts_with = "range")]
-    pub(crate) ranges_json: Option<String>,
+    #[command(flatten)]
+    pub(crate) ranges: RangeArgs,
     /// Only the cells that fulfil a condition, such as "pop > 1000000 and country == 'FR'"
     #[arg(long = "where", value_name = "EXPR")]
     pub(crate) condition: Option<String>,
@@ -320,7 +319,7 @@ mod tests {
         let Command::Read(read) = parse("smalti read a --range d=-5:-1 --range e=:7 --json").command else {
             panic!()
         };
-        assert_eq!(read.range, ["d=-5:-1", "e=:7"]);
+        assert_eq!(read.ranges.range, ["d=-5:-1", "e=:7"]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod check;
 mod commands;
+mod draw;
 mod global;
 mod group;
 mod import;
@@ -15,11 +16,12 @@ pub(crate) use commands::{
     AggregateArgs, ArrayArgs, Cli, Command, CompletionsArgs, CreateArgs, DeleteArgs, DemoArgs, EvolveArgs,
     ExplainArgs, GLOBAL_HEADING, InspectArgs, ManArgs, ManFormat, MetaAction, MetaArgs, UpgradeArgs,
 };
+pub(crate) use draw::{ColorChoice, DrawArgs, PictureFormat, Reduction};
 pub(crate) use global::{Global, OpenTimes, Sync};
 pub(crate) use group::{GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind};
 pub(crate) use import::{ImportArgs, ImportFormat, TableArgs};
 pub(crate) use object::{LsArgs, MvArgs, Order, RmArgs};
-pub(crate) use read::{Dates, Enums, Notation, OutputFormat, ReadArgs};
+pub(crate) use read::{Dates, Enums, Notation, OutputFormat, RangeArgs, ReadArgs};
 pub(crate) use upkeep::{
     ConsolidateArgs, FragmentArgs, FragmentsAction, FragmentsArgs, UpkeepMode, VacuumArgs,
 };

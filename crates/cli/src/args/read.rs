@@ -14,19 +14,15 @@ pub(crate) struct ReadArgs {
     /// list for names that hold commas. Labels of one dimension alone give a row for each position
     #[arg(long, value_name = "A,B")]
     pub(crate) select: Vec<String>,
-    /// Range of a dimension or of a dimension label, both ends included; either end may be left out; repeat for more. Bare integers are
-    /// stored values, dates are ISO 8601, strings that hold colons are quoted
-    #[arg(long, value_name = "D=LO:HI")]
-    pub(crate) range: Vec<String>,
-    /// Ranges as JSON: {"d": [[lo, hi], ...], ...}
-    #[arg(long, value_name = "JSON", conflicts_with = "range")]
-    pub(crate) ranges_json: Option<String>,
+    #[command(flatten)]
+    pub(crate) ranges: RangeArgs,
     /// Order of the cells [default: row for dense arrays, global for sparse ones]
     #[arg(long)]
     pub(crate) layout: Option<ReadLayout>,
     #[command(flatten)]
     pub(crate) times: OpenTimes,
-    /// Only the cells that fulfil a condition, such as "pop > 1000000 and country == 'FR'"
+    /// Only the cells that fulfil a condition, such as "pop > 1000000 and country == 'FR'"; also `between 1 and 9`, `in [1, 2]`,
+    /// `like 'abc%'`, `is null`, and booleans alone
     #[arg(long = "where", value_name = "EXPR")]
     pub(crate) condition: Option<String>,
     /// Leave out the cells of a dense array that do not fulfil the condition, instead of printing fill values
@@ -49,6 +45,23 @@ pub(crate) struct ReadArgs {
     pub(crate) stats: bool,
     #[command(flatten)]
     pub(crate) notation: Notation,
+}
+
+/// Which part of an array to look at.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct RangeArgs {
+    /// Range of a dimension or of a dimension label, both ends included; either end may be left out. Also one value, every
+    /// STEP-th value from LO on, or several of these with commas between them; repeat for more. Bare integers are stored
+    /// values, dates are ISO 8601 (bare ones are whole days; steps of dates may be 15m, 6h, 7d), strings that hold colons or commas
+    /// are quoted
+    #[arg(long, value_name = "D=LO:HI[:STEP]")]
+    pub(crate) range: Vec<String>,
+    /// Ranges as JSON: {"d": [[lo, hi], [lo, hi, step], ...], ...}
+    #[arg(long, value_name = "JSON", conflicts_with = "range")]
+    pub(crate) ranges_json: Option<String>,
+    /// Refuse ranges that leave the domain, instead of cutting them with a warning
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 /// How values are written and read where there are two ways.
@@ -111,6 +124,8 @@ impl From<ReadLayout> for Layout {
 pub(crate) enum OutputFormat {
     /// Aligned columns for people
     Table,
+    /// A small slice as rows and columns of one attribute, for people
+    Matrix,
     /// One JSON object a line
     Jsonl,
     /// Comma-separated values

@@ -1,6 +1,6 @@
 //! `smalti aggregate`: numbers about cells, without the cells.
 
-use super::fields_of;
+use super::{condition, fields_of};
 use crate::args::{AggregateArgs, Dates, Enums, Global, Notation};
 use crate::engine;
 use crate::failure::{Failure, Outcome};
@@ -25,13 +25,13 @@ const FUNCTIONS: &[(&str, Function)] = &[
 
 pub(super) fn run(global: &Global, args: &AggregateArgs) -> Outcome {
     let aggregates = args.functions.iter().map(|text| parse(text)).collect::<Outcome<Vec<_>>>()?;
-    let condition = args.condition.as_deref().map(str::parse).transpose()?;
     let array = engine::open(global, &args.array, args.times)?;
-    let (ranges, label_ranges) =
-        ranges::parse_with_labels(array.schema(), &args.range, args.ranges_json.as_deref())?;
+    let condition = condition::parse(global, &args.array, &array, args.condition.as_deref())?;
+    let (ranges, label_ranges) = ranges::of_read(global, &args.array, &array, &args.ranges)?;
     let read = Arc::new(Progress::new());
     let request = AggregateRequest {
         aggregates,
+        is_strict: args.ranges.strict,
         ranges,
         label_ranges,
         condition,

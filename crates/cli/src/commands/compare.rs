@@ -1,6 +1,7 @@
 //! `smalti digest` and `smalti diff`.
 
-use crate::args::{DiffArgs, DigestArgs, Global, OpenTimes};
+use crate::args::{Dates, DiffArgs, DigestArgs, Enums, Global, Notation, OpenTimes};
+use crate::cells::{Field, Labels};
 use crate::engine;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Watch;
@@ -62,7 +63,9 @@ fn compare(global: &Global, args: &DiffArgs) -> Outcome<bool> {
     }
     let read = Arc::new(Progress::new());
     let options = DiffOptions { memory_byte_len: memory(global), progress: Some(Arc::clone(&read)) };
-    let mut lines: Lines<'_> = Lines { out: &mut out, json: global.json, left: args.limit, failure: None };
+    let labels = LabelsOfSides::of(&fields, &a, &b)?;
+    let mut lines: Lines<'_> =
+        Lines { out: &mut out, json: global.json, labels: &labels, left: args.limit, failure: None };
     let watch = Watch::start(&read, None)?;
     let bar = match std::io::stdout().is_terminal() {
         true => Bar::hidden(),
@@ -90,6 +93,7 @@ fn memory(global: &Global) -> Option<usize> {
 struct Lines<'a> {
     out: &'a mut (dyn Write + 'a),
     json: bool,
+    labels: &'a LabelsOfSides,
     left: Option<u64>,
     /// Why nothing can be printed any more.
     failure: Option<Failure>,
@@ -98,7 +102,7 @@ struct Lines<'a> {
 impl Lines<'_> {
     fn run(&mut self, a: &Array, b: &Array, options: &DiffOptions) -> Outcome<smalti::DiffSummary> {
         let (sender, receiver) = std::sync::mpsc::sync_channel::<String>(1024);
-        let (json, mut left) = (self.json, self.left);
+        let (json, labels, mut left) = (self.json, self.labels, self.left);
         let outcome = std::thread::scope(|scope| {
             let work = scope.spawn(move || {
                 a.diff(b, options, |fields, cell| {
@@ -106,7 +110,11 @@ impl Lines<'_> {
                         return Ok(ControlFlow::Break(()));
                     }
                     left = left.map(|left| left - 1);
-                    let line = if json { line_json(fields, &cell) } else { line_text(fields, &cell) };
+                    let line = if json {
+                        line_json(fields, labels, &cell)
+                    } else {
+                        line_text(fields, labels, &cell)
+                    };
                     Ok(match sender.send(line) {
                         Ok(()) => ControlFlow::Continue(()),
                         Err(_) => ControlFlow::Break(()),
@@ -137,22 +145,49 @@ fn value_text(shape: CellShape, bytes: &[u8]) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-fn side_text(shape: CellShape, side: &Side) -> String {
-    match side {
-        Side::Absent => String::new(),
-        Side::Null => "null".to_owned(),
-        Side::Value(bytes) => value_text(shape, bytes),
+/// The labels of the attributes that have some, in the first and in the second array.
+struct LabelsOfSides(Vec<[Option<Arc<Labels>>; 2]>);
+
+impl LabelsOfSides {
+    fn of(fields: &DiffFields, a: &Array, b: &Array) -> Outcome<Self> {
+        let notation = Notation { dates: Dates::Iso, enums: Enums::Labels };
+        let sides = [super::fields_of(a, notation)?, super::fields_of(b, notation)?];
+        let labels = |side: &[Field], name: &str| {
+            let field = side.iter().find(|field| field.name == name && !field.is_dimension);
+            field.and_then(|field| field.labels.clone())
+        };
+        let of = |(name, _): &(String, CellShape)| sides.each_ref().map(|side| labels(side, name));
+        Ok(LabelsOfSides(fields.attributes.iter().map(of).collect()))
+    }
+
+    /// What is on the first side (0) or the second (1) of a difference, as JSON; nothing where there is no cell.
+    fn text(&self, shape: CellShape, attribute: usize, idx: usize, side: &Side) -> String {
+        let bytes = match side {
+            Side::Absent => return String::new(),
+            Side::Null => return "null".to_owned(),
+            Side::Value(bytes) => bytes,
+        };
+        let Some(labels) = self.0.get(attribute).and_then(|sides| sides[idx].as_ref()) else {
+            return value_text(shape, bytes);
+        };
+        let mut text = Vec::new();
+        match labels.label(shape.datatype, bytes) {
+            Ok(label) => labels.json_notation(true).push(&mut text, label),
+            Err(code) => return format!("{{\"code\":{code}}}"),
+        }
+        String::from_utf8_lossy(&text).into_owned()
     }
 }
 
-fn line_text(fields: &DiffFields, cell: &CellDifference) -> String {
+fn line_text(fields: &DiffFields, labels: &LabelsOfSides, cell: &CellDifference) -> String {
     let coordinates = fields.dimensions.iter().zip(&cell.coordinates);
     let coordinates =
         coordinates.map(|((name, shape), bytes)| format!("{name}={}", value_text(*shape, bytes)));
     let coordinates = coordinates.collect::<Vec<_>>().join(" ");
     let values = cell.fields.iter().filter_map(|field| {
         let (name, shape) = fields.attributes.get(field.attribute)?;
-        let (before, after) = (side_text(*shape, &field.before), side_text(*shape, &field.after));
+        let text = |idx, side| labels.text(*shape, field.attribute, idx, side);
+        let (before, after) = (text(0, &field.before), text(1, &field.after));
         Some(match cell.change {
             Change::Changed => format!("{name}: {before} -> {after}"),
             _ => format!("{name}={before}{after}"),
@@ -166,21 +201,19 @@ fn line_text(fields: &DiffFields, cell: &CellDifference) -> String {
     format!("{mark} {coordinates}: {}", values.collect::<Vec<_>>().join(", "))
 }
 
-fn line_json(fields: &DiffFields, cell: &CellDifference) -> String {
+fn line_json(fields: &DiffFields, labels: &LabelsOfSides, cell: &CellDifference) -> String {
     let json = |shape: CellShape, bytes: &[u8]| -> serde_json::Value {
         serde_json::from_str(&value_text(shape, bytes)).unwrap_or_default()
     };
     let coordinates = fields.dimensions.iter().zip(&cell.coordinates);
     let coordinates: serde_json::Map<String, serde_json::Value> =
         coordinates.map(|((name, shape), bytes)| (name.clone(), json(*shape, bytes))).collect();
-    let side = |pick: fn(&smalti::FieldDifference) -> &Side| -> serde_json::Map<String, serde_json::Value> {
+    let side = |idx: usize| -> serde_json::Map<String, serde_json::Value> {
         let values = cell.fields.iter().filter_map(|field| {
             let (name, shape) = fields.attributes.get(field.attribute)?;
-            match pick(field) {
-                Side::Absent => None,
-                Side::Null => Some((name.clone(), serde_json::Value::Null)),
-                Side::Value(bytes) => Some((name.clone(), json(*shape, bytes))),
-            }
+            let side = if idx == 0 { &field.before } else { &field.after };
+            let text = labels.text(*shape, field.attribute, idx, side);
+            (!text.is_empty()).then(|| (name.clone(), serde_json::from_str(&text).unwrap_or_default()))
         });
         values.collect()
     };
@@ -190,7 +223,7 @@ fn line_json(fields: &DiffFields, cell: &CellDifference) -> String {
         Change::Changed => "changed",
     };
     serde_json::json!({
-        "change": change, "cell": coordinates, "before": side(|field| &field.before), "after": side(|field| &field.after),
+        "change": change, "cell": coordinates, "before": side(0), "after": side(1),
     })
     .to_string()
 }

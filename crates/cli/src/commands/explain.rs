@@ -20,8 +20,8 @@ pub(super) fn run(global: &Global, args: &ExplainArgs) -> Outcome {
     let array = engine::open(global, &args.array, args.times)?;
     let labels = Field::labels_of(array.schema(), args.notation);
     let fields = Field::select(fields_of(&array, args.notation)?, labels, &args.select, args.timestamps)?;
-    let wanted = ranges::parse_with_labels(array.schema(), &args.range, args.ranges_json.as_deref())?;
-    let mut request = read::request(global, args, &fields, wanted, args.limit)?;
+    let wanted = ranges::of_read(global, &args.array, &array, &args.ranges)?;
+    let mut request = read::request(global, args, &array, &fields, wanted, args.limit)?;
     let (explanation, analysis) = if *analyze {
         let progress = Arc::clone(request.progress.get_or_insert_default());
         let watch = Watch::start(&progress, None)?;

@@ -3,6 +3,7 @@
 mod aggregate;
 mod check;
 mod compare;
+mod condition;
 mod consolidate;
 mod create;
 mod delete;
@@ -28,6 +29,8 @@ use smalti::format::{ArraySchema, Dimension};
 use smalti::{Array, Extent};
 use std::sync::Arc;
 
+pub(crate) use condition::parse as parse_condition;
+
 /// Runs what the command line asks for.
 pub(crate) fn run(cli: &Cli) -> Outcome {
     let global = &cli.global;
@@ -40,6 +43,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Fragments(args) => fragments::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Write(args) => write::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Read(args) => read::run(global, args).map_err(|failure| failure.of(&args.array)),
+        Command::Draw(args) => crate::draw::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Aggregate(args) => aggregate::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Meta(args) => meta::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Upgrade(args) => upgrade::run(global, args).map_err(|failure| failure.of(&args.array)),
@@ -81,7 +85,7 @@ fn domain_text(schema: &ArraySchema, extents: &[Extent]) -> String {
 }
 
 /// A range as people read it: `0..2159`; ends that are open are left out.
-fn extent_text(dimension: &Dimension, extent: &Extent) -> String {
+pub(crate) fn extent_text(dimension: &Dimension, extent: &Extent) -> String {
     let json = smalti::json::extent_to_json(dimension.datatype, extent, true);
     let end = |idx: usize| match json.get(idx) {
         Some(serde_json::Value::String(text)) => text.clone(),

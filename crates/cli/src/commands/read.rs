@@ -1,10 +1,10 @@
 //! `smalti read`: cells out, in one of several formats.
 
-use super::fields_of;
+use super::{condition, fields_of};
 use crate::args::{Global, OutputFormat, ReadArgs};
 use crate::cells::Field;
 use crate::failure::{Failure, Outcome};
-use crate::formats::{ArrowSink, CsvSink, JsonlSink, NpySink, ParquetSink, Sink, TableSink};
+use crate::formats::{ArrowSink, CsvSink, JsonlSink, MatrixSink, NpySink, ParquetSink, Sink, TableSink};
 use crate::interrupt::Watch;
 use crate::output::OutputFile;
 use crate::progress::Bar;
@@ -33,8 +33,14 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
     let schema = array.schema();
     let labels = Field::labels_of(schema, args.notation);
     let fields = Field::select(fields_of(array, args.notation)?, labels, &args.select, args.timestamps)?;
-    let (ranges, label_ranges) = ranges::parse_with_labels(schema, &args.range, args.ranges_json.as_deref())?;
+    let (ranges, label_ranges) = ranges::of_read(global, &args.array, array, &args.ranges)?;
     let format = output_format(global, args)?;
+    let fields = match format {
+        OutputFormat::Matrix => {
+            MatrixSink::<Vec<u8>>::fields(fields_of(array, args.notation)?, &fields, !args.select.is_empty())?
+        }
+        _ => fields,
+    };
     let is_people = format == OutputFormat::Table && args.limit.is_none();
     let limit = if is_people { Some(TABLE_LIMIT) } else { args.limit };
     if format == OutputFormat::Npy && (limit.is_some() || args.matching_only || !schema.is_dense()) {
@@ -42,7 +48,7 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
             "npy holds all cells of the ranges of a dense array; leave out --limit and --matching-only, or use another format",
         ));
     }
-    let mut request = request(global, args, &fields, (ranges, label_ranges), limit)?;
+    let mut request = request(global, args, array, &fields, (ranges, label_ranges), limit)?;
     if format == OutputFormat::Npy && !request.label_ranges.is_empty() {
         return Err(Failure::usage("ranges of labels tell no shape for npy; use another format"));
     }
@@ -84,18 +90,20 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
 pub(super) fn request(
     global: &Global,
     args: &ReadArgs,
+    array: &Array,
     fields: &[Field],
     (ranges, label_ranges): (Ranges, Vec<LabelRange>),
     limit: Option<u64>,
 ) -> Outcome<ReadRequest> {
     Ok(ReadRequest {
+        is_strict: args.ranges.strict,
         fields: fields.iter().map(|field| field.name.clone()).collect(),
         ranges,
         label_ranges,
         layout: args.layout.map(Layout::from),
         batch_cell_count: batch_cell_count(global, fields, limit),
         memory_byte_len: global.memory.map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
-        condition: args.condition.as_deref().map(str::parse).transpose()?,
+        condition: condition::parse(global, &args.array, array, args.condition.as_deref())?,
         leaves_out: args.matching_only,
         ..ReadRequest::default()
     })
@@ -137,6 +145,7 @@ fn sink(
     let out = BufWriter::new(out);
     Ok(match format {
         OutputFormat::Table => Box::new(TableSink::new(out, fields)),
+        OutputFormat::Matrix => Box::new(MatrixSink::new(out, fields)),
         OutputFormat::Jsonl => Box::new(JsonlSink::new(out, fields)),
         OutputFormat::Csv => Box::new(CsvSink::new(out, fields)),
         OutputFormat::Npy => {
@@ -162,8 +171,8 @@ fn check_room(args: &ReadArgs, format: OutputFormat, fields: &[Field], cell_coun
         OutputFormat::Npy | OutputFormat::Arrow => fields.iter().map(stored).sum(),
         // A character, and what parts it from the next one.
         OutputFormat::Csv | OutputFormat::Jsonl => 2 * fields.len() as u128,
-        // Equal values take no room in the one, and the other is for people.
-        OutputFormat::Parquet | OutputFormat::Table => return Ok(()),
+        // Equal values take no room in the one, and the others are for people.
+        OutputFormat::Parquet | OutputFormat::Table | OutputFormat::Matrix => return Ok(()),
     };
     let byte_len = cell_count.saturating_mul(cell_byte_len);
     let path = args.output.as_deref().filter(|path| path.as_os_str() != "-");

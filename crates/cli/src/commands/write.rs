@@ -5,8 +5,8 @@ use crate::args::{Global, InputFormat, OpenTimes, WriteArgs};
 use crate::cells::{Field, Region, cell_count_of, place};
 use crate::failure::{Failure, Outcome};
 use crate::formats::{
-    Budget, RecordBatches, check_cells, columns_of, gather, open_arrow, open_file, open_parquet, read_csv,
-    read_jsonl, read_npy,
+    Budget, RecordBatches, behind, check_cells, columns_of, gather, open_arrow, open_file, open_parquet,
+    read_csv, read_jsonl, read_npy,
 };
 use crate::interrupt::Watch;
 use crate::progress::{Bar, Counted};
@@ -151,7 +151,8 @@ fn write_batches(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<
     let at = args.at.map(When::moment);
     let mut writer = at.map_or(writer.clone(), |at| writer.at(at)).start().map_err(refused)?;
     for batch in batches {
-        let columns = batch.and_then(|batch| columns_of(&batch, fields)).map_err(in_file(args))?;
+        let columns = batch.and_then(|batch| columns_of(&batch, fields));
+        let columns = columns.map_err(|failure| in_file(args)(behind(failure, cell_count as u64)))?;
         check_cells(&columns, cell_count as u64).map_err(in_file(args))?;
         let named = columns
             .iter()

@@ -5,6 +5,7 @@ mod boundary;
 mod csv;
 mod input;
 mod jsonl;
+mod matrix;
 mod npy;
 mod pages;
 mod parquet;
@@ -13,10 +14,13 @@ mod table;
 use crate::failure::Outcome;
 use smalti::{Batch, ColumnRef};
 
-pub(crate) use arrow::{ArrowSink, RecordBatches, arrow_schema, check_cells, columns_of, gather, open_arrow};
+pub(crate) use arrow::{
+    ArrowSink, RecordBatches, arrow_schema, behind, check_cells, columns_of, gather, open_arrow,
+};
 pub(crate) use csv::{CsvSink, read_csv};
 pub(crate) use input::{Budget, open_file, read_bounded};
 pub(crate) use jsonl::{JsonlSink, read_jsonl};
+pub(crate) use matrix::MatrixSink;
 pub(crate) use npy::{NpyHeader, NpySink, descr, read_npy};
 pub(crate) use parquet::{ParquetSink, open_parquet, parquet_batches, parquet_builder};
 pub(crate) use table::{Table, TableSink};

@@ -99,13 +99,7 @@ impl<W: Write> Sink for TableSink<W> {
         let columns = borrowed(&batch);
         for row in 0..batch.cell_count {
             let text = |((field, notation), column): (&(Field, TextNotation), &ColumnRef<'_>)| {
-                if !column.is_valid(row) {
-                    return "null".to_string();
-                }
-                let mut text = Vec::new();
-                let cell = head(field, column.cell(row, field.cell_byte_len()));
-                push_text(&mut text, field, notation, cell);
-                printable(&String::from_utf8_lossy(&text), MAX_CELL_CHARS)
+                cell_text(field, notation, column, row)
             };
             self.table.push(self.fields.iter().zip(&columns).map(text).collect());
         }
@@ -116,6 +110,22 @@ impl<W: Write> Sink for TableSink<W> {
         self.table.print(&mut self.out)?;
         Ok(self.out.flush()?)
     }
+}
+
+/// A cell as tables show it.
+pub(super) fn cell_text(
+    field: &Field,
+    notation: &TextNotation,
+    column: &ColumnRef<'_>,
+    row: usize,
+) -> String {
+    if !column.is_valid(row) {
+        return "null".to_string();
+    }
+    let mut text = Vec::new();
+    let cell = head(field, column.cell(row, field.cell_byte_len()));
+    push_text(&mut text, field, notation, cell);
+    printable(&String::from_utf8_lossy(&text), MAX_CELL_CHARS)
 }
 
 /// As much of a cell of any length as is shown of it: whole values, and whole characters of text.

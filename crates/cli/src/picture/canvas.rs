@@ -14,6 +14,17 @@ impl Color {
         Color([red as f32 / 255.0, green as f32 / 255.0, blue as f32 / 255.0])
     }
 
+    /// Red, green and blue of 0 to 255.
+    pub(crate) fn bytes(self) -> [u8; 3] {
+        self.0.map(|channel| (channel.clamp(0.0, 1.0) * 255.0 + 0.5) as u8)
+    }
+
+    /// As `#rrggbb`.
+    pub(crate) fn css(self) -> String {
+        let [red, green, blue] = self.bytes();
+        format!("#{red:02x}{green:02x}{blue:02x}")
+    }
+
     /// The colour this far on the way to another: 0 is this one, 1 the other.
     pub(crate) fn mix(self, other: Color, share: f32) -> Self {
         let (from, to) = (self.0, other.0);
@@ -71,6 +82,48 @@ impl Canvas {
         }
     }
 
+    /// A line with soft edges and round ends.
+    pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), width: f32, color: Color) {
+        let (ax, ay) = (from.0 as f32, from.1 as f32);
+        let (dx, dy) = (to.0 as f32 - ax, to.1 as f32 - ay);
+        let length = (dx * dx + dy * dy).sqrt();
+        let count = length.ceil().min((self.width + self.height) as f32 * 2.0).max(1.0);
+        // Short pieces, so that of a slanted line few pixels are looked at.
+        for piece in 0..(count / 8.0).ceil() as i64 {
+            let (start, end) = (piece as f32 * 8.0 / count, ((piece + 1) as f32 * 8.0 / count).min(1.0));
+            let (x0, y0, x1, y1) = (ax + dx * start, ay + dy * start, ax + dx * end, ay + dy * end);
+            let reach = width / 2.0 + 1.0;
+            let is_last = end >= 1.0;
+            for y in (y0.min(y1) - reach).floor() as i64..=(y0.max(y1) + reach).ceil() as i64 {
+                for x in (x0.min(x1) - reach).floor() as i64..=(x0.max(x1) + reach).ceil() as i64 {
+                    let (px, py) = (x as f32 + 0.5 - ax, y as f32 + 0.5 - ay);
+                    let along = if length > 0.0 { (px * dx + py * dy) / (length * length) } else { 0.0 };
+                    // Each pixel belongs to the piece that it is nearest to, and is covered once.
+                    let clamped = along.clamp(0.0, 1.0);
+                    let belongs = (clamped >= start || piece == 0) && (clamped < end || is_last);
+                    if belongs {
+                        let (ox, oy) = (px - dx * clamped, py - dy * clamped);
+                        let cover = width / 2.0 + 0.5 - (ox * ox + oy * oy).sqrt();
+                        self.blend(x, y, color, cover.clamp(0.0, 1.0));
+                    }
+                }
+            }
+        }
+    }
+
+    /// A text that runs upward: letters begin at `y`, and their capitals reach from `x` to the right.
+    pub(crate) fn upward_text(&mut self, x: i64, y: i64, text: &str, scale: i64, color: Color) {
+        self.each_font_pixel(0, 0, text, scale, |canvas, px, py| {
+            canvas.rectangle(x + py, y - px - scale, scale, scale, color, 1.0);
+        });
+    }
+
+    /// The colour of a pixel inside the picture.
+    #[cfg(test)]
+    pub(crate) fn pixel(&self, x: usize, y: usize) -> Option<Color> {
+        (x < self.width).then(|| self.pixels.get(y * self.width + x).copied()).flatten()
+    }
+
     /// A text whose letters begin at `x` and whose capitals reach up to `y`, each font pixel `scale` pixels wide.
     pub(crate) fn text(&mut self, x: i64, y: i64, text: &str, scale: i64, color: Color) {
         self.each_font_pixel(x, y, text, scale, |canvas, px, py| {
@@ -119,8 +172,7 @@ impl Canvas {
         let mut encoder = png::Encoder::new(out, self.width as u32, self.height as u32);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
-        let byte = |channel: f32| (channel.clamp(0.0, 1.0) * 255.0 + 0.5) as u8;
-        let bytes: Vec<u8> = self.pixels.iter().flat_map(|pixel| pixel.0.map(byte)).collect();
+        let bytes: Vec<u8> = self.pixels.iter().flat_map(|pixel| pixel.bytes()).collect();
         let mut writer = encoder.write_header().map_err(Error::other)?;
         writer.write_image_data(&bytes).map_err(Error::other)?;
         writer.finish().map_err(Error::other)

@@ -54,8 +54,11 @@ mod tests {
 
     #[test]
     fn every_letter_and_digit_has_its_own_picture() {
-        let characters: Vec<char> =
-            ('a'..='z').chain('A'..='Z').chain('0'..='9').chain(".,:-+/()'&%=<>_°".chars()).collect();
+        let characters: Vec<char> = ('a'..='z')
+            .chain('A'..='Z')
+            .chain('0'..='9')
+            .chain(".,:-+/()'&%=<>_°*^[]\"#!?;|~@$\\{}µ²³×".chars())
+            .collect();
         let unknown = glyph('\u{7}');
         for (idx, &c) in characters.iter().enumerate() {
             assert_ne!(glyph(c), unknown, "{c}");

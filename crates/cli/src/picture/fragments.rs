@@ -1,5 +1,6 @@
 //! Fragments over a two-dimensional domain, as SVG: a rectangle for each tile, a colour for each fragment.
 
+use super::scene::escape;
 use std::fmt::Write;
 
 /// The domain that is drawn.
@@ -135,10 +136,6 @@ fn ticks(from: f64, to: f64) -> impl Iterator<Item = f64> {
     let step = step.into_iter().find(|step| (to - from) / step <= 12.0).unwrap_or(to - from);
     let (first, last) = ((from / step).ceil() as i64, (to / step).floor() as i64);
     (first..=last).map(move |nth| nth as f64 * step)
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

@@ -6,12 +6,14 @@ mod bad_input;
 mod check;
 mod damage;
 mod demo;
+mod draw;
 mod evolve;
 mod fixtures;
 mod formats;
 mod fragments;
 mod group;
 mod import;
+mod input;
 #[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 mod install;
 mod interrupt;

@@ -20,6 +20,44 @@ fn conditions_choose_cells() {
 }
 
 #[test]
+fn conditions_know_between_like_lists_and_booleans_alone() {
+    let mut session = Session::new();
+    points(&session);
+    let select = "--select n,name,flag --layout row --format csv";
+    session.show(&format!("read points --where 'flag and n between 1 and 42' {select}"));
+    session.show(&format!("read points --where 'not flag' {select}"));
+    session.show(&format!("read points --where \"name like 'Par%' or name like 'Lut%'\" {select}"));
+    session.show(&format!("read points --where \"n in [0, 42] and name not like 'q%'\" {select}"));
+    session.show(&format!("read points --where \"day between '2000-01-01' and '2024-02-29'\" {select}"));
+    session.show("read points --where \"name like '%is'\"");
+    session.show("read points --where 'n and flag'");
+    session.note("deletes hold them as comparisons");
+    session.show("delete points --where \"name like 'Par%' or n between 0 and 5\" --at 300");
+    session.show(&format!("read points {select}"));
+    session.check("conditions_of_text");
+}
+
+#[test]
+fn a_label_that_an_enumeration_lacks_is_warned_about_with_the_nearest() {
+    let mut session = Session::new();
+    session.file(
+        "kinds.json",
+        r#"{"array_type": "sparse", "dims": [{"name": "i", "type": "INT32", "domain": [0, 9]}],
+            "enumerations": [{"name": "kinds", "type": "STRING_UTF8", "cell_val_num": "var", "values": ["village", "town", "city"]}],
+            "attrs": [{"name": "kind", "type": "UINT8", "enumeration": "kinds"}]}"#,
+    );
+    session.text("create kinds --schema kinds.json");
+    session.file("kinds.csv", "i,kind\n1,town\n2,city\n3,village\n");
+    session.text("write kinds --from kinds.csv --at 100");
+    session.show("read kinds --where \"kind == 'City'\" --format csv");
+    session.show("read kinds --where \"kind in ['towm', 'city', 'hamlet']\" --format csv --json");
+    session.show("aggregate kinds count --where \"kind != 'vilage'\" --json");
+    session.show("explain kinds --where \"kind == 'twon'\" --json");
+    session.show("read kinds --where \"kind like 'vi%'\" --format csv");
+    session.check("unknown_labels");
+}
+
+#[test]
 fn deleted_cells_are_there_at_earlier_times() {
     let mut session = Session::new();
     grid(&session);

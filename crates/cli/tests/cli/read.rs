@@ -80,6 +80,78 @@ fn ranges_select_cells() {
 }
 
 #[test]
+fn strides_and_lists_select_cells() {
+    let mut session = Session::new();
+    grid(&session);
+    points(&session);
+    for ranges in [
+        "--range y=1:4:2 --range x=1,3",
+        "--range y=4,1:2 --range x=::2",
+        r#"--ranges-json '{"y": [[1, 4, 3]], "x": [[1, 1]]}'"#,
+        "--range y=1:4:0",
+        "--range y=1:4:x",
+    ] {
+        session.show(&format!("read grid --select y,x,a --format csv {ranges}"));
+    }
+    for ranges in ["--range n=7,42 --range lat=0:", "--range n=0:99:7", "--range lat=0:10:2"] {
+        session.show(&format!("read points --layout row --select lat,n,name --format csv {ranges}"));
+    }
+    session.show("aggregate grid count sum:a --range y=1,4 --json");
+    session.text("read grid --select a --range y=1:4:2 --range x=1,3 -o part.npy");
+    let npy = std::fs::read(session.path("part.npy")).unwrap();
+    assert!(String::from_utf8_lossy(&npy).contains("'shape': (2, 2)"));
+    session.check("read_strides");
+}
+
+#[test]
+fn ranges_that_leave_the_domain_are_cut_with_a_warning_or_refused() {
+    let mut session = Session::new();
+    grid(&session);
+    points(&session);
+    session.show("read grid --select y,x,a --format csv --range y=4:99 --range x=-5:1");
+    session.show("read grid --select y,x,a --format csv --range y=4:99 --json");
+    session.show("read grid --select y,x,a --format csv --range y=4:99 --strict");
+    session.show("read grid --select y,x,a --format csv --range y=4: --range x=:1 --strict");
+    session.show("read grid --select y,x,a --format csv --range y=-3:99:4 --range x=1");
+    session.show("read grid --select y,x,a --format csv --range y=50:99");
+    session.show("aggregate grid count --range y=3:1000 --json");
+    session.show("aggregate grid count --range y=3:1000 --strict");
+    session.show("explain grid --range y=3:1000 --strict");
+    session.show("read points --select n --format csv --range lat=89:91");
+    assert!(session.output_of("read grid --select a --range y=4:99 -o part.npy", b"").status.success());
+    let npy = std::fs::read(session.path("part.npy")).unwrap();
+    assert!(String::from_utf8_lossy(&npy).contains("'shape': (1, 3)"));
+    session.check("read_cut");
+}
+
+#[test]
+fn bare_dates_of_a_range_are_whole_days() {
+    let mut session = Session::new();
+    session.file(
+        "log.json",
+        r#"{"array_type": "sparse", "dims": [{"name": "ts", "type": "DATETIME_MS", "domain": [0, 4102444800000]}],
+            "attrs": [{"name": "v", "type": "INT32"}]}"#,
+    );
+    session.text("create log --schema log.json");
+    session.file(
+        "log.csv",
+        "ts,v\n2025-01-31T23:59:59.999,1\n2025-02-01T00:00:00.000,2\n2025-02-02T12:00:00.000,3\n2025-02-02T23:59:59.999,4\n2025-02-03T00:00:00.000,5\n",
+    );
+    session.text("write log --from log.csv --at 100");
+    for range in [
+        "ts=2025-02-01:2025-02-02",
+        "ts=2025-02-02",
+        "ts=2025-02-01T00:00:2025-02-02T00:00",
+        "ts=2025-02",
+        "ts=2025-02-03:",
+    ] {
+        session.show(&format!("read log --format csv --range {range}"));
+    }
+    session.show("read log --format csv --range ts=1960-01-01:2025-01-31");
+    session.check("read_days");
+}
+
+#[test]
 fn fields_come_in_the_order_that_is_asked_for() {
     let mut session = Session::new();
     grid(&session);

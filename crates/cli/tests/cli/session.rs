@@ -218,14 +218,14 @@ fn mask_durations(text: &str) -> String {
 
 /// The words of a line; single quotes keep a word together.
 pub fn words(line: &str) -> Vec<String> {
-    let (mut words, mut word, mut quoted) = (Vec::new(), None::<String>, false);
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     for c in line.chars() {
         match c {
-            '\'' => {
-                quoted = !quoted;
+            '\'' | '"' if quote.is_none_or(|open| open == c) => {
+                quote = quote.xor(Some(c));
                 word.get_or_insert_default();
             }
-            ' ' if !quoted => words.extend(word.take()),
+            ' ' if quote.is_none() => words.extend(word.take()),
             c => word.get_or_insert_default().push(c),
         }
     }

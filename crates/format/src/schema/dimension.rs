@@ -23,16 +23,14 @@ impl Dimension {
         Extent::Num { lo, hi }
     }
 
-    /// An interval for messages: `low:high`, strings in quotes.
+    /// An interval for messages: `low:high`, strings in quotes, dates and times as `low..high`, since they hold colons.
     pub fn shown(&self, extent: ExtentRef<'_>) -> String {
         let text = |bytes: &[u8]| format!("{:?}", String::from_utf8_lossy(bytes));
         match extent {
             ExtentRef::Num { lo, hi } => {
-                let end = |ordinal: u64| {
-                    let value = Scalar::read(self.datatype, &self.datatype.bytes_of_ordinal(ordinal));
-                    value.map_or_else(|_| ordinal.to_string(), |value| value.to_string())
-                };
-                format!("{}:{}", end(lo), end(hi))
+                let end = |ordinal: u64| self.datatype.shown_ordinal(ordinal);
+                let is_time = self.datatype.is_datetime() || self.datatype.is_time();
+                format!("{}{}{}", end(lo), if is_time { ".." } else { ":" }, end(hi))
             }
             ExtentRef::Str { lo, hi } => format!("{}:{}", text(lo), hi.map(text).unwrap_or_default()),
         }

@@ -110,7 +110,9 @@ impl Enumeration {
             return format!("{:?}", String::from_utf8_lossy(element));
         }
         match Scalar::read(self.datatype, element) {
-            Ok(value) if element.len() == self.datatype.byte_len() => value.to_string(),
+            Ok(value) if element.len() == self.datatype.byte_len() => {
+                self.datatype.shown_ordinal(value.ordinal())
+            }
             _ => element.iter().map(|byte| format!("{byte:02x}")).collect(),
         }
     }

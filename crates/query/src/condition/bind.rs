@@ -1,8 +1,9 @@
 //! From what a user says to what runs.
 
 use super::bound::{Absent, BoundBuilder, BoundCondition, BoundNode, Leaf, StoredTest};
-use super::labels::Labels;
+use super::labels::{Labels, UnknownLabel};
 use super::operand::{Operand, members, operand};
+use super::prefix::spelled_out;
 use super::test::Test;
 use super::tree::{Condition, FieldName, Node};
 use smalti_array::FieldId;
@@ -34,9 +35,10 @@ impl BoundCondition {
         schema: &ArraySchema,
         enumeration: &dyn Fn(&str) -> Result<Arc<Enumeration>>,
     ) -> Result<BoundCondition> {
-        let spans = condition.spans();
         let mut labels = Labels::new(enumeration);
+        let condition = &*spelled_out(condition, &mut labels, schema)?;
         let mut built = BoundBuilder::default();
+        let spans = condition.spans();
         let root = condition.nodes.len() - 1;
         let mut pending = vec![Pending { idx: root, is_negated: false, parent: None, depth: 1 }];
         while let Some(Pending { idx, is_negated, parent, depth }) = pending.pop() {
@@ -104,17 +106,12 @@ fn bind_test(
 ) -> Result<Leaf> {
     let name: &FieldName = match test {
         Node::Compare { field, .. } | Node::Member { field, .. } | Node::Null { field, .. } => field,
-        Node::And(_) | Node::Or(_) | Node::Not => return Err(Error::invalid("a combination is no test")),
+        Node::Prefix { .. } | Node::And(_) | Node::Or(_) | Node::Not => return Err(no_test()),
     };
     let field = built.field(&[schema], &name.name)?;
     let shape = built.shape(field);
     let in_field = |error: Error| error.context(format_args!("field {:?}", name.name));
-    let enumeration = match built.known(field).id {
-        FieldId::Attribute(idx) if !name.wants_codes => {
-            schema.attributes.get(idx).and_then(|attribute| attribute.enumeration.as_deref())
-        }
-        _ => None,
-    };
+    let enumeration = enumeration_of(built.known(field).id, name, schema);
     let stored = match test {
         Node::Null { is_null, .. } => StoredTest::Null { is_null: *is_null != is_negated },
         Node::Compare { relation, value, .. } => {
@@ -139,8 +136,30 @@ fn bind_test(
             let op = if *is_in != is_negated { CompareOp::In } else { CompareOp::NotIn };
             StoredTest::Compare { op, value, offsets }
         }
-        Node::And(_) | Node::Or(_) | Node::Not => return Err(Error::invalid("a combination is no test")),
+        Node::Prefix { .. } | Node::And(_) | Node::Or(_) | Node::Not => return Err(no_test()),
     };
+    if let Some(enumeration) = enumeration {
+        let unknown = labels.take_unknown().into_iter();
+        built.unknown_labels.extend(unknown.map(|label| UnknownLabel {
+            field: name.name.clone(),
+            enumeration: enumeration.to_owned(),
+            label,
+        }));
+    }
     let test = Test::new(shape, &stored).map_err(in_field)?;
     Ok(Leaf { field, stored, test })
+}
+
+/// The enumeration whose labels a test names.
+pub(super) fn enumeration_of<'s>(id: FieldId, name: &FieldName, schema: &'s ArraySchema) -> Option<&'s str> {
+    match id {
+        FieldId::Attribute(idx) if !name.wants_codes => {
+            schema.attributes.get(idx).and_then(|attribute| attribute.enumeration.as_deref())
+        }
+        _ => None,
+    }
+}
+
+fn no_test() -> Error {
+    Error::invalid("a combination is no test")
 }

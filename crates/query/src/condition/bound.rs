@@ -1,5 +1,6 @@
 //! Conditions that were checked against a schema.
 
+use super::labels::UnknownLabel;
 use super::test::Test;
 use smalti_array::{FieldId, field_name, field_shape, find_field};
 use smalti_format::{ArraySchema, CombineOp, CompareOp};
@@ -13,6 +14,7 @@ pub struct BoundCondition {
     /// Each node before its children.
     pub(super) nodes: Vec<BoundNode>,
     pub(super) absent: Absent,
+    unknown_labels: Vec<UnknownLabel>,
 }
 
 /// A field that a condition looks at.
@@ -85,6 +87,11 @@ impl BoundCondition {
         &self.fields
     }
 
+    /// Labels that the condition names and their enumerations lack: no cell has them.
+    pub fn unknown_labels(&self) -> &[UnknownLabel] {
+        &self.unknown_labels
+    }
+
     /// What holds where a fragment lacks a field.
     pub fn absent(&self) -> Absent {
         self.absent
@@ -129,6 +136,7 @@ pub(super) struct BoundBuilder {
     fields: Vec<BoundField>,
     indices: std::collections::HashMap<String, usize>,
     nodes: Vec<BoundNode>,
+    pub(super) unknown_labels: Vec<UnknownLabel>,
 }
 
 impl BoundBuilder {
@@ -200,7 +208,7 @@ impl BoundBuilder {
             }
             spans.push(total);
         }
-        BoundCondition { fields: self.fields, nodes: self.nodes, absent }
+        BoundCondition { fields: self.fields, nodes: self.nodes, absent, unknown_labels: self.unknown_labels }
     }
 }
 

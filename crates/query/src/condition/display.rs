@@ -1,6 +1,6 @@
 //! Conditions as text that parses back.
 
-use super::parse::is_bare_name;
+use super::parse::{escaped, is_bare_name};
 use super::tree::{Condition, FieldName, Literal, Node};
 use std::fmt;
 
@@ -60,6 +60,10 @@ fn write_leaf(f: &mut fmt::Formatter<'_>, leaf: &Node) -> fmt::Result {
             f.write_str(")")
         }
         Node::Null { field, is_null } => write!(f, "{field} is {}null", if *is_null { "" } else { "not " }),
+        Node::Prefix { field, prefix, is_in } => {
+            let pattern = Literal::Text(escaped(prefix) + "%");
+            write!(f, "{field} {}like {pattern}", if *is_in { "" } else { "not " })
+        }
         Node::And(_) | Node::Or(_) | Node::Not => Ok(()),
     }
 }

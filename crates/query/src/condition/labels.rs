@@ -1,6 +1,6 @@
 //! Labels of enumerations as the codes that stand for them.
 
-use super::operand::{Operand, members, operand};
+use super::operand::{Comparability, Operand, members, operand};
 use super::tree::{Literal, Relation};
 use smalti_format::Enumeration;
 use smalti_tile::CellShape;
@@ -8,10 +8,23 @@ use smalti_types::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// A label in a condition that its enumeration does not have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnknownLabel {
+    /// The field that is compared with it.
+    pub field: String,
+    /// The enumeration of the field.
+    pub enumeration: String,
+    /// What stands in the condition.
+    pub label: Literal,
+}
+
 /// The enumerations that a condition names, each indexed once.
 pub(super) struct Labels<'a> {
     find: &'a dyn Fn(&str) -> Result<Arc<Enumeration>>,
     known: HashMap<String, Known>,
+    /// Labels that were looked for and are not there.
+    unknown: Vec<Literal>,
 }
 
 struct Known {
@@ -22,7 +35,7 @@ struct Known {
 
 impl<'a> Labels<'a> {
     pub(super) fn new(find: &'a dyn Fn(&str) -> Result<Arc<Enumeration>>) -> Self {
-        Labels { find, known: HashMap::new() }
+        Labels { find, known: HashMap::new(), unknown: Vec::new() }
     }
 
     /// A label as its code. A number stands for the code itself where labels are text.
@@ -46,9 +59,48 @@ impl<'a> Labels<'a> {
             )));
         }
         Ok(match known.code(shape, value)? {
-            Some(code) => Operand::Value(relation, code),
-            None => Operand::Always(relation == Relation::Ne),
+            Found::Code(code) => Operand::Value(relation, code),
+            found => {
+                self.note(found, value);
+                Operand::Always(relation == Relation::Ne)
+            }
         })
+    }
+
+    /// The codes of the labels that start with a text.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the labels are no text; what finding the enumeration reports.
+    pub(super) fn prefixed(
+        &mut self,
+        enumeration: &str,
+        shape: CellShape,
+        prefix: &str,
+    ) -> Result<Vec<Literal>> {
+        let known = &self.known(enumeration)?.enumeration;
+        let label_shape = label_shape(known);
+        if Comparability::of(label_shape) != Comparability::Text {
+            return Err(Error::invalid(format!(
+                "like is for text, and the labels of enumeration {enumeration:?} are of type {}; name them in a set",
+                known.datatype
+            )));
+        }
+        let starts =
+            |idx: &usize| known.element(*idx).is_some_and(|label| label.starts_with(prefix.as_bytes()));
+        let codes = (0..known.element_count()).filter(starts).map(|code| Literal::Int(code as i128));
+        // A code beyond the type of the attribute is in no cell.
+        Ok(codes.filter(|code| operand(shape, Relation::Eq, code).is_ok()).collect())
+    }
+
+    /// The labels that were looked for since the last call and are not there.
+    pub(super) fn take_unknown(&mut self) -> Vec<Literal> {
+        std::mem::take(&mut self.unknown)
+    }
+
+    fn note(&mut self, found: Found, label: &Literal) {
+        if found == Found::Unknown {
+            self.unknown.push(label.clone());
+        }
     }
 
     /// Labels as the codes of those that there are, one after the other, and where each starts.
@@ -65,13 +117,18 @@ impl<'a> Labels<'a> {
         if !literals.is_empty() && literals.iter().all(|value| is_code(&known.enumeration, value)) {
             return members(shape, literals);
         }
-        let (mut value, mut offsets) = (Vec::new(), Vec::new());
+        let (mut value, mut offsets, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
         for literal in literals {
-            if let Some(code) = known.code(shape, literal)? {
-                offsets.push(value.len() as u64);
-                value.extend(code);
+            match known.code(shape, literal)? {
+                Found::Code(code) => {
+                    offsets.push(value.len() as u64);
+                    value.extend(code);
+                }
+                Found::Unknown => unknown.push(literal.clone()),
+                Found::Beyond => {}
             }
         }
+        self.unknown.extend(unknown);
         Ok((value, offsets))
     }
 
@@ -95,25 +152,34 @@ fn is_code(enumeration: &Enumeration, value: &Literal) -> bool {
     matches!(value, Literal::Int(_)) && (enumeration.datatype.is_bytes() || enumeration.datatype.is_string())
 }
 
+/// What became of looking for a label.
+#[derive(Debug, PartialEq)]
+enum Found {
+    /// Its code in the type of the attribute.
+    Code(Vec<u8>),
+    /// Its code lies beyond the type of the attribute: it is in no cell.
+    Beyond,
+    /// There is no such label.
+    Unknown,
+}
+
+/// What the labels of an enumeration are, as cells.
+fn label_shape(enumeration: &Enumeration) -> CellShape {
+    CellShape { datatype: enumeration.datatype, cell_val_num: enumeration.cell_val_num, is_nullable: false }
+}
+
 impl Known {
-    /// The code of a label in the type of the attribute, if there is one.
-    fn code(&self, shape: CellShape, label: &Literal) -> Result<Option<Vec<u8>>> {
-        let label_shape = CellShape {
-            datatype: self.enumeration.datatype,
-            cell_val_num: self.enumeration.cell_val_num,
-            is_nullable: false,
-        };
-        let label = match operand(label_shape, Relation::Eq, label)
+    fn code(&self, shape: CellShape, label: &Literal) -> Result<Found> {
+        let label = match operand(label_shape(&self.enumeration), Relation::Eq, label)
             .map_err(|error| error.context(format_args!("enumeration {:?}", self.enumeration.name)))?
         {
             Operand::Value(_, label) => label,
-            Operand::Always(_) => return Ok(None),
+            Operand::Always(_) => return Ok(Found::Unknown),
         };
-        let Some(code) = self.codes.get(&label) else { return Ok(None) };
-        // A code beyond the type of the attribute is in no cell.
+        let Some(code) = self.codes.get(&label) else { return Ok(Found::Unknown) };
         Ok(match operand(shape, Relation::Eq, &Literal::Int(*code as i128)) {
-            Ok(Operand::Value(_, code)) => Some(code),
-            _ => None,
+            Ok(Operand::Value(_, code)) => Found::Code(code),
+            _ => Found::Beyond,
         })
     }
 }

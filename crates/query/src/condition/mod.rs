@@ -40,8 +40,10 @@ mod cells;
 mod display;
 mod evaluate;
 mod labels;
+mod nearest;
 mod operand;
 mod parse;
+mod prefix;
 mod set;
 mod stored;
 mod test;
@@ -51,5 +53,7 @@ mod tree;
 mod verdict;
 
 pub use bound::{Absent, BoundCondition, BoundField};
+pub use labels::UnknownLabel;
+pub use nearest::nearest_labels;
 pub use tree::{Condition, Literal, Relation};
 pub use verdict::{FieldBounds, Verdict};

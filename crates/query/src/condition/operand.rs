@@ -126,7 +126,9 @@ fn integer(datatype: Datatype, relation: Relation, value: &Literal) -> Result<Op
             let stored = parse_date_time(datatype, text)?;
             Ok(Operand::Value(relation, stored.to_le_bytes().to_vec()))
         }
-        Literal::Bool(_) => Err(misfit(value, datatype, "; write a number")),
+        Literal::Bool(_) => {
+            Err(misfit(value, datatype, "; write a number, and an operator: only booleans stand alone"))
+        }
         Literal::Text(_) if datatype == Datatype::Bool => {
             Err(misfit(value, datatype, "; write true or false, without quotes"))
         }

@@ -111,14 +111,16 @@ impl<const N: usize> From<&[u8; N]> for Literal {
 /// | | |
 /// |---|---|
 /// | `<` `<=` `>` `>=`, `==` or `=`, `!=` or `<>` | comparisons: the field on the left, a value on the right |
-/// | `in (1, 2)`, `not in ('a', 'b')` | sets |
+/// | `between 1 and 9`, `not between 1 and 9` | both ends included; bare dates are points in time, the start of their day |
+/// | `in (1, 2)`, `not in ['a', 'b']` | sets, in parentheses or brackets |
+/// | `like 'abc%'`, `not like 'abc%'` | text, or labels, that starts so, byte by byte; `\%`, `\_` and `\\` stand for themselves, and no other pattern is known |
 /// | `is null`, `is not null` | nulls |
 /// | `not`, then `and`, then `or`, and parentheses | from the tightest to the loosest; words in any case of letters |
 /// | `pop`, `"a field"`, `` `a field` `` | fields: letters, digits, `_` and `.`, or quoted; a doubled quote stands for itself |
 /// | `5`, `-1.5e3`, `inf`, `nan` | numbers; integers are exact |
 /// | `'it''s'`, `'2024-02-29'` | text, labels of enumerations, dates and times |
 /// | `x'00ff'` | bytes |
-/// | `true`, `false` | for booleans |
+/// | `true`, `false` | for booleans; a boolean field alone, as in `flag and not other`, is `flag == true` |
 /// | `code(color) == 2` | the code of an enumerated attribute instead of its label |
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "a condition does nothing until a read or a delete has it"]
@@ -130,9 +132,26 @@ pub struct Condition {
 /// One node of a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Node {
-    Compare { field: FieldName, relation: Relation, value: Literal },
-    Member { field: FieldName, members: Vec<Literal>, is_in: bool },
-    Null { field: FieldName, is_null: bool },
+    Compare {
+        field: FieldName,
+        relation: Relation,
+        value: Literal,
+    },
+    Member {
+        field: FieldName,
+        members: Vec<Literal>,
+        is_in: bool,
+    },
+    Null {
+        field: FieldName,
+        is_null: bool,
+    },
+    /// Text, or a label, that starts so.
+    Prefix {
+        field: FieldName,
+        prefix: String,
+        is_in: bool,
+    },
     And(usize),
     Or(usize),
     Not,
@@ -157,9 +176,10 @@ impl Node {
 
     fn field_mut(&mut self) -> Option<&mut FieldName> {
         match self {
-            Node::Compare { field, .. } | Node::Member { field, .. } | Node::Null { field, .. } => {
-                Some(field)
-            }
+            Node::Compare { field, .. }
+            | Node::Member { field, .. }
+            | Node::Null { field, .. }
+            | Node::Prefix { field, .. } => Some(field),
             Node::And(_) | Node::Or(_) | Node::Not => None,
         }
     }
@@ -176,6 +196,20 @@ impl Condition {
     pub const MAX_DEPTH: usize = smalti_format::ConditionTree::MAX_DEPTH;
     /// The largest number of comparisons and combinations of a condition.
     pub const MAX_NODE_COUNT: usize = smalti_format::ConditionTree::MAX_NODE_COUNT;
+
+    /// A condition from its text form, as `str::parse` gives it too.
+    ///
+    /// ```
+    /// use smalti_query::condition::{Condition, Relation};
+    /// assert_eq!(Condition::parse("pop > 5")?, Condition::compare("pop", Relation::Gt, 5));
+    /// # Ok::<(), smalti_types::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `InvalidArgument`, with the place, what was found there and what was expected.
+    pub fn parse(text: &str) -> smalti_types::Result<Condition> {
+        text.parse()
+    }
 
     /// A field compared with a value.
     ///
@@ -200,6 +234,41 @@ impl Condition {
     /// A field that is null, or that is not.
     pub fn null(field: &str, is_null: bool) -> Condition {
         Condition::leaf(Node::Null { field: field.into(), is_null })
+    }
+
+    /// A field between two values, both included, or outside of them.
+    ///
+    /// ```
+    /// use smalti_query::condition::Condition;
+    /// assert_eq!(Condition::between("pop", 5, 9, true), "pop between 5 and 9".parse()?);
+    /// assert_eq!(Condition::between("pop", 5, 9, true).to_string(), "pop >= 5 and pop <= 9");
+    /// # Ok::<(), smalti_types::Error>(())
+    /// ```
+    pub fn between(
+        field: &str,
+        lo: impl Into<Literal>,
+        hi: impl Into<Literal>,
+        is_inside: bool,
+    ) -> Condition {
+        Condition::ends(field.into(), lo.into(), hi.into(), is_inside)
+    }
+
+    pub(super) fn ends(field: FieldName, lo: Literal, hi: Literal, is_inside: bool) -> Condition {
+        let (above, below) =
+            if is_inside { (Relation::Ge, Relation::Le) } else { (Relation::Lt, Relation::Gt) };
+        let first = Condition::leaf(Node::Compare { field: field.clone(), relation: above, value: lo });
+        let second = Condition::leaf(Node::Compare { field, relation: below, value: hi });
+        if is_inside { first.and(second) } else { first.or(second) }
+    }
+
+    /// A field of text, or of labels, that starts with a text, or does not.
+    ///
+    /// ```
+    /// use smalti_query::condition::Condition;
+    /// assert_eq!(Condition::prefix("name", "St_", true).to_string(), "name like 'St\\_%'");
+    /// ```
+    pub fn prefix(field: &str, prefix: impl Into<String>, is_in: bool) -> Condition {
+        Condition::leaf(Node::Prefix { field: field.into(), prefix: prefix.into(), is_in })
     }
 
     pub(super) fn leaf(node: Node) -> Condition {

@@ -113,7 +113,7 @@ impl<'a> DenseBatches<'a> {
             let fields = fields.collect::<Result<Vec<_>>>()?;
             let result = |id: FieldId| result_fields.iter().position(|(result, _)| *result == id);
             let results = looked_at.iter().map(|looked_at| result(looked_at.id)).collect();
-            let statistics = prune::statistics(&condition, &fragments, &grid, &axes)?;
+            let statistics = prune::statistics(&condition, &fragments, &grid, &axes, budget.share())?;
             let mut turns = vec![Vec::new(); schema.dimensions.len()];
             for (idx, field) in looked_at.iter().enumerate() {
                 if let FieldId::Dimension(dim) = field.id {
@@ -253,6 +253,7 @@ impl<'a> DenseBatches<'a> {
         let mut rects = Vec::new();
         let (mut cell_count, mut var_byte_len) = (0u128, 0u64);
         while let Some(rect) = work.next_tile(&self.plan, on_blank)? {
+            self.plan.fetch.check()?;
             if is_answered(&self.plan, &rect)? {
                 self.plan.went(rect_cell_count(&rect));
                 continue;

@@ -17,7 +17,8 @@ use std::borrow::Cow;
 /// The statistics of a fragment for each field of the condition.
 pub(super) type FragmentStatistics = Vec<Option<TileStatistics>>;
 
-/// The statistics of fragments that a condition is judged by; of a fragment with few wanted tiles none.
+/// The statistics of fragments that a condition is judged by; of a fragment with few wanted tiles none, nor those of values of any
+/// length that take more than `most` bytes.
 ///
 /// # Errors
 /// `Corrupt` and `Permission` from the fragments' metadata.
@@ -26,6 +27,7 @@ pub(super) fn statistics(
     fragments: &[DenseFragment<'_>],
     grid: &TileGrid,
     axes: &[Axis],
+    most: u64,
 ) -> Result<Vec<FragmentStatistics>> {
     let hull = |axis: &Axis| {
         let cells = || axis.segments.iter().map(|segment| segment.cells);
@@ -43,7 +45,7 @@ pub(super) fn statistics(
             _ => 0,
         };
         let fields = condition.fields().iter();
-        fields.map(|field| TileStatistics::read(fragment.fragment, field, tile_count)).collect()
+        fields.map(|field| TileStatistics::read(fragment.fragment, field, tile_count, most)).collect()
     };
     fragments.iter().map(of_fragment).collect()
 }

@@ -47,7 +47,7 @@ impl DensePlan<'_> {
                     DenseField::Attribute { sources, .. } => sources[fragment_idx].as_ref(),
                     DenseField::Dimension { .. } => None,
                 });
-                none.insert(FragmentSummary::new(sources, folded)?)
+                none.insert(FragmentSummary::new(sources, folded, self.budget.share())?)
             }
         };
         let tile_idx = block

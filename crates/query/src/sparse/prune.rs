@@ -45,7 +45,7 @@ impl SparsePlan<'_> {
         let statistics = condition
             .fields()
             .iter()
-            .map(|field| TileStatistics::read(fragment, field, tiles.len()))
+            .map(|field| TileStatistics::read(fragment, field, tiles.len(), self.budget.share()))
             .collect::<Result<Vec<_>>>()?;
         let rects = match fragment.version().has(Rule::UnsoundBounds) {
             true => None,

@@ -26,7 +26,11 @@ impl SparsePlan<'_> {
                     && fragment.predicates.iter().all(|predicate| predicate.is_condition && fulfils)
             };
             if may_answer(true) {
-                let summary = FragmentSummary::new(fragment.sources.iter().map(Option::as_ref), folded)?;
+                let summary = FragmentSummary::new(
+                    fragment.sources.iter().map(Option::as_ref),
+                    folded,
+                    self.budget.share(),
+                )?;
                 for (tile, is_answered) in tiles[start..start + len].iter().zip(&mut is_answered[start..]) {
                     *is_answered = tile.is_covered
                         && !tile.hides

@@ -149,7 +149,7 @@ pub fn arrow_array(column: Column, shape: CellShape, cell_count: usize, form: Ar
 /// `InvalidArgument` when the field cannot hold the cells without loss; `OutOfMemory`.
 ///
 /// ```
-/// use arrow_array::{ArrayRef, StringArray};
+/// use smalti::arrow_array::{ArrayRef, StringArray};
 /// use smalti::{CellShape, CellValNum, Datatype};
 ///
 /// let shape = CellShape { datatype: Datatype::StringUtf8, cell_val_num: CellValNum::Var, is_nullable: true };

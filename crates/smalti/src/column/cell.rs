@@ -16,6 +16,13 @@ use smalti_types::Datatype;
 /// | `Vec<T>`, `&[T]` of numbers | any number of values; of `u8`: bytes and text too |
 /// | `&str`, `String` | text or bytes of any length |
 /// | `Option` of these | the same in a nullable field |
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no cell",
+    label = "no type of cells",
+    note = "cells are the ten number types from `i8` to `f64`, `bool`, `&str`, `String`, `Vec<T>`, `&[T]` and `[T; N]` of numbers, and \
+            `Option` of these",
+    note = "dates and times are given as `i64` in the unit of the field, or as Arrow arrays"
+)]
 pub trait Cell: Sized {
     /// The datatype of the values.
     #[doc(hidden)]

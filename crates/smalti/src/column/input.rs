@@ -48,6 +48,13 @@ pub(super) enum Repr<'a> {
 
 /// What a column can be made from: slices, arrays and vectors of [cells](Cell), `ndarray` arrays (dense, row-major),
 /// Arrow arrays, and [raw columns](crate::ColumnRef).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no column of cells",
+    label = "not a reference to a slice, array or vector of cells, nor an `ndarray` or Arrow array",
+    note = "columns are given by reference: `&[1, 2]`, `&vec`, `&ndarray_array`",
+    note = "an Arrow array is given as `ArrayRef`, `&ArrayRef` or `&array as &dyn smalti::arrow_array::Array`; a record batch with `record_batch`",
+    note = "cells are the ten number types, `bool`, `&str`, `String`, `Vec` and `[T; N]` of numbers, and `Option` of these: see `smalti::Cell`"
+)]
 pub trait IntoColumn<'a> {
     /// The column.
     fn into_column(self) -> InputColumn<'a>;
@@ -163,7 +170,7 @@ impl<'a> Columns<'a> {
     /// The columns as the engine takes them: labels of enumerations as codes.
     ///
     /// # Errors
-    /// `NotFound` for a field that the schema lacks; `InvalidArgument` for cells that a field cannot hold.
+    /// `InvalidArgument` for a field that the schema lacks, and for cells that a field cannot hold.
     pub(crate) fn prepare(self, snapshot: &Snapshot) -> Result<Prepared<'a>> {
         let schema = snapshot.schema();
         let prepare = |(name, column): (String, InputColumn<'a>)| {
@@ -199,7 +206,7 @@ impl<'a> Columns<'a> {
 pub(crate) fn unknown_field(schema: &ArraySchema, name: &str) -> Error {
     let mut names: Vec<&str> = schema.fields().map(|field| field.name()).collect();
     names.extend(schema.dimension_labels.iter().map(|label| label.name.as_str()));
-    Error::not_found(format!("there is no field {name:?}; the fields are {}", names.join(", ")))
+    Error::invalid(format!("there is no field {name:?}; the fields are {}", names.join(", ")))
 }
 
 /// Columns in the layout of the engine.
@@ -395,6 +402,10 @@ fn check_text(datatype: Datatype, data: &[u8], offsets: &[u64]) -> Result<()> {
         .position(|ends| !data.get(ends[0] as usize..ends[1] as usize).is_some_and(is_valid));
     cell.map_or(Ok(()), |cell| {
         let what = if datatype == Datatype::StringAscii { "ASCII" } else { "UTF-8" };
-        Err(Error::invalid(format!("the text of cell {cell} is not {what}, as the field demands")))
+        let text = data.get(offsets[cell] as usize..offsets[cell + 1] as usize).unwrap_or_default();
+        let shown: String = String::from_utf8_lossy(text).chars().take(40).collect();
+        Err(Error::invalid(format!(
+            "the text of cell {cell}, {shown:?}, is not {what}, as the field demands"
+        )))
     })
 }

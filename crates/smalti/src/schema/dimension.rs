@@ -56,6 +56,12 @@ impl Dimension {
         }
     }
 
+    /// The same as [`string`](Dimension::string), by the name that attributes of such cells have: coordinates are text in ASCII,
+    /// ordered by their bytes.
+    pub fn ascii(name: impl Into<String>) -> Dimension {
+        Dimension::string(name)
+    }
+
     /// Another datatype for the coordinates; the domain and the tile extent must fit it.
     #[must_use]
     pub fn datatype(mut self, datatype: Datatype) -> Dimension {

@@ -113,6 +113,10 @@ fn check_filters(schema: &ArraySchema) -> Result<()> {
 }
 
 /// What filters can be given as: one filter, a list, or a whole [`FilterPipeline`] with its chunk size.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no filter, list of filters or pipeline",
+    note = "filters are given as `Filter::zstd(3)`, `[Filter::byteshuffle(), Filter::zstd(3)]` or a `FilterPipeline`"
+)]
 pub trait IntoPipeline {
     /// The pipeline.
     fn into_pipeline(self) -> FilterPipeline;

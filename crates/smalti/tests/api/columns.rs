@@ -63,5 +63,5 @@ fn cells_of_the_wrong_type_are_refused_with_the_right_one() {
     }
     let array = line("columns-unknown", 2, Attribute::of::<i32>("a"));
     let error = array.write().column("b", &[1, 2]).commit().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 }

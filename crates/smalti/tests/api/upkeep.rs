@@ -397,3 +397,38 @@ fn cells_outside_the_current_domain_of_an_older_schema_are_merged() {
         assert_eq!(array.read().collect().unwrap(), before, "dense: {is_dense}");
     }
 }
+
+#[test]
+fn other_bytes_in_ascii_cells_are_found_and_harm_nothing() {
+    let schema = Schema::sparse()
+        .dimension(Dimension::new("x", 0..=9))
+        .attribute(Attribute::ascii("s").nullable())
+        .attribute(Attribute::utf8("u"))
+        .build()
+        .unwrap();
+    let array = Array::create("mem://not-ascii", &schema).unwrap();
+    // As raw bytes, which nobody checks: other writers put any into such cells.
+    let bytes = |bytes: &[u8]| {
+        let mut buf = smalti::AlignedBuf::new();
+        buf.extend_from_slice(bytes).map(|()| buf).unwrap()
+    };
+    let ends: Vec<u8> = [0_u64, 5, 5, 10].iter().flat_map(|end| end.to_le_bytes()).collect();
+    let texts = smalti::Column {
+        data: bytes("plaincaf\u{e9}".as_bytes()),
+        offsets: Some(bytes(&ends)),
+        validity: Some(bytes(&[1, 0, 1])),
+    };
+    array
+        .write()
+        .column("x", &[1, 2, 3])
+        .column("s", texts.as_ref())
+        .column("u", &["\u{e9}", "", ""])
+        .commit()
+        .unwrap();
+    let options = smalti::FsckOptions { reads_data: true, ..smalti::FsckOptions::default() };
+    let report = Array::fsck(&array.uri(), &Options::new(), &options).unwrap();
+    let [finding] = report.findings.as_slice() else { panic!("{:?}", report.findings) };
+    assert_eq!((finding.kind.name(), finding.class), ("text-not-ascii", smalti::Class::Harmless));
+    assert!(finding.message.contains("cell 2 of tile 0 of \"s\" is \"caf\u{e9}\""), "{finding}");
+    assert!(report.is_sound());
+}

@@ -18,7 +18,7 @@ use smalti_query::Unit;
 use smalti_space::RTree;
 use smalti_store::{ByteRange, StoreExt, join};
 use smalti_tile::{Column, FieldCodec, FilteredTileRef, Scratch};
-use smalti_types::{Error, Extent, RectList, Result};
+use smalti_types::{Datatype, Error, Extent, RectList, Result};
 use statistics::Measured;
 use std::collections::BTreeMap;
 
@@ -193,6 +193,7 @@ impl Check<'_> {
         for source in sources {
             match source.decode(tile, scratch) {
                 Ok(column) => {
+                    outcome.findings.extend(not_ascii(examined, source, &column, tile));
                     if let Some(stats) = kinds.of_tile(examined.fragment, source.field, &column, tile) {
                         outcome.stats.insert(source.field, stats);
                     }
@@ -227,6 +228,34 @@ fn examined_len(examined: &Examined<'_>, field: FieldId) -> u64 {
     let (fragment, shape) = (examined.fragment, examined.fragment.schema().shape());
     let slot = fragment.footer().slot(&shape, field);
     slot.and_then(|slot| fragment.footer().file_sizes.get(slot).copied()).unwrap_or_default()
+}
+
+/// The finding for a tile of ASCII text that has other bytes in a cell.
+fn not_ascii(
+    examined: &Examined<'_>,
+    source: &TileSource<'_>,
+    column: &Column,
+    tile: usize,
+) -> Option<Finding> {
+    let (shape, fragment) = (source.codec.shape(), examined.fragment);
+    if shape.datatype != Datatype::StringAscii || column.data.as_slice().is_ascii() {
+        return None;
+    }
+    let (cells, byte_len) = (column.as_ref(), shape.cell_byte_len());
+    let cell_count = match cells.offsets {
+        Some(offsets) => offsets.len().saturating_sub(1),
+        None => cells.data.len().checked_div(byte_len).unwrap_or(0),
+    };
+    let is_other = |&cell: &usize| cells.is_valid(cell) && !cells.cell(cell, byte_len).is_ascii();
+    let cell = (0..cell_count).find(is_other)?;
+    let shown: String = String::from_utf8_lossy(cells.cell(cell, byte_len)).chars().take(40).collect();
+    let plane = if shape.is_var() { Plane::Var } else { Plane::Fixed };
+    let path = join(examined.folder, last_part(&fragment.data_file(source.field, plane).unwrap_or_default()));
+    let name = field_name(fragment.schema(), source.field);
+    let message = format!("cell {cell} of tile {tile} of {name:?} is {shown:?}, which is not ASCII");
+    let start = fragment.tile_place(source.field, plane, tile).ok().map(|place| place.start);
+    let finding = Finding::new(FindingKind::TextNotAscii, Class::Harmless, path, message);
+    Some(finding.at("tile", name, start).not_mended("the bytes are what was written"))
 }
 
 /// The finding for a tile that cannot be decoded.

@@ -141,6 +141,8 @@ kinds! {
     CellDisorder = "cell-disorder";
     /// A cell that a fragment has twice although the array allows no duplicates.
     CellTwice = "cell-twice";
+    /// A cell of type STRING_ASCII that holds other bytes: readers that trust the type may fail on it.
+    TextNotAscii = "text-not-ascii";
 }
 
 /// A step of a repair. Paths are relative to the array. Nothing is ever deleted: files and folders go to the array's folder

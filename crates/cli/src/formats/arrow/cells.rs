@@ -149,7 +149,7 @@ pub(crate) fn gather(
     let mut row_count = 0;
     for batch in batches {
         let batch = batch?;
-        let columns = columns_of(&batch, fields)?;
+        let columns = columns_of(&batch, fields).map_err(|failure| behind(failure, row_count))?;
         check_cells(&columns, row_count)?;
         row_count += batch.num_rows() as u64;
         if all.is_empty() {
@@ -165,6 +165,16 @@ pub(crate) fn gather(
         return Err(Failure::invalid("there are no rows to write"));
     }
     Ok(all)
+}
+
+/// A failure in a batch that comes behind others says so: it counts cells from its own start.
+pub(crate) fn behind(failure: Failure, row_count: u64) -> Failure {
+    match failure {
+        Failure::Error(error) if row_count > 0 => {
+            Failure::Error(error.context(format_args!("in the rows behind the first {row_count}")))
+        }
+        failure => failure,
+    }
 }
 
 fn append(column: &mut Column, more: &Column) -> smalti::Result<()> {

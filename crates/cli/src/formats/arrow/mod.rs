@@ -5,7 +5,7 @@ mod check;
 mod read;
 mod write;
 
-pub(crate) use cells::{check_cells, columns_of, gather, record_batch, schema_of};
+pub(crate) use cells::{behind, check_cells, columns_of, gather, record_batch, schema_of};
 pub(crate) use read::{RecordBatches, arrow_schema, open_arrow};
 pub(crate) use write::ArrowSink;
 

@@ -1,15 +1,27 @@
 //! The text form of conditions, read without recursion.
 
+mod pattern;
 mod words;
 
 use super::tree::{Condition, FieldName, Literal, Node, Relation};
+use pattern::Pattern;
+pub(super) use pattern::escaped;
 use smalti_types::{Error, Result};
 use std::str::FromStr;
 pub(super) use words::is_bare_name;
 use words::{Keyword, Word, Words};
 
 const VALUE: &str = "a value: a number, 'text', x'bytes', true or false";
-const OPERATOR: &str = "<, <=, >, >=, ==, !=, in, not in or is";
+const OPERATOR: &str = "<, <=, >, >=, ==, !=, between, like, in, not in or is";
+
+/// `between` and `like` are words of the language behind a field only, so that fields may have these names.
+fn is_between(name: &str) -> bool {
+    name.eq_ignore_ascii_case("between")
+}
+
+fn is_like(name: &str) -> bool {
+    name.eq_ignore_ascii_case("like")
+}
 
 /// What waits for its right side; parentheses with their place in the text.
 #[derive(Clone, Copy, PartialEq)]
@@ -106,8 +118,10 @@ impl Parser<'_> {
                 _ => return Err(found.unexpected("a field, not or (")),
             };
             let test = self.test(field)?;
-            self.count(found.at)?;
-            self.done.push(Condition::leaf(test));
+            for _ in 0..test.nodes.len() {
+                self.count(found.at)?;
+            }
+            self.done.push(test);
             return Ok(());
         }
     }
@@ -120,18 +134,26 @@ impl Parser<'_> {
         }
     }
 
-    fn test(&mut self, field: FieldName) -> Result<Node> {
+    fn test(&mut self, field: FieldName) -> Result<Condition> {
+        if self.words.peek()?.word.ends_test() {
+            let value = Literal::Bool(true);
+            return Ok(Condition::leaf(Node::Compare { field, relation: Relation::Eq, value }));
+        }
         let found = self.words.next()?;
-        match found.word {
+        let node = match found.word {
             Word::Relation(relation) => self.comparison(field, relation),
             Word::Keyword(Keyword::In) => self.members(field, true),
             Word::Keyword(Keyword::Not) => {
                 let found = self.words.next()?;
                 match found.word {
                     Word::Keyword(Keyword::In) => self.members(field, false),
-                    _ => Err(found.unexpected("in")),
+                    Word::Bare(ref name) if is_between(name) => return self.between(field, false),
+                    Word::Bare(ref name) if is_like(name) => self.like(field, false),
+                    _ => Err(found.unexpected("in, between or like")),
                 }
             }
+            Word::Bare(ref name) if is_between(name) => return self.between(field, true),
+            Word::Bare(ref name) if is_like(name) => self.like(field, true),
             Word::Keyword(Keyword::Is) => {
                 let mut found = self.words.next()?;
                 let is_null = found.word != Word::Keyword(Keyword::Not);
@@ -144,7 +166,37 @@ impl Parser<'_> {
                 }
             }
             _ => Err(found.unexpected(OPERATOR)),
+        };
+        node.map(Condition::leaf)
+    }
+
+    /// Two comparisons, so that nothing behind the parser knows a third kind of order.
+    fn between(&mut self, field: FieldName, is_inside: bool) -> Result<Condition> {
+        let lo = self.value()?;
+        let found = self.words.next()?;
+        if found.word != Word::Keyword(Keyword::And) {
+            return Err(found.unexpected("and, and the upper end"));
         }
+        let hi = self.value()?;
+        Ok(Condition::ends(field, lo, hi, is_inside))
+    }
+
+    fn like(&mut self, field: FieldName, is_like: bool) -> Result<Node> {
+        let found = self.words.next()?;
+        let Word::Text(pattern) = &found.word else {
+            return Err(found.unexpected("the start of a text and %, in single quotes, as in 'abc%'"));
+        };
+        let node = match Pattern::parse(pattern) {
+            Ok(Pattern::Prefix(prefix)) => Node::Prefix { field, prefix, is_in: is_like },
+            Ok(Pattern::Whole(text)) => {
+                let relation = if is_like { Relation::Eq } else { Relation::Ne };
+                Node::Compare { field, relation, value: Literal::Text(text) }
+            }
+            Err(problem) => {
+                return Err(Error::invalid(format!("at character {}: {problem}", found.at)));
+            }
+        };
+        Ok(node)
     }
 
     fn comparison(&mut self, field: FieldName, relation: Relation) -> Result<Node> {
@@ -178,11 +230,13 @@ impl Parser<'_> {
 
     fn members(&mut self, field: FieldName, is_in: bool) -> Result<Node> {
         let open = self.words.next()?;
-        if open.word != Word::Open {
-            return Err(open.unexpected("( and the members of the set"));
-        }
+        let (close, closing) = match open.word {
+            Word::Open => (Word::Close, ", or )"),
+            Word::OpenBracket => (Word::CloseBracket, ", or ]"),
+            _ => return Err(open.unexpected("( or [ and the members of the set")),
+        };
         let mut members = Vec::new();
-        if self.words.peek_close() {
+        if self.words.peek()?.word == close {
             self.words.next()?;
             return Ok(Node::Member { field, members, is_in });
         }
@@ -191,8 +245,8 @@ impl Parser<'_> {
             let found = self.words.next()?;
             match found.word {
                 Word::Comma => {}
-                Word::Close => return Ok(Node::Member { field, members, is_in }),
-                _ => return Err(found.unexpected(", or )")),
+                word if word == close => return Ok(Node::Member { field, members, is_in }),
+                _ => return Err(found.unexpected(closing)),
             }
         }
     }

@@ -42,8 +42,17 @@ pub(super) enum Word {
     Relation(Relation),
     Open,
     Close,
+    OpenBracket,
+    CloseBracket,
     Comma,
     End,
+}
+
+impl Word {
+    /// Whether it can come behind a whole test.
+    pub(super) fn ends_test(&self) -> bool {
+        matches!(self, Word::Keyword(Keyword::And | Keyword::Or) | Word::Close | Word::End)
+    }
 }
 
 /// A word, and where it was found.
@@ -125,11 +134,6 @@ impl<'t> Words<'t> {
         self.peek().is_ok_and(|found| found.word == Word::Open)
     }
 
-    /// Whether a closing parenthesis comes next.
-    pub(super) fn peek_close(&mut self) -> bool {
-        self.peek().is_ok_and(|found| found.word == Word::Close)
-    }
-
     fn read(&mut self) -> Result<Found<'t>> {
         self.take_while(char::is_whitespace);
         let (start, at) = (self.rest, self.at);
@@ -151,6 +155,8 @@ impl<'t> Words<'t> {
             ('=', _) => self.symbol(1, Word::Relation(Relation::Eq)),
             ('(', _) => self.symbol(1, Word::Open),
             (')', _) => self.symbol(1, Word::Close),
+            ('[', _) => self.symbol(1, Word::OpenBracket),
+            (']', _) => self.symbol(1, Word::CloseBracket),
             (',', _) => self.symbol(1, Word::Comma),
             ('\'', _) => Word::Text(self.quoted('\'')?),
             ('"' | '`', _) => Word::Quoted(self.quoted(first)?),

@@ -1,7 +1,7 @@
 //! What a schema makes of conditions: values in the fields' types, labels, and what is refused.
 
-use super::{attribute, bind, enumerated, holding, numbers, schema, texts};
-use crate::condition::{Absent, Condition, Relation};
+use super::{attribute, bind, enumerated, enumeration, holding, numbers, schema, texts};
+use crate::condition::{Absent, Condition, Relation, nearest_labels};
 use smalti_format::ArraySchema;
 use smalti_space::UNSTOPPED;
 use smalti_tile::ColumnRef;
@@ -60,6 +60,12 @@ fn what_does_not_fit_is_refused_before_any_data_is_read() {
         ("point = 1", "several values of type FLOAT64 a cell cannot be compared"),
         ("list in ()", "several values of type INT32"),
         ("color < 'red'", "labels of enumeration \"colors\" have no order"),
+        ("int like 'a%'", "field \"int\": like is for text, and the field is of type INT64"),
+        ("blob like 'a%'", "like is for text"),
+        ("prime like 'a%'", "the labels of enumeration \"primes\" are of type INT32"),
+        ("code(color) like 'r%'", "like is for text"),
+        ("missing like 'r%'", "there is no field \"missing\""),
+        ("int and x > 5", "only booleans stand alone"),
         ("color = 1.5", "1.5 is no value of type STRING_ASCII"),
         ("code(color) = 'red'", "write numbers without quotes"),
         ("prime = 'two'", "enumeration \"primes\": 'two' is no value of type INT32"),
@@ -107,6 +113,36 @@ fn numbers_beyond_a_type_compare_as_mathematics_says() {
     assert_eq!(found("int = 9007199254740993", &[9007199254740992i64, 9007199254740993]), [1]);
     assert_eq!(found("x > 5", &[5i32, 6]), [1]);
     assert_eq!(found("__timestamps <= 5", &[5u64, 6]), [0]);
+}
+
+#[test]
+fn a_boolean_stands_alone_and_labels_are_found_by_their_start() {
+    assert_eq!(found("truth", &[0u8, 1]), [1]);
+    assert_eq!(found("not truth", &[0u8, 1]), [0]);
+    assert_eq!(found("truth and not truth", &[0u8, 1]), [0usize; 0]);
+    assert_eq!(found("byte between 1 and 200 and byte <> 2", &[0u8, 1, 2, 200, 201]), [1, 3]);
+    assert_eq!(found("byte not between 1 and 200", &[0u8, 1, 2, 200, 201]), [0, 4]);
+    assert_eq!(found("day between '1970-01-02' and '1970-01-03'", &[0i64, 1, 2, 3]), [1, 2]);
+    assert_eq!(found("color like 'gr%'", &[0u8, 1, 2]), [1]);
+    assert_eq!(found("color not like 'gr%'", &[0u8, 1, 2]), [0, 2]);
+    assert_eq!(found("color like '%'", &[0u8, 1, 2]), [0, 1, 2]);
+    assert_eq!(found("color in ['green', 'red']", &[0u8, 1, 2]), [0, 1]);
+}
+
+#[test]
+fn labels_that_an_enumeration_lacks_are_told_with_the_nearest() {
+    let bound = bind(&all_types(), "color = 'gren' or color in ('red', 'bleu') and size != 'tiny'").unwrap();
+    let mut unknown: Vec<String> =
+        bound.unknown_labels().iter().map(|label| format!("{} {}", label.field, label.label)).collect();
+    unknown.sort();
+    assert_eq!(unknown, ["color 'bleu'", "color 'gren'", "size 'tiny'"]);
+    let colors = enumeration("colors").unwrap();
+    assert_eq!(nearest_labels(&colors, "gren"), ["green"]);
+    assert_eq!(nearest_labels(&colors, "bleu"), ["blue"]);
+    assert_eq!(nearest_labels(&colors, "reddish"), ["red"]);
+    assert_eq!(nearest_labels(&colors, "BLUE"), ["blue"]);
+    assert!(nearest_labels(&colors, "tangerine").is_empty());
+    assert!(nearest_labels(&colors, &"x".repeat(1 << 20)).is_empty());
 }
 
 #[test]

@@ -87,6 +87,10 @@ fn holds(condition: &Condition, schema: &ArraySchema, row: &[Option<Plain>]) -> 
                     members.iter().any(|member| value_of(attribute, member).bytes() == cell.bytes()) == *is_in
                 })
             }
+            Node::Prefix { field, prefix, is_in } => {
+                let (_, cell) = cell(&field.name);
+                cell.map(|cell| cell.bytes().starts_with(prefix.as_bytes()) == *is_in)
+            }
             // A negated comparison with NaN is not the negation of its truth: see `negation_free`.
             Node::Not => stack.pop().unwrap().map(|holds| !holds),
             Node::And(count) => {
@@ -204,7 +208,14 @@ fn test(attribute: Attribute) -> BoxedStrategy<Condition> {
             vec![Relation::Lt, Relation::Le, Relation::Gt, Relation::Ge, Relation::Eq, Relation::Ne]
         }
     };
-    let (a, b, c) = (name.clone(), name.clone(), name);
+    let (a, b, c, d) = (name.clone(), name.clone(), name.clone(), name);
+    let is_text = matches!(attribute.datatype, Datatype::Char | Datatype::StringAscii | Datatype::StringUtf8);
+    let prefixes = match is_text {
+        true => (prop::sample::select(vec!["", "a", "ab", "\0", "\u{c3}"]), any::<bool>())
+            .prop_map(move |(prefix, is_in)| Condition::prefix(&d, prefix, is_in))
+            .boxed(),
+        false => Just(Condition::null(&d, true)).boxed(),
+    };
     let is_nan = |literal: &Literal| matches!(literal, Literal::Float(float) if float.is_nan());
     prop_oneof![
         3 => (prop::sample::select(relations), literal(&attribute))
@@ -213,6 +224,7 @@ fn test(attribute: Attribute) -> BoxedStrategy<Condition> {
         2 => (prop::collection::vec(literal(&attribute), 0..12), any::<bool>())
             .prop_map(move |(members, is_in)| Condition::member(&b, members, is_in)),
         1 => any::<bool>().prop_map(move |is_null| Condition::null(&c, is_null)),
+        1 => prefixes,
     ]
     .boxed()
 }

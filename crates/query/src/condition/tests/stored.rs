@@ -54,6 +54,16 @@ fn a_delete_stores_what_stays() {
         ("f is not null", "And2; f Eq [0, 0, 0, 0]; f Ne [0, 0, 0, 0]"),
         ("color = 'pink'", "Or2; color Eq [0]; color Ne [0]"),
         ("f in ()", "Or2; f Eq [0, 0, 0, 0]; f Ne [0, 0, 0, 0]"),
+        ("f between 1 and 3", "Or2; f Lt [1, 0, 0, 0]; f Gt [3, 0, 0, 0]"),
+        ("f not between 1 and 3", "And2; f Ge [1, 0, 0, 0]; f Le [3, 0, 0, 0]"),
+        ("f between 1 and 3 and f <> 2", "Or3; f Lt [1, 0, 0, 0]; f Gt [3, 0, 0, 0]; f Eq [2, 0, 0, 0]"),
+        ("t like 'ab%'", "Or2; t Lt [97, 98]; t Ge [97, 99]"),
+        ("t not like 'é%'", "And2; t Ge [195, 169]; t Lt [195, 170]"),
+        ("not (t like 'ab%' or f = 1)", "Or2; And2; t Ge [97, 98]; t Lt [97, 99]; f Eq [1, 0, 0, 0]"),
+        ("t like 'ab'", "t Ne [97, 98]"),
+        ("t like '%'", "And2; t Eq [0]; t Ne [0]"),
+        ("color like 'bl%'", "color NotIn [2] [0]"),
+        ("color like 'x%'", "Or2; color Eq [0]; color Ne [0]"),
         ("f > 3000000000", "f Le [255, 255, 255, 127]"),
     ] {
         assert_eq!(shown(&bind(&fields(), text).unwrap().to_stored_negated().unwrap()), expected, "{text}");

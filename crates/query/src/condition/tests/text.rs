@@ -23,6 +23,18 @@ fn operators_bind_as_in_sql() {
         ("a in (1,2) or b not in ('x')", "a in (1, 2) or b not in ('x')"),
         ("((((a < 1))))", "a < 1"),
         ("a in ()", "a in ()"),
+        ("a in ['x', 'y'] or b not in [1]", "a in ('x', 'y') or b not in (1)"),
+        ("a between 1 and 2 and b = 3", "a >= 1 and a <= 2 and b == 3"),
+        ("not a BETWEEN 1 AND 2 or b = 3", "not (a >= 1 and a <= 2) or b == 3"),
+        ("a not between 'x' and 'y' and b = 3", "(a < 'x' or a > 'y') and b == 3"),
+        ("between between 1 and 2", "between >= 1 and between <= 2"),
+        ("a like 'x%' and b Not Like 'it''s%'", "a like 'x%' and b not like 'it''s%'"),
+        (r"a like 'x\_y%' or a like '50\%'", r"a like 'x\_y%' or a == '50%'"),
+        ("like like 'x' and a not like 'y'", "like == 'x' and a != 'y'"),
+        ("code(color) between 1 and 2", "code(color) >= 1 and code(color) <= 2"),
+        ("flag and not other", "flag == true and not (other == true)"),
+        ("(flag) or (a = 1 and other)", "flag == true or a == 1 and other == true"),
+        ("not flag", "not (flag == true)"),
         ("code(color) = 2", "code(color) == 2"),
         ("code = 2", "code == 2"),
     ] {
@@ -61,7 +73,16 @@ fn names_and_values_are_read_exactly() {
 fn wrong_texts_name_the_place_what_is_there_and_what_belongs_there() {
     for (text, words) in [
         ("", "character 1: found the end, expected a field, not or ("),
-        ("a", "character 2: found the end, expected <, <="),
+        ("a 5", "character 3: found 5, expected <, <=, >, >=, ==, !=, between, like, in, not in or is"),
+        ("a between 5 or 6", "character 13: found or, expected and, and the upper end"),
+        ("a between 5 and", "character 16: found the end, expected a value"),
+        ("a like 5", "character 8: found 5, expected the start of a text"),
+        ("a like x'00'", "expected the start of a text"),
+        ("a like '%x'", "character 8: like finds texts by their start"),
+        ("a like 'x_y%'", r"write \_ for the character itself"),
+        ("a in [5, 6)", "character 11: found ), expected , or ]"),
+        ("a in (5]", "expected , or )"),
+        ("a [5]", "found [, expected"),
         ("a > ", "character 5: found the end, expected a value"),
         (
             "a > b",
@@ -75,8 +96,8 @@ fn wrong_texts_name_the_place_what_is_there_and_what_belongs_there() {
         ("a = 1)", "character 6: found ), expected and, or, or the end; no parenthesis is open"),
         ("a = null", "write is null or is not null"),
         ("a is 5", "character 6: found 5, expected null or not null"),
-        ("a not 5", "expected in"),
-        ("a in 5", "expected ( and the members"),
+        ("a not 5", "expected in, between or like"),
+        ("a in 5", "expected ( or [ and the members"),
         ("a in (5", "character 8: found the end, expected , or )"),
         ("a in (5,)", "character 9: found ), expected a value"),
         ("a = 'x", "character 5: the closing ' is missing"),
@@ -140,7 +161,9 @@ fn condition() -> impl Strategy<Value = Condition> {
             .prop_map(|(name, relation, literal)| Condition::compare(&name, relation, literal)),
         (name.clone(), prop::collection::vec(literal, 0..4), any::<bool>())
             .prop_map(|(name, members, is_in)| Condition::member(&name, members, is_in)),
-        (name, any::<bool>()).prop_map(|(name, is_null)| Condition::null(&name, is_null)),
+        (name.clone(), any::<bool>()).prop_map(|(name, is_null)| Condition::null(&name, is_null)),
+        (name, ".{0,5}", any::<bool>())
+            .prop_map(|(name, prefix, is_in)| Condition::prefix(&name, prefix, is_in)),
     ];
     let test = (test, any::<bool>()).prop_map(|(test, codes)| if codes { test.of_codes() } else { test });
     test.prop_recursive(5, 30, 4, |inner| {
