@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+import imports
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 HARNESS = os.path.join(HERE, "bench_peers.py")
 WHAT = {
@@ -92,6 +94,7 @@ def main():
     parser.add_argument("--data", help="folder that keeps the data sets for the next run")
     parser.add_argument("--results", help="file for one JSON line a measurement")
     parser.add_argument("--write", help="page of documentation to write")
+    parser.add_argument("--import", dest="program", help="the program smalti: imports are measured beside DuckDB and pyarrow too")
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory(prefix="smalti-bench-") as scratch:
@@ -105,6 +108,10 @@ def main():
     if not rows:
         sys.exit("nothing was measured")
     print(table(rows))
+    if options.program:
+        measured = argparse.Namespace(smalti=os.path.abspath(options.program), rows=5_000_000, reps=options.reps, threads=os.cpu_count())
+        with tempfile.TemporaryDirectory(prefix="smalti-imports-") as scratch:
+            print(imports.table(measured, scratch))
     if options.write:
         with open(options.write, "w") as page:
             page.write(document(rows, measurements, options))

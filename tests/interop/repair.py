@@ -17,7 +17,7 @@ import tiledb
 
 ID = "0123456789abcdef0123456789abcdef"
 
-ATTRIBUTES = """[{"name": "n", "type": "INT32", "nullable": true},
+ATTRIBUTES = """[{"name": "n", "type": "INT32", "nullable": true, "filters": []},
  {"name": "s", "type": "STRING_UTF8", "cell_val_num": "var", "filters": {"filters": [{"filter": "zstd", "level": 3}]}}]"""
 SCHEMA = """{"array_type": "%s", "capacity": 2, "attrs": %s,
  "dims": [{"name": "x", "type": "INT32", "domain": [1, 20], "tile": 4}, {"name": "y", "type": "INT32", "domain": [1, 20], "tile": 4}]}"""

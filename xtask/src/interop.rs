@@ -57,6 +57,11 @@ const SCRIPTS: &[Script] = &[
         defaults: &[("--count", "1000"), ("--seed", "1")],
         knows_cases: false,
     },
+    Script {
+        path: "tests/interop/imports.py",
+        defaults: &[("--count", "60"), ("--seed", "1")],
+        knows_cases: false,
+    },
     Script { path: "tests/interop/repair.py", defaults: &[("--damage", "all")], knows_cases: false },
 ];
 

@@ -4,11 +4,11 @@ use crate::stamp::next_timestamp;
 use crate::{ArrayPlace, CellHistory, FragmentContent, Plane, Snapshot};
 use smalti_format::fragment::FieldId;
 use smalti_format::names::{
-    self, CommitKind, DataPart, TimestampedName, commit_path, data_file_name, fragment_path,
+    self, COMMITS_FOLDER, CommitKind, DataPart, TimestampedName, commit_path, data_file_name, fragment_path,
 };
-use smalti_format::{ArraySchema, Version};
+use smalti_format::{ArraySchema, ConsolidatedCommits, NewCommitEntry, Rule, Version};
 use smalti_store::{FileWriter, join};
-use smalti_types::{Result, TimeRange};
+use smalti_types::{Error, Result, TimeRange};
 use std::sync::Arc;
 
 /// A fragment that no commit names yet.
@@ -149,4 +149,37 @@ impl NewFragment {
     pub fn commit(&self) -> Result<()> {
         self.place.store().put(&self.place.join(&self.commit_path()), &[])
     }
+
+    /// Puts one commit for several fragments of an array: all of them become visible at one moment. All their other files must
+    /// be durable.
+    ///
+    /// # Errors
+    /// `Unsupported` for several fragments in format versions that keep commits beside the fragments; what the store reports.
+    pub fn commit_all(fragments: &[NewFragment]) -> Result<()> {
+        let (first, range) = match fragments {
+            [] => return Ok(()),
+            [only] => return only.commit(),
+            [first, ..] => (first, hull_of_times(fragments)),
+        };
+        let (place, version) = (&first.place, first.version);
+        if !version.has(Rule::CommitsFolder) {
+            return Err(Error::unsupported(format!(
+                "format version {version} cannot commit several fragments at once; make one fragment, or upgrade the array"
+            )));
+        }
+        let entries: Vec<NewCommitEntry<'_>> = fragments
+            .iter()
+            .map(|fragment| NewCommitEntry { name: &fragment.name, version, delete_tile: None })
+            .collect();
+        let name = TimestampedName::new(range, place.new_id()?, Some(version));
+        let file = names::commit_file_name(&name, CommitKind::Consolidated, version);
+        let path = place.join(&join(COMMITS_FOLDER, &file));
+        place.store().put(&path, &[&ConsolidatedCommits::encode(&entries)])
+    }
+}
+
+fn hull_of_times(fragments: &[NewFragment]) -> TimeRange {
+    let ranges = fragments.iter().map(|fragment| fragment.name.range());
+    let hull = |a: TimeRange, b: TimeRange| TimeRange { start: a.start.min(b.start), end: a.end.max(b.end) };
+    ranges.reduce(hull).unwrap_or(TimeRange::ALL)
 }

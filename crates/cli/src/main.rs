@@ -10,6 +10,7 @@ mod engine;
 mod failure;
 mod formats;
 mod human;
+mod import;
 mod interrupt;
 mod manual;
 mod output;

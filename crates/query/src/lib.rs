@@ -40,4 +40,4 @@ pub use ranges::{CutRange, cut_ranges};
 pub use read::{Batches, read};
 pub use request::{Batch, DEFAULT_BATCH_CELL_COUNT, LabelRange, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 pub use sparse::cell_order;
-pub use write::{Duplicates, GlobalWriter, WriteRequest, write};
+pub use write::{Duplicates, GlobalWriter, WriteRequest, seal, write};

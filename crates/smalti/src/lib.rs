@@ -43,6 +43,7 @@
 //! | [`Array::digest`], [`Array::diff`] | whether two arrays say the same, and where not |
 //! | [`field`], [`Condition`] | which cells: tests of values, and their text form |
 //! | [`WriteBuilder`], [`GlobalWriteBuilder`], [`Columns`], [`Cell`] | cells in: slices, vectors, `ndarray`, Arrow |
+//! | [`SealedFragment`] | several fragments that become visible at one moment |
 //! | [`arrow`] | which Arrow type a datatype becomes |
 //! | [`arrow_array`], [`arrow_schema`], [`ndarray`] | these crates, for programs that need no others |
 //! | [`Error`], [`ErrorKind`] | what can go wrong |
@@ -75,6 +76,7 @@ pub mod prelude;
 mod range;
 mod read;
 mod schema;
+mod sealed;
 mod timestamp;
 pub mod upkeep;
 mod value;
@@ -105,6 +107,7 @@ pub use options::Options;
 pub use range::RangeEnd;
 pub use read::ReadBuilder;
 pub use schema::{Attribute, Dimension, IntoPipeline, Label, Schema, SchemaBuilder};
+pub use sealed::SealedFragment;
 pub use timestamp::IntoTimestamp;
 pub use value::{Interval, Number, Value};
 pub use write::{GlobalWriteBuilder, GlobalWriter, WriteBuilder};

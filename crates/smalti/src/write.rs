@@ -2,7 +2,7 @@
 
 use crate::range::extent_of;
 use crate::read::no_dimension;
-use crate::{Array, Columns, IntoColumn, IntoTimestamp, RangeEnd, WrittenFragment};
+use crate::{Array, Columns, IntoColumn, IntoTimestamp, RangeEnd, SealedFragment, WrittenFragment};
 use arrow_array::RecordBatch;
 use smalti_format::ArraySchema;
 use smalti_query::{Duplicates, GlobalWriter as EngineWriter, Progress, WriteRequest};
@@ -151,6 +151,25 @@ impl<'a> WriteBuilder<'a> {
     /// `InvalidArgument` names the column, cell or range that is wrong, a field that the schema lacks among them. Nothing is
     /// written then. `Cancelled`, and what the store reports; the array is as before then.
     pub fn commit(self) -> Result<WrittenFragment> {
+        let array = self.array;
+        let name = self.run(smalti_query::write)?;
+        array.expire();
+        Ok(WrittenFragment::new(name))
+    }
+
+    /// Writes all but the commit: the fragment is durable, and nobody sees it before it is
+    /// [committed](SealedFragment::commit), alone or [together with others](Array::commit_together).
+    ///
+    /// # Errors
+    /// As [`commit`](WriteBuilder::commit); `Unsupported` for columns of dimension labels.
+    pub fn seal(self) -> Result<SealedFragment> {
+        self.run(smalti_query::seal).map(SealedFragment::new)
+    }
+
+    fn run<T: Send>(
+        self,
+        write: impl FnOnce(&smalti_array::Snapshot, &WriteRequest<'_>) -> Result<T> + Send,
+    ) -> Result<T> {
         let WriteBuilder { array, columns, rectangle, layout, at, duplicates, progress } = self;
         let snapshot = array.snapshot_to_write();
         let schema = snapshot.schema();
@@ -164,9 +183,7 @@ impl<'a> WriteBuilder<'a> {
         let prepared = columns.prepare(snapshot)?;
         let request =
             WriteRequest { columns: prepared.columns(), subarray, layout, at, duplicates, progress };
-        let name = array.pool().run(|| smalti_query::write(snapshot, &request))?;
-        array.expire();
-        Ok(WrittenFragment::new(name))
+        array.pool().run(|| write(snapshot, &request))
     }
 }
 

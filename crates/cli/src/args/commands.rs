@@ -1,8 +1,9 @@
 //! The commands.
 
 use super::{
-    ConsolidateArgs, DiffArgs, DigestArgs, DrawArgs, FragmentsArgs, FsckArgs, Global, GroupArgs, LsArgs,
-    MvArgs, OpenTimes, RangeArgs, ReadArgs, RepairArgs, RmArgs, SalvageArgs, VacuumArgs, WriteArgs,
+    ConsolidateArgs, DiffArgs, DigestArgs, DrawArgs, FragmentsArgs, FsckArgs, Global, GroupArgs, ImportArgs,
+    LsArgs, MvArgs, OpenTimes, RangeArgs, ReadArgs, RepairArgs, RmArgs, SalvageArgs, TableArgs, VacuumArgs,
+    WriteArgs,
 };
 use crate::when::{TIME, When};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -36,6 +37,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Create an array from a schema
     Create(CreateArgs),
+    /// Make an array from files, or append them to it: csv, jsonl, parquet, arrow, npy, npz
+    Import(Box<ImportArgs>),
     /// Print the schema of an array
     Schema(ArrayArgs),
     /// Print what an array or group is: kind, domain, fragments, cells, bytes; members
@@ -111,8 +114,13 @@ pub(crate) struct CreateArgs {
     /// Path or URI of the new array
     pub(crate) array: String,
     /// File with the schema as `smalti schema --json` prints it; `-` is standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) schema: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "from")]
+    pub(crate) schema: Option<PathBuf>,
+    /// File whose columns make the schema, as `smalti import` reads it; nothing of it is written
+    #[arg(long, value_name = "FILE", conflicts_with = "schema")]
+    pub(crate) from: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) table: Box<TableArgs>,
     /// Format version to write, 12 to 23, for readers older than the default [default: what the file says, or 22]
     #[arg(long, value_name = "N")]
     pub(crate) format_version: Option<u32>,

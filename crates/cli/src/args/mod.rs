@@ -5,6 +5,7 @@ mod commands;
 mod draw;
 mod global;
 mod group;
+mod import;
 mod object;
 mod read;
 mod upkeep;
@@ -20,6 +21,7 @@ pub(crate) use commands::{
 pub(crate) use draw::{ColorChoice, DrawArgs, PictureFormat, Reduction};
 pub(crate) use global::{Global, OpenTimes, Sync};
 pub(crate) use group::{GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind};
+pub(crate) use import::{ImportArgs, ImportFormat, TableArgs};
 pub(crate) use object::{LsArgs, MvArgs, Order, RmArgs};
 pub(crate) use read::{Dates, Enums, Notation, OutputFormat, RangeArgs, ReadArgs};
 pub(crate) use upkeep::{

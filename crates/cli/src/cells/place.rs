@@ -74,6 +74,21 @@ impl Region {
 /// # Errors
 /// When a cell lies outside, is given twice or is missing: the message names it.
 pub(crate) fn place(columns: Vec<(Field, Column)>, region: &Region) -> Outcome<Vec<(Field, Column)>> {
+    place_with(columns, region, None)
+}
+
+/// What cells that are missing hold: the bytes of a field's fill value; `None` for null.
+pub(crate) type Fills<'a> = &'a dyn Fn(&Field) -> Option<Vec<u8>>;
+
+/// As [`place`]; with `fills`, cells may be missing.
+///
+/// # Errors
+/// As there.
+pub(crate) fn place_with(
+    columns: Vec<(Field, Column)>,
+    region: &Region,
+    fills: Option<Fills<'_>>,
+) -> Outcome<Vec<(Field, Column)>> {
     let expected = region.cell_count()?;
     let cell_count = columns.first().map_or(0, |(field, column)| cell_count_of(field, column));
     let (dimensions, attributes): (Vec<_>, Vec<_>) =
@@ -89,12 +104,11 @@ pub(crate) fn place(columns: Vec<(Field, Column)>, region: &Region) -> Outcome<V
         return Err(Failure::invalid("rows need the coordinates of all dimensions, or of none"));
     }
     // A missing cell is found below; far too few rows for the region must not first take memory for all of it.
-    if cell_count < expected && expected - cell_count > 1 << 24 {
+    if fills.is_none() && cell_count < expected && expected - cell_count > 1 << 24 {
         return Err(Failure::invalid(format!(
             "{cell_count} cells where the range to write has {expected}; name the part to write with --range"
         )));
     }
-    const NONE: usize = usize::MAX;
     let mut rows = vec![NONE; expected];
     for row in 0..cell_count {
         let ordinal = |(field, column): &(Field, Column)| {
@@ -124,20 +138,21 @@ pub(crate) fn place(columns: Vec<(Field, Column)>, region: &Region) -> Outcome<V
             }
         }
     }
-    if let Some(position) = rows.iter().position(|&row| row == NONE) {
+    let missing = rows.iter().position(|&row| row == NONE);
+    if let (Some(position), None) = (missing, fills) {
         return Err(Failure::invalid(format!(
             "the cell {} is missing: a dense write needs every cell of its range",
             region.coordinates(&fields, position)
         )));
     }
-    if rows.is_sorted() {
+    if missing.is_none() && rows.is_sorted() {
         return Ok(attributes);
     }
-    attributes
-        .into_iter()
-        .map(|(field, column)| Ok((gather(&field, &column, &rows)?, field)))
-        .map(swap)
-        .collect()
+    let gathered = |(field, column): (Field, Column)| {
+        let fill = fills.filter(|_| missing.is_some()).and_then(|fills| fills(&field));
+        Ok((gather(&field, &column, &rows, fill.as_deref())?, field))
+    };
+    attributes.into_iter().map(gathered).map(swap).collect()
 }
 
 /// The labels of the positions on one dimension, from a column in row-major order of the region that has the label of its
@@ -167,7 +182,7 @@ pub(crate) fn along(field: &Field, column: &Column, region: &Region, dim: usize)
             )));
         }
     }
-    gather(field, column, &firsts)
+    gather(field, column, &firsts, None)
 }
 
 fn swap(pair: Outcome<(Column, Field)>) -> Outcome<(Field, Column)> {
@@ -182,15 +197,22 @@ pub(crate) fn cell_count_of(field: &Field, column: &Column) -> usize {
     }
 }
 
-/// The cells of `column` in the order of `rows`.
-fn gather(field: &Field, column: &Column, rows: &[usize]) -> Outcome<Column> {
+/// The row of a cell that is missing.
+const NONE: usize = usize::MAX;
+
+/// The cells of `column` in the order of `rows`; those that are missing are `fill`, or null.
+fn gather(field: &Field, column: &Column, rows: &[usize], fill: Option<&[u8]>) -> Outcome<Column> {
     let (cells, byte_len) = (column.as_ref(), field.cell_byte_len());
-    let mut out = Column { data: AlignedBuf::zeroed(column.data.len())?, ..Column::default() };
+    let nothing = vec![0; byte_len];
+    let missing = fill.unwrap_or(&nothing);
+    let missing_count = rows.iter().filter(|row| **row == NONE).count();
+    let capacity = column.data.len().max(rows.len() * byte_len) + missing_count * missing.len();
+    let mut out = Column { data: AlignedBuf::zeroed(capacity)?, ..Column::default() };
     let mut end = 0;
     let mut ends = Vec::with_capacity(rows.len() + 1);
     ends.push(0_u64);
     for &row in rows {
-        let cell = cells.cell(row, byte_len);
+        let cell = if row == NONE { missing } else { cells.cell(row, byte_len) };
         out.data.as_mut_slice()[end..end + cell.len()].copy_from_slice(cell);
         end += cell.len();
         ends.push(end as u64);
@@ -202,7 +224,8 @@ fn gather(field: &Field, column: &Column, rows: &[usize]) -> Outcome<Column> {
         out.offsets = Some(offsets);
     }
     if let Some(validity) = cells.validity {
-        let picked: Vec<u8> = rows.iter().map(|&row| validity[row]).collect();
+        let valid = |row: usize| if row == NONE { u8::from(fill.is_some()) } else { validity[row] };
+        let picked: Vec<u8> = rows.iter().map(|&row| valid(row)).collect();
         let mut buf = AlignedBuf::new();
         buf.extend_from_slice(&picked)?;
         out.validity = Some(buf);

@@ -4,16 +4,19 @@ use crate::args::{CreateArgs, Global};
 use crate::failure::{Failure, Outcome};
 use crate::formats::read_bounded;
 use crate::{engine, human, ranges};
+use std::path::Path;
 
 /// Schemas are short; what can be long are the labels of enumerations, which `smalti evolve` can add to later.
 const MAX_SCHEMA_BYTE_LEN: u64 = 64 << 20;
 
 pub(super) fn run(global: &Global, args: &CreateArgs) -> Outcome {
-    let name = args.schema.display().to_string();
-    let text = read_bounded(&args.schema, MAX_SCHEMA_BYTE_LEN, "the file of a schema")
-        .map_err(|failure| failure.at(name.clone()))?;
-    let text = String::from_utf8(text)
-        .map_err(|_| Failure::invalid("the file of a schema is UTF-8 text").at(name.clone()))?;
+    let (name, text) = match (&args.schema, &args.from) {
+        (Some(schema), _) => (schema.display().to_string(), read(schema)?),
+        (None, Some(from)) => {
+            (from.display().to_string(), crate::import::schema_from(global, &args.table, from)?)
+        }
+        (None, None) => return Err(Failure::usage("give --schema or --from")),
+    };
     let mut file = smalti::json::schema_from_json(&text).map_err(|error| error.at_uri(name))?;
     if let Some(version) = args.format_version {
         file.schema.version = smalti::format::Version::new(version)?;
@@ -29,4 +32,10 @@ pub(super) fn run(global: &Global, args: &CreateArgs) -> Outcome {
         println!("created {}{}", args.array, timestamp.map(human::at).unwrap_or_default());
     }
     Ok(())
+}
+
+fn read(path: &Path) -> Outcome<String> {
+    let in_file = |failure: Failure| failure.at(path.display().to_string());
+    let text = read_bounded(path, MAX_SCHEMA_BYTE_LEN, "the file of a schema").map_err(in_file)?;
+    String::from_utf8(text).map_err(|_| in_file(Failure::invalid("the file of a schema is UTF-8 text")))
 }

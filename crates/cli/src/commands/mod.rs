@@ -39,6 +39,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
     match &cli.command {
         Command::Demo(args) => crate::demo::run(global, args),
         Command::Create(args) => create::run(global, args).map_err(|failure| failure.of(&args.array)),
+        Command::Import(args) => crate::import::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Schema(args) => schema::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Info(args) => info::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Describe(args) => describe::run(global, args).map_err(|failure| failure.at(&args.array)),
@@ -73,7 +74,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
 }
 
 /// The fields of an array in the notation that the options ask for.
-fn fields_of(array: &Array, notation: crate::args::Notation) -> Outcome<Vec<Field>> {
+pub(crate) fn fields_of(array: &Array, notation: crate::args::Notation) -> Outcome<Vec<Field>> {
     Field::all_of(array.schema(), notation, |name| {
         Ok(Arc::new(Labels::new((*array.enumeration(name)?).clone())))
     })
@@ -102,4 +103,9 @@ pub(crate) fn extent_text(dimension: &Dimension, extent: &Extent) -> String {
 fn domain_json(schema: &ArraySchema, extents: &[Extent]) -> serde_json::Value {
     let pairs = schema.dimensions.iter().zip(extents);
     pairs.map(|(dimension, extent)| smalti::json::extent_to_json(dimension.datatype, extent, false)).collect()
+}
+
+/// A schema as JSON, an element a line.
+pub(crate) fn schema_text(schema: &serde_json::Value) -> String {
+    schema::layed_out(schema)
 }

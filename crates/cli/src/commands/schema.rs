@@ -28,7 +28,7 @@ pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
 }
 
 /// JSON with a line for each key, and for each dimension and attribute.
-fn layed_out(schema: &Value) -> String {
+pub(super) fn layed_out(schema: &Value) -> String {
     let Some(object) = schema.as_object() else { return schema.to_string() };
     let line = |(key, value): (&String, &Value)| {
         let items = value.as_array().filter(|items| items.iter().any(Value::is_object));

@@ -100,7 +100,10 @@ fn write_dense(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<(W
     let subarray = ranges::one_each(schema, ranges)?;
     let region = Region::new(&subarray)?;
     let (columns, layout) = if input.format == InputFormat::Npy {
-        read_npy(input.open()?, fields, &region.shape()).map_err(in_file(args))?
+        // Labels are where they were written; a file of one attribute has none.
+        let cells: Vec<Field> =
+            fields.iter().filter(|field| schema.label(&field.name).is_none()).cloned().collect();
+        read_npy(input.open()?, &cells, &region.shape()).map_err(in_file(args))?
     } else {
         let columns = input.row_columns(fields)?;
         if labels::are_alone(schema, &columns) {

@@ -14,13 +14,15 @@ mod table;
 use crate::failure::Outcome;
 use smalti::{Batch, ColumnRef};
 
-pub(crate) use arrow::{ArrowSink, RecordBatches, behind, check_cells, columns_of, gather, open_arrow};
+pub(crate) use arrow::{
+    ArrowSink, RecordBatches, arrow_schema, behind, check_cells, columns_of, gather, open_arrow,
+};
 pub(crate) use csv::{CsvSink, read_csv};
 pub(crate) use input::{Budget, open_file, read_bounded};
 pub(crate) use jsonl::{JsonlSink, read_jsonl};
 pub(crate) use matrix::MatrixSink;
-pub(crate) use npy::{NpyHeader, NpySink, read_npy};
-pub(crate) use parquet::{ParquetSink, open_parquet};
+pub(crate) use npy::{NpyHeader, NpySink, descr, read_npy};
+pub(crate) use parquet::{ParquetSink, open_parquet, parquet_batches, parquet_builder};
 pub(crate) use table::{Table, TableSink};
 
 /// Takes the cells of a read, batch after batch, and writes them in one format.

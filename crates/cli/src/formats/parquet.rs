@@ -17,6 +17,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::ChunkReader;
 use smalti::Batch;
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
@@ -42,17 +43,41 @@ pub(crate) fn open_parquet(path: Option<&Path>, budget: Budget) -> Outcome<(Reco
 }
 
 fn from_chunks(file: impl ChunkReader + 'static, budget: Budget) -> Outcome<(RecordBatches, u64)> {
-    let (reader, row_count) = guarded(FORMAT, || {
+    let builder = builder_of(file, budget)?;
+    let row_count = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
+    Ok((parquet_batches(builder)?, row_count))
+}
+
+/// What reads a file, with its schema and its statistics.
+///
+/// # Errors
+/// Those of the system, and content that is no Parquet.
+pub(crate) fn parquet_builder(path: &Path, budget: Budget) -> Outcome<ParquetRecordBatchReaderBuilder<File>> {
+    builder_of(open_file(path)?, budget)
+}
+
+fn builder_of<T: ChunkReader + 'static>(
+    file: T,
+    budget: Budget,
+) -> Outcome<ParquetRecordBatchReaderBuilder<T>> {
+    guarded(FORMAT, || {
         let metadata =
             ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(parquet_failure)?;
         check_pages(&file, metadata.metadata(), budget)?;
-        let row_count = u64::try_from(metadata.metadata().file_metadata().num_rows()).unwrap_or(0);
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata);
-        let reader = builder.with_batch_size(BATCH_ROW_COUNT).build().map_err(parquet_failure)?;
-        Ok((reader, row_count))
-    })?;
-    let batches = guarded_batches(FORMAT, Box::new(reader.map(|batch| batch.map_err(arrow_failure))));
-    Ok((batches, row_count))
+        Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata))
+    })
+}
+
+/// The record batches of a file.
+///
+/// # Errors
+/// Content that is no Parquet.
+pub(crate) fn parquet_batches<T: ChunkReader + 'static>(
+    builder: ParquetRecordBatchReaderBuilder<T>,
+) -> Outcome<RecordBatches> {
+    let build = || builder.with_batch_size(BATCH_ROW_COUNT).build().map_err(parquet_failure);
+    let reader = guarded(FORMAT, build)?;
+    Ok(guarded_batches(FORMAT, Box::new(reader.map(|batch| batch.map_err(arrow_failure)))))
 }
 
 pub(super) fn parquet_failure(error: ParquetError) -> Failure {

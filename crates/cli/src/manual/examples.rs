@@ -47,6 +47,20 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "import",
+        &[
+            example(
+                "A sparse array from a table: two columns are the dimensions, one becomes an enumeration",
+                "smalti import cities.csv places --dims lat,lon --enum country --allow-dups",
+            ),
+            example("A dense array from a NumPy file", "smalti import heights.npy heights --dims row,col"),
+            example(
+                "The schema that an import would make, with the reason for each choice",
+                "smalti import cities.csv towns --dims lat,lon --allow-dups --dry-run",
+            ),
+        ],
+    ),
+    (
         "schema",
         &[
             example("The schema, to read", "smalti schema cities"),

@@ -15,6 +15,7 @@ use crate::failure::{Failure, Outcome};
 use json::parse_json;
 use smalti::Extent;
 use smalti::format::{ArraySchema, CurrentDomain, Dimension, DimensionLabel};
+pub(crate) use text::ends;
 use text::parse_text;
 
 /// One list of ranges per dimension; an empty list means all of it.

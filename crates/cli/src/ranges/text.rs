@@ -197,6 +197,17 @@ impl Span {
     }
 }
 
+/// The ends of a range of numbers or times; `None` where one is left out.
+///
+/// # Errors
+/// Text that is no range of the dimension's type.
+pub(crate) fn ends(dimension: &Dimension, text: &str) -> Result<(Option<Scalar>, Option<Scalar>), String> {
+    if text.trim() == ":" {
+        return Ok((None, None));
+    }
+    number_ends(dimension, text)
+}
+
 /// Tries every colon as the one between the ends. Where several work, the middle one is meant.
 fn number_ends(dimension: &Dimension, text: &str) -> Result<(End<Scalar>, End<Scalar>), String> {
     let colons: Vec<usize> = text.match_indices(':').map(|(at, _)| at).take(MAX_COLONS).collect();

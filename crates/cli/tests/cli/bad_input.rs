@@ -12,15 +12,15 @@ fn session() -> Session {
         r#"{"array_type": "sparse",
         "dims": [{"name": "lat", "type": "FLOAT64", "domain": [-90, 90], "tile": 30}, {"name": "n", "type": "INT32", "domain": [0, 99], "tile": 10}],
         "enumerations": [{"name": "colors", "type": "STRING_UTF8", "cell_val_num": "var", "ordered": false, "values": ["red", "blue"]}],
-        "attrs": [{"name": "name", "type": "STRING_UTF8", "cell_val_num": "var"}, {"name": "score", "type": "FLOAT32", "nullable": true},
-                  {"name": "day", "type": "DATETIME_DAY"}, {"name": "pair", "type": "UINT8", "cell_val_num": 2},
-                  {"name": "blob", "type": "BLOB", "cell_val_num": "var"}, {"name": "color", "type": "UINT8", "enumeration": "colors"}]}"#,
+        "attrs": [{"name": "name", "type": "STRING_UTF8", "cell_val_num": "var", "filters": []}, {"name": "score", "type": "FLOAT32", "nullable": true, "filters": []},
+                  {"name": "day", "type": "DATETIME_DAY", "filters": []}, {"name": "pair", "type": "UINT8", "cell_val_num": 2, "filters": []},
+                  {"name": "blob", "type": "BLOB", "cell_val_num": "var", "filters": []}, {"name": "color", "type": "UINT8", "enumeration": "colors", "filters": []}]}"#,
     );
     session.file(
         "d.json",
         r#"{"array_type": "dense",
         "dims": [{"name": "y", "type": "INT32", "domain": [1, 4], "tile": 2}, {"name": "x", "type": "INT32", "domain": [1, 3], "tile": 2}],
-        "attrs": [{"name": "a", "type": "INT32"}], "current_domain": [[1, 2], [1, 2]]}"#,
+        "attrs": [{"name": "a", "type": "INT32", "filters": []}], "current_domain": [[1, 2], [1, 2]]}"#,
     );
     let good = r#"{"lat": 48.85, "n": 7, "name": "Paris", "score": 0.1, "day": "2024-02-29", "pair": [1, 255], "blob": {"hex": "00ff"}, "color": "red"}"#;
     session.file("p.jsonl", good);

@@ -12,7 +12,7 @@ fn flip(path: &Path, at: usize) {
 fn sparse(session: &Session) {
     session.file(
         "tiny.json",
-        r#"{"array_type": "sparse", "dims": [{"name": "d", "type": "INT32", "domain": [1, 9], "tile": 3}], "attrs": [{"name": "a", "type": "INT64"}]}"#,
+        r#"{"array_type": "sparse", "dims": [{"name": "d", "type": "INT32", "domain": [1, 9], "tile": 3}], "attrs": [{"name": "a", "type": "INT64", "filters": []}]}"#,
     );
     session.file("tiny.csv", "d,a\n2,1\n5,2\n");
     session.text("create tiny --schema tiny.json");

@@ -5,8 +5,8 @@ use crate::session::Session;
 /// A dense array of 4 x 3 cells with two writes that overlap, at 100 and 200; part of it is never written.
 pub const GRID: &str = r#"{"array_type": "dense",
     "dims": [{"name": "y", "type": "INT32", "domain": [1, 4], "tile": 2}, {"name": "x", "type": "INT32", "domain": [1, 3], "tile": 2}],
-    "attrs": [{"name": "a", "type": "INT32"}, {"name": "f", "type": "FLOAT64", "nullable": true},
-              {"name": "s", "type": "STRING_UTF8", "cell_val_num": "var"}]}"#;
+    "attrs": [{"name": "a", "type": "INT32", "filters": []}, {"name": "f", "type": "FLOAT64", "nullable": true, "filters": []},
+              {"name": "s", "type": "STRING_UTF8", "cell_val_num": "var", "filters": []}]}"#;
 
 pub fn grid(session: &Session) {
     session.file("grid.json", GRID);
@@ -28,16 +28,16 @@ pub fn grid(session: &Session) {
 /// A sparse array with a cell of every kind of value, in two writes, at 100 and 200.
 pub const POINTS: &str = r#"{"array_type": "sparse", "capacity": 2,
     "dims": [{"name": "lat", "type": "FLOAT64", "domain": [-90, 90], "tile": 30}, {"name": "n", "type": "INT32", "domain": [0, 99], "tile": 10}],
-    "attrs": [{"name": "name", "type": "STRING_UTF8", "cell_val_num": "var"},
-              {"name": "score", "type": "FLOAT32", "nullable": true},
-              {"name": "day", "type": "DATETIME_DAY"},
-              {"name": "flag", "type": "BOOL"},
-              {"name": "tags", "type": "INT16", "cell_val_num": "var", "nullable": true},
-              {"name": "pair", "type": "UINT8", "cell_val_num": 2},
-              {"name": "blob", "type": "BLOB", "cell_val_num": "var"},
-              {"name": "utf16", "type": "STRING_UTF16", "cell_val_num": "var"},
-              {"name": "utf32", "type": "STRING_UTF32", "cell_val_num": "var"},
-              {"name": "ucs2", "type": "STRING_UCS2", "cell_val_num": "var"}]}"#;
+    "attrs": [{"name": "name", "type": "STRING_UTF8", "cell_val_num": "var", "filters": []},
+              {"name": "score", "type": "FLOAT32", "nullable": true, "filters": []},
+              {"name": "day", "type": "DATETIME_DAY", "filters": []},
+              {"name": "flag", "type": "BOOL", "filters": []},
+              {"name": "tags", "type": "INT16", "cell_val_num": "var", "nullable": true, "filters": []},
+              {"name": "pair", "type": "UINT8", "cell_val_num": 2, "filters": []},
+              {"name": "blob", "type": "BLOB", "cell_val_num": "var", "filters": []},
+              {"name": "utf16", "type": "STRING_UTF16", "cell_val_num": "var", "filters": []},
+              {"name": "utf32", "type": "STRING_UTF32", "cell_val_num": "var", "filters": []},
+              {"name": "ucs2", "type": "STRING_UCS2", "cell_val_num": "var", "filters": []}]}"#;
 
 pub fn points(session: &Session) {
     session.file("points.json", POINTS);

@@ -22,8 +22,8 @@ fn npy_holds_a_header_and_the_values() {
     session.show("read grid --select a --format npy --limit 2");
     session.text("read grid --select a -o a.npy");
     let schema = crate::fixtures::GRID.replace(
-        r#", {"name": "f", "type": "FLOAT64", "nullable": true},
-              {"name": "s", "type": "STRING_UTF8", "cell_val_num": "var"}"#,
+        r#", {"name": "f", "type": "FLOAT64", "nullable": true, "filters": []},
+              {"name": "s", "type": "STRING_UTF8", "cell_val_num": "var", "filters": []}"#,
         "",
     );
     session.file("one.json", schema);
@@ -107,7 +107,7 @@ fn many_batches_are_written_in_global_order_with_little_memory() {
     session.file(
         "many.json",
         r#"{"array_type": "sparse", "capacity": 1000, "dims": [{"name": "d", "type": "UINT32", "domain": [0, 99999], "tile": 1000}],
-            "attrs": [{"name": "a", "type": "INT64"}, {"name": "s", "type": "STRING_ASCII", "cell_val_num": "var", "nullable": true}]}"#,
+            "attrs": [{"name": "a", "type": "INT64", "filters": []}, {"name": "s", "type": "STRING_ASCII", "cell_val_num": "var", "nullable": true, "filters": []}]}"#,
     );
     session.text("create many --schema many.json");
     let mut rows = String::from("d,a,s\n");

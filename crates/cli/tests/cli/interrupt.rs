@@ -23,7 +23,7 @@ fn big() -> Session {
             r#"{{"array_type": "dense",
             "dims": [{{"name": "y", "type": "INT32", "domain": {domain}, "tile": 500}},
                      {{"name": "x", "type": "INT32", "domain": {domain}, "tile": 500}}],
-            "attrs": [{{"name": "a", "type": "UINT8"}}]}}"#
+            "attrs": [{{"name": "a", "type": "UINT8", "filters": []}}]}}"#
         ),
     );
     let header = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({SIDE}, {SIDE}), }}");

@@ -13,6 +13,7 @@ mod formats;
 mod fragments;
 mod group;
 mod history;
+mod import;
 mod input;
 #[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]
 mod install;

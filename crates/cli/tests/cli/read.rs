@@ -192,7 +192,7 @@ fn limits_cut_and_people_are_told() {
     session.show("read points --limit 2 --layout row --select n,tags --format jsonl");
     session.file(
         "long.json",
-        r#"{"array_type": "dense", "dims": [{"name": "i", "type": "INT32", "domain": [1, 60]}], "attrs": [{"name": "a", "type": "INT8"}]}"#,
+        r#"{"array_type": "dense", "dims": [{"name": "i", "type": "INT32", "domain": [1, 60]}], "attrs": [{"name": "a", "type": "INT8", "filters": []}]}"#,
     );
     session.text("create long --schema long.json");
     session.show("read long --select i");
@@ -226,7 +226,7 @@ fn a_reader_that_goes_away_is_no_failure() {
     let session = Session::new();
     session.file(
         "long.json",
-        r#"{"array_type": "dense", "dims": [{"name": "i", "type": "INT32", "domain": [1, 3000000]}], "attrs": [{"name": "a", "type": "INT8"}]}"#,
+        r#"{"array_type": "dense", "dims": [{"name": "i", "type": "INT32", "domain": [1, 3000000]}], "attrs": [{"name": "a", "type": "INT8", "filters": []}]}"#,
     );
     session.text("create long --schema long.json");
     session.file("one.csv", "i,a\n1,7\n");

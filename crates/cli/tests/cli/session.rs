@@ -208,7 +208,9 @@ fn mask_clock(text: &str) -> String {
 /// Hides the duration at the end of `wrote 4 cells as NAME in 1.2 ms`.
 fn mask_durations(text: &str) -> String {
     let masked = |line: &str| match line.rsplit_once(" in ") {
-        Some((what, _)) if line.starts_with("wrote ") => format!("{what} in TIME\n"),
+        Some((what, _)) if line.starts_with("wrote ") || line.starts_with("imported ") => {
+            format!("{what} in TIME\n")
+        }
         _ => line.to_string(),
     };
     text.split_inclusive('\n').map(masked).collect()

@@ -12,7 +12,7 @@ fn session_with_three_writes() -> Session {
     session.file(
         "schema.json",
         r#"{"array_type": "sparse", "dims": [{"name": "x", "type": "INT32", "domain": [0, 99], "tile": 10}],
-            "attrs": [{"name": "a", "type": "INT32"}]}"#,
+            "attrs": [{"name": "a", "type": "INT32", "filters": []}]}"#,
     );
     session.text("create cells --schema schema.json");
     for (at, line) in [(10, "1,10\n2,20\n"), (20, "2,21\n3,30\n"), (30, "4,40\n")] {

@@ -33,7 +33,7 @@ fn dates_are_written_as_they_are_read() {
     session.file(
         "dates.json",
         r#"{"array_type": "sparse", "dims": [{"name": "t", "type": "DATETIME_MIN", "domain": [-1000000000, 1000000000]}],
-            "attrs": [{"name": "year", "type": "DATETIME_YEAR"}, {"name": "clock", "type": "TIME_SEC"}, {"name": "ns", "type": "DATETIME_NS", "nullable": true}]}"#,
+            "attrs": [{"name": "year", "type": "DATETIME_YEAR", "filters": []}, {"name": "clock", "type": "TIME_SEC", "filters": []}, {"name": "ns", "type": "DATETIME_NS", "nullable": true, "filters": []}]}"#,
     );
     session.text("create dates --schema dates.json");
     session.file(

@@ -32,12 +32,12 @@ struct DenseWrite<'a> {
     tile_cell_count: usize,
 }
 
-/// Writes a rectangle and returns the name of the new fragment.
+/// Writes a rectangle as a fragment without its commit.
 ///
 /// # Errors
 /// `InvalidArgument` when the rectangle is not in the domain, a column is missing, unknown or of another length than
 /// the rectangle has cells; what codecs and store report. An error leaves the array as it was.
-pub(crate) fn write_dense(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<String> {
+pub(crate) fn seal_dense(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<NewFragment> {
     let schema = snapshot.schema();
     let grid = dense_grid(schema)?;
     let (rect, columns) = checked(snapshot, request, &grid)?;
@@ -49,7 +49,7 @@ pub(crate) fn write_dense(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Re
 /// Checks a write without carrying it out.
 ///
 /// # Errors
-/// As [`write_dense`].
+/// As [`seal_dense`].
 pub(crate) fn check_dense(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<()> {
     let grid = dense_grid(snapshot.schema())?;
     checked(snapshot, request, &grid).map(|_| ())
@@ -128,7 +128,7 @@ impl<'a> DenseWrite<'a> {
         request: &WriteRequest<'_>,
         columns: &[InputColumn<'_>],
         fields: &Arc<[WrittenField]>,
-    ) -> Result<String> {
+    ) -> Result<NewFragment> {
         let progress = request.progress.clone().unwrap_or_default();
         progress.check()?;
         let new = NewFragment::new(snapshot, request.at)?;
@@ -140,7 +140,7 @@ impl<'a> DenseWrite<'a> {
             let start = starts.as_ref().map_or(0, |starts| starts[tile]);
             self.tile(tile, start, columns[field].cells, fields[field].shape)
         })?;
-        writer.commit(self.extent())
+        writer.seal(self.extent())
     }
 
     fn tile_count(&self) -> Result<usize> {

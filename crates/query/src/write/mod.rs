@@ -17,8 +17,8 @@ pub use request::{Duplicates, WriteRequest};
 pub(crate) use sparse::SparseWriter;
 
 use crate::progress::Phase;
-use smalti_array::Snapshot;
-use smalti_types::Result;
+use smalti_array::{NewFragment, Snapshot};
+use smalti_types::{Error, Result};
 
 /// Writes cells as one new fragment, atomic and durable, and returns the fragment's name. Columns of dimension labels become
 /// fragments of the labels' arrays, with the same timestamp.
@@ -37,9 +37,34 @@ pub fn write(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<String> 
 
 /// A write without dimension labels.
 pub(crate) fn write_cells(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<String> {
+    let sealed = seal(snapshot, request)?;
+    if let Some(Err(stopped)) = request.progress.as_ref().map(|progress| progress.check()) {
+        // What is left is an orphan, which no reader sees.
+        let _ = sealed.discard();
+        return Err(stopped);
+    }
+    sealed.commit()?;
+    if let Some(progress) = &request.progress {
+        progress.complete(Phase::Syncing);
+    }
+    Ok(sealed.name().to_string())
+}
+
+/// Writes cells as a new fragment that is durable, but not visible: its commit is missing. Until it is put, the fragment's folder
+/// is an orphan that no reader sees.
+///
+/// # Errors
+/// As [`write`]; `Unsupported` for columns of dimension labels, which are fragments of other arrays.
+pub fn seal(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<NewFragment> {
+    if let Some((name, _)) = request.columns.iter().find(|(name, _)| snapshot.schema().label(name).is_some())
+    {
+        return Err(Error::unsupported(format!(
+            "the labels {name:?} lie in an array of their own; write them by a write that is committed at once"
+        )));
+    }
     if snapshot.schema().is_dense() {
-        dense::write_dense(snapshot, request)
+        dense::seal_dense(snapshot, request)
     } else {
-        sparse::write_sparse(snapshot, request)
+        sparse::seal_sparse(snapshot, request)
     }
 }

@@ -21,12 +21,12 @@ use std::sync::Arc;
 /// Bytes of unfiltered cells that a group of tiles holds while it is filtered.
 const GROUP_BYTE_LEN: usize = 32 << 20;
 
-/// Writes cells and returns the name of the new fragment.
+/// Writes cells as a fragment without its commit.
 ///
 /// # Errors
 /// `InvalidArgument` when a column is missing, unknown or of another length, a coordinate lies outside the domain, cells
 /// repeat, or are not in the order promised; the cell is named. What codecs and store report.
-pub(crate) fn write_sparse(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<String> {
+pub(crate) fn seal_sparse(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<NewFragment> {
     let schema = snapshot.schema();
     check_layout(schema, request.layout)?;
     if request.subarray.is_some() {
@@ -70,7 +70,7 @@ pub(crate) fn write_sparse(snapshot: &Snapshot, request: &WriteRequest<'_>) -> R
     progress.enter(Phase::Writing, Unit::Tiles, Some(tile_count * fields.len() as u64));
     let cells: Vec<ColumnRef<'_>> = columns.iter().map(|column| column.cells).collect();
     writer.append(&cells, &order, 0..order.len())?;
-    writer.commit()
+    writer.seal()
 }
 
 /// A sparse fragment that grows tile by tile.

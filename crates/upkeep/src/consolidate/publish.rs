@@ -12,7 +12,7 @@ use smalti_array::{ArrayPlace, NewFragment, Snapshot, gone_file};
 use smalti_format::names::{
     COMMITS_FOLDER, CommitKind, TimestampedName, commit_path, fragment_path, gone_path, pending_vacuum_path,
 };
-use smalti_format::{ConsolidatedCommits, NameList, NewCommitEntry, Rule, Version};
+use smalti_format::{NameList, Version};
 use smalti_types::{Error, ErrorKind, Result, TimeRange};
 
 /// Merged fragments on their way to be seen.
@@ -66,7 +66,7 @@ pub(super) fn publish(replaced: &Snapshot, new: &Published<'_>) -> Result<()> {
             }
         }
         several => {
-            if let Err(error) = commit_together(place, several, version) {
+            if let Err(error) = NewFragment::commit_all(several) {
                 return Err(settle(place, new.merged, &put, error));
             }
         }
@@ -131,27 +131,6 @@ fn still_there(replaced: &Snapshot) -> Result<()> {
         )
         .at_uri(replaced.place().uri())),
     }
-}
-
-/// One file commits several fragments.
-fn commit_together(place: &ArrayPlace, merged: &[NewFragment], version: Version) -> Result<()> {
-    if !version.has(Rule::CommitsFolder) {
-        return Err(Error::unsupported(format!(
-            "format version {version} cannot commit several fragments at once; leave out the limit of their bytes, or \
-             upgrade the array"
-        )));
-    }
-    let entries: Vec<NewCommitEntry<'_>> = merged
-        .iter()
-        .map(|fragment| NewCommitEntry { name: fragment.name(), version, delete_tile: None })
-        .collect();
-    let range = merged[0].name().range();
-    let name = TimestampedName::new(range, place.new_id()?, Some(version));
-    let path = place.join(&format!(
-        "{COMMITS_FOLDER}/{}",
-        smalti_format::names::commit_file_name(&name, CommitKind::Consolidated, version)
-    ));
-    place.store().put(&path, &[&ConsolidatedCommits::encode(&entries)])
 }
 
 /// After a commit that failed: removes everything if the commit is not there. If it is, or nobody can tell, it stays.

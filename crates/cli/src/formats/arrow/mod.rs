@@ -6,7 +6,7 @@ mod read;
 mod write;
 
 pub(crate) use cells::{behind, check_cells, columns_of, gather, record_batch, schema_of};
-pub(crate) use read::{RecordBatches, open_arrow};
+pub(crate) use read::{RecordBatches, arrow_schema, open_arrow};
 pub(crate) use write::ArrowSink;
 
 use crate::failure::Failure;

@@ -8,7 +8,7 @@ use crate::formats::{Budget, open_file};
 use crate::progress::Counted;
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, SchemaRef};
 use smalti::Progress;
 use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::Path;
@@ -40,6 +40,27 @@ pub(crate) fn open_arrow(
     let byte_len = file.metadata().ok().map(|metadata| metadata.len());
     let file = BufReader::new(Counted::new(file, byte_len, work));
     if is_file { from_file(file, budget) } else { from_stream(file, budget) }
+}
+
+/// The schema of such a file.
+///
+/// # Errors
+/// As [`open_arrow`].
+pub(crate) fn arrow_schema(path: &Path, budget: Budget) -> Outcome<SchemaRef> {
+    let mut file = open_file(path)?;
+    let is_file = starts_like_a_file(&mut file)?.1;
+    file.rewind()?;
+    let mut file = BufReader::new(file);
+    guarded(FORMAT, || match is_file {
+        true => {
+            check_file(&mut file, budget)?;
+            Ok(FileReader::try_new(file, None).map_err(arrow_failure)?.schema())
+        }
+        false => {
+            let reader = StreamReader::try_new(CheckedStream::new(file, budget), None);
+            Ok(reader.map_err(arrow_failure)?.schema())
+        }
+    })
 }
 
 fn from_pipe(mut input: impl Read + 'static, budget: Budget) -> Outcome<RecordBatches> {

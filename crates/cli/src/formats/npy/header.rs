@@ -14,7 +14,7 @@ pub(crate) struct Header {
 }
 
 /// NumPy's name of the type that a datatype's values are stored as; `None` where it has none.
-pub(super) fn descr(datatype: Datatype) -> Option<String> {
+pub(crate) fn descr(datatype: Datatype) -> Option<String> {
     use Datatype::*;
     let plain = |letter: char| {
         format!("{}{letter}{}", if datatype.byte_len() == 1 { '|' } else { '<' }, datatype.byte_len())
@@ -72,16 +72,16 @@ impl Header {
     }
 
     /// So many bytes tell where the header ends.
-    pub(super) const PREFIX_BYTE_LEN: u64 = 12;
+    pub(crate) const PREFIX_BYTE_LEN: u64 = 12;
 
     /// Where the header ends, told by the first bytes of a file.
-    pub(super) fn byte_len(content: &[u8]) -> Result<usize, String> {
+    pub(crate) fn byte_len(content: &[u8]) -> Result<usize, String> {
         let (text_len, rest) = Header::text_len(content)?;
         Ok((content.len() - rest.len()).saturating_add(text_len))
     }
 
     /// The header at the start of a file, and where the values start.
-    pub(super) fn decode(content: &[u8]) -> Result<(Header, usize), String> {
+    pub(crate) fn decode(content: &[u8]) -> Result<(Header, usize), String> {
         let (byte_len, rest) = Header::text_len(content)?;
         let text = rest.get(..byte_len).ok_or("the header is cut short")?;
         let text = std::str::from_utf8(text).map_err(|_| "the header is no text")?;

@@ -6,6 +6,6 @@ mod header;
 mod read;
 mod write;
 
-pub(crate) use header::Header as NpyHeader;
+pub(crate) use header::{Header as NpyHeader, descr};
 pub(crate) use read::read_npy;
 pub(crate) use write::NpySink;

@@ -138,7 +138,7 @@ fn attribute(place: &Place<'_>) -> Result<Attribute> {
         "enumeration",
     ])?;
     let datatype = place.required("type")?.datatype()?;
-    let cell_val_num = cell_val_num(place.get("cell_val_num"))?;
+    let cell_val_num = cell_val_num(place.get("cell_val_num"), datatype)?;
     let fill_value = match place.get("fill_hex") {
         None => new_fill_value(datatype, cell_val_num)
             .map_err(|error| wrong(&format!("{}.cell_val_num", place.path), error.message()))?,
@@ -150,9 +150,7 @@ fn attribute(place: &Place<'_>) -> Result<Attribute> {
         name: place.required("name")?.text()?.into(),
         datatype,
         cell_val_num,
-        filters: place
-            .get("filters")
-            .map_or(Ok(FilterPipeline::default()), |filters| filters::from_json(&filters))?,
+        filters: pipeline_or(place.get("filters"), Filter::Zstd { level: -1 })?,
         fill_value,
         nullable: place.get("nullable").map_or(Ok(false), |flag| flag.flag())?,
         fill_valid: place.get("fill_valid").map_or(Ok(false), |flag| flag.flag())?,
@@ -164,11 +162,7 @@ fn attribute(place: &Place<'_>) -> Result<Attribute> {
 fn enumeration(place: &Place<'_>) -> Result<Enumeration> {
     place.only_keys(&["name", "type", "cell_val_num", "ordered", "values", "bits"])?;
     let datatype = place.required("type")?.datatype()?;
-    // Text has any length unless it says otherwise.
-    let cell_val_num = match place.get("cell_val_num") {
-        None if datatype.is_string() => CellValNum::Var,
-        given => cell_val_num(given)?,
-    };
+    let cell_val_num = cell_val_num(place.get("cell_val_num"), datatype)?;
     let mut enumeration = Enumeration::new(place.required("name")?.text()?, datatype, cell_val_num);
     enumeration.is_ordered = place.get("ordered").map_or(Ok(false), |flag| flag.flag())?;
     for element in place.required("values")?.items()? {
@@ -255,8 +249,11 @@ fn layout(place: Option<Place<'_>>) -> Result<Layout> {
     }
 }
 
-fn cell_val_num(place: Option<Place<'_>>) -> Result<CellValNum> {
-    let Some(place) = place else { return Ok(CellValNum::ONE) };
+/// Text has any length unless it says otherwise.
+fn cell_val_num(place: Option<Place<'_>>, datatype: Datatype) -> Result<CellValNum> {
+    let Some(place) = place else {
+        return Ok(if datatype.is_string() { CellValNum::Var } else { CellValNum::ONE });
+    };
     if place.value.as_str() == Some("var") {
         return Ok(CellValNum::Var);
     }
@@ -378,8 +375,9 @@ impl<'a> Place<'a> {
 
 #[cfg(test)]
 mod tests {
-    use crate::json::{schema_from_json, schema_to_json};
+    use crate::json::{attribute_from_json, enumeration_from_json, schema_from_json, schema_to_json};
     use serde_json::{Value, json};
+    use smalti_types::{CellValNum, Filter, FilterPipeline};
 
     #[test]
     fn what_is_left_out_takes_the_references_defaults() {
@@ -395,11 +393,30 @@ mod tests {
                 "validity_filters": {"max_chunk_size": 65536, "filters": [{"filter": "rle", "level": -1}]},
                 "dims": [{"name": "d", "type": "INT32", "domain": [1, 4], "tile": 2}],
                 "attrs": [
-                    {"name": "a", "type": "FLOAT64", "cell_val_num": 1, "fill_hex": "000000000000f87f"},
-                    {"name": "b", "type": "INT8", "cell_val_num": 2, "fill_hex": "8080"},
+                    {"name": "a", "type": "FLOAT64", "cell_val_num": 1, "filters": zstd, "fill_hex": "000000000000f87f"},
+                    {"name": "b", "type": "INT8", "cell_val_num": 2, "filters": zstd, "fill_hex": "8080"},
                 ],
             })
         );
+    }
+
+    #[test]
+    fn strings_have_any_length_and_attributes_are_compressed_unless_the_schema_says_otherwise() {
+        let attribute = |text: &str| attribute_from_json(text).unwrap();
+        for datatype in
+            ["STRING_ASCII", "STRING_UTF8", "STRING_UTF16", "STRING_UTF32", "STRING_UCS2", "STRING_UCS4"]
+        {
+            let text = format!(r#"{{"name": "a", "type": "{datatype}"}}"#);
+            assert_eq!(attribute(&text).cell_val_num, CellValNum::Var, "{datatype}");
+            let text = format!(r#"{{"name": "e", "type": "{datatype}", "values": []}}"#);
+            assert_eq!(enumeration_from_json(&text).unwrap().cell_val_num, CellValNum::Var, "{datatype}");
+        }
+        let one = r#"{"name": "a", "type": "STRING_UTF8", "cell_val_num": 1}"#;
+        assert_eq!(attribute(one).cell_val_num, CellValNum::ONE);
+        assert_eq!(attribute(r#"{"name": "a", "type": "CHAR"}"#).cell_val_num, CellValNum::ONE);
+        assert_eq!(attribute(one).filters, FilterPipeline::new([Filter::Zstd { level: -1 }]));
+        let plain = r#"{"name": "a", "type": "INT8", "filters": []}"#;
+        assert_eq!(attribute(plain).filters, FilterPipeline::default());
     }
 
     #[test]
@@ -426,7 +443,8 @@ mod tests {
                     {"filter": "webp", "quality": 50.0, "format": 1, "lossless": 0},
                     {"filter": "bit_width_reduction", "window": 64}]},
                  "fill_valid": true, "fill_hex": "fbffffff", "enumeration": "colors"},
-                {"name": "v", "type": "STRING_UTF8", "cell_val_num": "var", "fill_hex": "00"},
+                {"name": "v", "type": "STRING_UTF8", "cell_val_num": "var",
+                 "filters": {"max_chunk_size": 65536, "filters": []}, "fill_hex": "00"},
             ],
             "enumerations": [
                 {"name": "colors", "type": "STRING_ASCII", "cell_val_num": "var", "ordered": false,

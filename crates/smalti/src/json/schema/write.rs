@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use smalti_format::{
     ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, DimensionLabel, Enumeration,
 };
-use smalti_types::{CellValNum, Datatype, Extent, FilterPipeline, Scalar};
+use smalti_types::{CellValNum, Datatype, Extent, Scalar};
 
 pub(super) fn schema(schema: &ArraySchema, enumerations: &[Enumeration]) -> Value {
     let mut out = Map::new();
@@ -63,9 +63,7 @@ fn attribute(attribute: &Attribute) -> Value {
     if attribute.nullable {
         out.insert("nullable".into(), true.into());
     }
-    if attribute.filters != FilterPipeline::default() {
-        out.insert("filters".into(), filters::to_json(&attribute.filters));
-    }
+    out.insert("filters".into(), filters::to_json(&attribute.filters));
     if attribute.nullable {
         out.insert("fill_valid".into(), attribute.fill_valid.into());
     }
