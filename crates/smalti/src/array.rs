@@ -236,7 +236,7 @@ impl Array {
     /// `NotFound` when there is no attribute of that name; `Corrupt` and `Permission`, with the file named.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=2)).attribute(Attribute::of::<i32>("a")).build()?;
     /// let array = Array::create("mem://attribute-bounds-docs", &schema)?;
     /// array.write().column("a", &[5, -7, 3]).commit()?;
@@ -488,7 +488,7 @@ impl Array {
     /// [strict](ReadBuilder::strict) read refuses them.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
     /// # let array = Array::create("mem://cut-ranges-docs", &schema)?;
     /// let cut = array.cut_ranges(&[vec![smalti::Extent::between(5_i32.into(), 99_i32.into())?]]);
@@ -509,7 +509,7 @@ impl Array {
     /// `InvalidArgument` when the condition does not fit the schema; what reading an enumeration reports.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::sparse()
     /// #     .dimension(Dimension::new("x", 0..=9))
     /// #     .enumeration(Enumeration::new("colors", ["red", "green"]))

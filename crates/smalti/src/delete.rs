@@ -32,7 +32,7 @@ impl<'a> DeleteBuilder<'a> {
     /// As [`commit`](DeleteBuilder::commit), and as aggregates.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::sparse().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
     /// # let array = Array::create("mem://delete-count-docs", &schema)?;
     /// array.write().column("x", &[1, 2, 3]).column("a", &[10, 20, 30]).commit()?;

@@ -97,7 +97,7 @@ impl Array {
     /// What listing the array and reading its schemas, footers, deletes and metadata report.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// use smalti::Event;
     /// # let schema = Schema::sparse().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
     /// let array = Array::create("mem://history-docs", &schema)?;

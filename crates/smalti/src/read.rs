@@ -92,7 +92,7 @@ impl<'a> ReadBuilder<'a> {
     /// Only cells at these coordinates of a dimension, as many ranges of one value each.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
     /// # let array = Array::create("mem://positions-docs", &schema)?;
     /// # array.write().column("a", &(0..10).collect::<Vec<i32>>()).commit()?;
@@ -111,7 +111,7 @@ impl<'a> ReadBuilder<'a> {
     /// Refuses ranges that leave the domain, or the current one, instead of cutting them.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
     /// # let array = Array::create("mem://strict-docs", &schema)?;
     /// assert_eq!(array.read().range("x", 5..=99).collect()?.num_rows(), 5);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Several of them become visible at one moment, so that cells which do not fit into memory are written as one change:
 ///
 /// ```
-/// use smalti::prelude::*;
+/// use smalti::{Array, Dimension, prelude::*};
 ///
 /// let schema = Schema::sparse()
 ///     .dimension(Dimension::new("x", 0..=999_u64).tile(100_u64))
