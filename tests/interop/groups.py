@@ -91,6 +91,9 @@ class Case:
             is_relative = target in INSIDE and self.rng.random() < 0.7
             path = os.path.join(self.group if target in INSIDE else self.folder, target)
             uri = target if is_relative else "file://" + path
+            if name is None and ours and (is_relative or target in OUTSIDE):
+                # smalti names a member by the last part of its URI.
+                name = target.rsplit("/", 1)[-1]
             key = uri if name is None else name
             if key in members:
                 return
