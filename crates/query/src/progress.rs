@@ -149,9 +149,12 @@ pub struct PhaseProgress {
 /// its end.
 ///
 /// A progress is of one work at a time; of several after each other it tells the phases of the last, and the statistics of all.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Progress {
     is_cancelled: AtomicBool,
+    /// How often the work asked whether it goes on, and the question that is the last.
+    questions: AtomicU64,
+    last_question: AtomicU64,
     tiles_to_read: AtomicU64,
     tile_reads: AtomicU64,
     requests: AtomicU64,
@@ -219,10 +222,28 @@ fn code(phase: Phase, unit: Unit) -> u32 {
     1 + (phase as u32) * 256 + unit as u32
 }
 
+impl Default for Progress {
+    fn default() -> Self {
+        Progress::new()
+    }
+}
+
 impl Progress {
     /// Nothing done yet.
     pub fn new() -> Self {
-        Progress::default()
+        Progress {
+            is_cancelled: AtomicBool::new(false),
+            questions: AtomicU64::new(0),
+            last_question: AtomicU64::new(u64::MAX),
+            tiles_to_read: AtomicU64::new(0),
+            tile_reads: AtomicU64::new(0),
+            requests: AtomicU64::new(0),
+            byte_len: AtomicU64::new(0),
+            cells: AtomicU64::new(0),
+            counted: AtomicU32::new(0),
+            done: AtomicU64::new(0),
+            work: Mutex::default(),
+        }
     }
 
     /// Stops the work that this is the progress of.
@@ -230,11 +251,26 @@ impl Progress {
         self.is_cancelled.store(true, Relaxed);
     }
 
+    /// Stops the work when it asks for the so-manieth time whether it goes on, 1 for the first: a moment that does not depend on
+    /// how fast the machine is.
+    pub fn cancel_at_question(&self, number: u64) {
+        self.last_question.store(number, Relaxed);
+    }
+
+    /// How often the work has asked whether it goes on, all threads together: a loop over cells does after some 65,000 of them.
+    pub fn question_count(&self) -> u64 {
+        self.questions.load(Relaxed)
+    }
+
     /// Whether the work goes on.
     ///
     /// # Errors
     /// `Cancelled` once it was stopped.
     pub fn check(&self) -> Result<()> {
+        let number = self.questions.fetch_add(1, Relaxed) + 1;
+        if number >= self.last_question.load(Relaxed) {
+            self.cancel();
+        }
         match self.is_cancelled.load(Relaxed) {
             false => Ok(()),
             true => Err(Error::new(ErrorKind::Cancelled, "the work was stopped")),

@@ -6,7 +6,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A read that is stopped ends within this time.
+/// A loop over cells asks after so many of them whether it goes on.
+const CELLS_BETWEEN_QUESTIONS: u64 = 1 << 16;
+
+/// Questions that may come after the one that stops a read: of threads that do not know yet.
+const MOST_LATE_QUESTIONS: u64 = 16;
+
+/// Set where time is measured: `cargo xtask timed`.
+const TIMED: &str = "SMALTI_TIMED";
+
+/// Where time is measured: a read that is stopped ends within this time.
 const PROMISE: Duration = Duration::from_millis(100);
 
 /// Sixteen million cells in tiles of 100,000.
@@ -55,8 +64,34 @@ fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A read of so many cells goes over them at least so many times, and asks all the while; stopped at any of the questions it ends.
+fn check(
+    what: &str,
+    (cell_count, pass_count): (u64, f64),
+    read: impl Fn(Arc<Progress>) -> smalti::Result<()> + Sync,
+) {
+    let progress = Arc::new(Progress::new());
+    read(Arc::clone(&progress)).unwrap();
+    let question_count = progress.question_count();
+    let passes = question_count as f64 * CELLS_BETWEEN_QUESTIONS as f64 / cell_count as f64;
+    eprintln!("PASSES {what} {passes:.3} {question_count}");
+    assert!(passes >= pass_count, "{what}: {question_count} questions, those of {passes:.2} passes");
+    for moment in 0..u64::from(MOMENTS) {
+        let progress = Arc::new(Progress::new());
+        let number = 1 + (question_count - 1) * moment / u64::from(MOMENTS);
+        progress.cancel_at_question(number);
+        let error = read(Arc::clone(&progress)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Cancelled, "{what}: {error}");
+        let late_count = progress.question_count() - number;
+        assert!(late_count <= MOST_LATE_QUESTIONS, "{what}: {late_count} questions after the {number}th");
+    }
+    if std::env::var_os(TIMED).is_some() {
+        check_in_time(what, read);
+    }
+}
+
 /// Stops a read at several moments of its life; at each it must keep the promise.
-fn check(what: &str, read: impl Fn(Arc<Progress>) -> smalti::Result<()> + Sync) {
+fn check_in_time(what: &str, read: impl Fn(Arc<Progress>) -> smalti::Result<()> + Sync) {
     let start = Instant::now();
     read(Arc::new(Progress::new())).unwrap();
     let mut whole = start.elapsed();
@@ -115,15 +150,17 @@ fn dense_reads_stop_at_once() {
     let _turn = turn();
     let array = dense("stop-dense");
     let batches = |progress| array.read().progress(progress).batches()?.try_for_each(|batch| batch.map(drop));
-    check("batches", batches);
+    check("batches", (16_000_000, 0.0), batches);
     let at_once = |progress| array.read().order(Layout::ColMajor).batch_cells(1 << 30).progress(progress);
-    check("one batch", |progress| at_once(progress).collect().map(drop));
+    check("one batch", (16_000_000, 0.0), |progress| at_once(progress).collect().map(drop));
     let condition = || field("a").gt(100).and(field("a").lt(4000));
-    check("one batch with a condition", |progress| at_once(progress).filter(condition()).collect().map(drop));
+    check("one batch with a condition", (16_000_000, 0.0), |progress| {
+        at_once(progress).filter(condition()).collect().map(drop)
+    });
     let aggregate = |progress| {
         array.read().filter(condition()).progress(progress).aggregate([Aggregate::count()]).map(drop)
     };
-    check("aggregate", aggregate);
+    check("aggregate", (16_000_000, 0.0), aggregate);
 }
 
 #[test]
@@ -138,9 +175,11 @@ fn dense_reads_of_strings_stop_at_once() {
     let s: Vec<String> = (0..4_000_000_u32).map(|cell| format!("{:x}", cell.wrapping_mul(40_503))).collect();
     array.write().column("s", &s).commit().unwrap();
     let at_once = |progress| array.read().batch_cells(1 << 30).progress(progress);
-    check("one batch", |progress| at_once(progress).collect().map(drop));
+    check("one batch", (4_000_000, 0.0), |progress| at_once(progress).collect().map(drop));
     let condition = || field("s").gt("4").and(field("s").lt("d"));
-    check("one batch with a condition", |progress| at_once(progress).filter(condition()).collect().map(drop));
+    check("one batch with a condition", (4_000_000, 0.0), |progress| {
+        at_once(progress).filter(condition()).collect().map(drop)
+    });
 }
 
 #[test]
@@ -167,15 +206,15 @@ fn dense_reads_of_other_forms_stop_at_once() {
     }
     let array = array.reopen().unwrap();
     let at_once = |progress| array.read().batch_cells(1 << 30).progress(progress);
-    check("labels", |progress| at_once(progress).collect().map(drop));
-    check("to ndarray", |progress| at_once(progress).to_ndarray::<f64>("f").map(drop));
+    check("labels", (8_000_000, 0.0), |progress| at_once(progress).collect().map(drop));
+    check("to ndarray", (8_000_000, 0.0), |progress| at_once(progress).to_ndarray::<f64>("f").map(drop));
     let matching = |progress| at_once(progress).filter(field("f").gt(0.5)).matching_only();
-    check("matching cells alone", |progress| matching(progress).collect().map(drop));
+    check("matching cells alone", (8_000_000, 0.0), |progress| matching(progress).collect().map(drop));
     let ranges = |progress| {
         let ranges = (0..300_000).map(|at| at * 26 + 5);
         ranges.fold(array.read().progress(progress), |read, x| read.range("x", x..=x))
     };
-    check("ranges", |progress| ranges(progress).collect().map(drop));
+    check("ranges", (300_000, 0.0), |progress| ranges(progress).collect().map(drop));
 }
 
 #[test]
@@ -186,18 +225,18 @@ fn sparse_reads_of_other_forms_stop_at_once() {
     let functions = || [Aggregate::new(Function::Sum, "a"), Aggregate::new(Function::Mean, "x")];
     let aggregate =
         |progress| array.read().filter(condition()).progress(progress).aggregate(functions()).map(drop);
-    check("aggregate", aggregate);
+    check("aggregate", (10_000_000, 0.0), aggregate);
     let ranges = |progress| {
         let ranges = (0..300_000_u64).map(|at| at * 33 + 5);
         ranges.fold(array.read().progress(progress), |read, x| read.range("x", x..=x + 1))
     };
-    check("ranges", |progress| ranges(progress).collect().map(drop));
+    check("ranges", (600_000, 0.0), |progress| ranges(progress).collect().map(drop));
     let unordered = |progress| array.read().order(Layout::Unordered).batch_cells(1 << 30).progress(progress);
-    check("one batch", |progress| unordered(progress).memory(4 << 30).collect().map(drop));
+    check("one batch", (10_000_000, 0.0), |progress| unordered(progress).memory(4 << 30).collect().map(drop));
     array.delete(field("a").lt(2_000_000)).commit().unwrap();
     let array = array.reopen().unwrap();
     let global = |progress| array.read().batch_cells(1 << 30).timestamps().progress(progress);
-    check("deletes and times", |progress| global(progress).collect().map(drop));
+    check("deletes and times", (10_000_000, 0.0), |progress| global(progress).collect().map(drop));
 }
 
 #[test]
@@ -214,7 +253,7 @@ fn sparse_reads_stop_at_once() {
             let read = array.read().order(layout).memory(memory).batch_cells(1 << 30).progress(progress);
             read.batches()?.try_for_each(|batch| batch.map(drop))
         };
-        check(what, read);
+        check(what, (10_000_000, 0.0), read);
     }
 }
 
@@ -239,7 +278,7 @@ fn sparse_reads_of_strings_stop_at_once() {
             let read = array.read().order(Layout::RowMajor).memory(memory).progress(progress);
             read.batches()?.try_for_each(|batch| batch.map(drop))
         };
-        check(what, read);
+        check(what, (2_000_000, 0.0), read);
     }
 }
 
