@@ -1,8 +1,8 @@
 //! Small arrays on the disk, what they are used for, and their files, taken apart and put together again.
 
 use crate::blast::BUDGET;
-use smalti::prelude::*;
 use smalti::upkeep::{FragmentOptions, UpkeepOptions, VacuumOptions};
+use smalti::{Array, Dimension, prelude::*};
 use smalti::{ReadRequest, Result, SyncLevel};
 use smalti_format::fragment::{Footer, Section};
 use smalti_format::{Shape, Version};

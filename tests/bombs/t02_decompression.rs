@@ -2,7 +2,7 @@
 
 use crate::arrays::{FragmentFile, Ground, options, read, tile};
 use crate::blast::{light, refused, turn};
-use smalti::prelude::*;
+use smalti::{Array, Dimension, prelude::*};
 use smalti::{CellValNum, FilterPipeline};
 use smalti_codecs::FieldKind;
 use smalti_format::Version;
@@ -72,8 +72,8 @@ fn t2_a_schema_file_that_is_stretched_costs_what_its_header_says() {
     let _turn = turn();
     let (ground, _) = one_number(Filter::zstd(3));
     let folder = std::path::Path::new(ground.uri().trim_start_matches("file://")).join("__schema");
-    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let schema = files.filter(|path| path.is_file()).next().unwrap();
+    let mut files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let schema = files.find(|path| path.is_file()).unwrap();
     // A hole: the disk holds no more than before.
     fs::OpenOptions::new().write(true).open(&schema).unwrap().set_len(4 << 30).unwrap();
     light("a stretched schema", || read(&ground)).unwrap();

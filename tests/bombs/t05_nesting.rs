@@ -3,7 +3,7 @@
 use crate::arrays::{one_fragment, options, read, schema, tile};
 use crate::blast::{light, refused, turn};
 use smalti::ReadRequest;
-use smalti::prelude::*;
+use smalti::{Array, prelude::*};
 use std::fs;
 
 const DEPTH: usize = 100_000;

@@ -3,7 +3,7 @@
 use crate::arrays::{Ground, options, put, schema, tile};
 use crate::blast::{answered, light, turn};
 use smalti::NewMember;
-use smalti::prelude::*;
+use smalti::{Array, prelude::*};
 use smalti_format::{GroupFile, GroupMember, MemberKind};
 use std::fs;
 use std::path::Path;

@@ -3,8 +3,8 @@
 
 use crate::arrays::{Ground, maintain, one_fragment, options, put, schema};
 use crate::blast::{light, turn};
-use smalti::prelude::*;
 use smalti::upkeep::{FragmentOptions, VacuumOptions};
+use smalti::{Array, prelude::*};
 use smalti::{NewMember, Object};
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -2,7 +2,7 @@
 
 use crate::arrays::{Ground, options, payload, read_cells};
 use crate::blast::{light, turn};
-use smalti::prelude::*;
+use smalti::Array;
 use smalti_format::{ArraySchema, Version};
 use smalti_tile::{Scratch, write_generic_tile};
 use std::fs;

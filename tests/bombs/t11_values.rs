@@ -2,8 +2,8 @@
 
 use crate::arrays::{Ground, options};
 use crate::blast::{answered, light, turn};
-use smalti::prelude::*;
 use smalti::upkeep::FragmentOptions;
+use smalti::{Array, Dimension, prelude::*};
 use smalti::{ColumnRef, Duplicates, ReadRequest, WriteRequest};
 use std::fs;
 

@@ -2,7 +2,7 @@
 
 use crate::arrays::{Ground, array, maintain, one_fragment, options, put, read, schema};
 use crate::blast::{answered, light, turn};
-use smalti::prelude::*;
+use smalti::{Array, prelude::*};
 use std::fs;
 
 /// Renames the only fragment so that its name has other times.

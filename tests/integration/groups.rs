@@ -37,7 +37,7 @@ fn put_array(place: &ArrayPlace) {
 }
 
 fn add(uri: &str) -> MemberEdit {
-    MemberEdit::Add(NewMember::from(uri).kind(ObjectKind::Array))
+    MemberEdit::Add(NewMember::from(uri).unnamed().kind(ObjectKind::Array))
 }
 
 fn names(place: &ArrayPlace, at: u64) -> Vec<String> {
@@ -112,8 +112,8 @@ fn changes_are_checked_before_anything_is_written() {
         (vec![add("a\0b")], ErrorKind::InvalidArgument),
         (vec![named("c", "")], ErrorKind::InvalidArgument),
         (vec![add("mem://top/group")], ErrorKind::InvalidArgument),
-        (vec![MemberEdit::Add(NewMember::from("nothing"))], ErrorKind::NotFound),
-        (vec![MemberEdit::Add(NewMember::from("s3://b/a"))], ErrorKind::Unsupported),
+        (vec![MemberEdit::Add(NewMember::from("nothing").unnamed())], ErrorKind::NotFound),
+        (vec![MemberEdit::Add(NewMember::from("s3://b/a").unnamed())], ErrorKind::Unsupported),
     ] {
         let error = group.put_members(&edits, Some(30)).unwrap_err();
         assert_eq!(error.kind(), kind, "{edits:?}: {error}");
@@ -373,7 +373,7 @@ fn what_was_cut_short_can_be_repeated() {
         attempt(&|| within("g/sub/a").store().put("g/sub/a/__schema/__1_1_a", &[b"x"]));
         attempt(&|| group.put_members(&[add("sub/a")], Some(1)).map(drop));
         attempt(&|| {
-            let edit = MemberEdit::Add(NewMember::relative("sub").kind(ObjectKind::Group));
+            let edit = MemberEdit::Add(NewMember::relative("sub").unnamed().kind(ObjectKind::Group));
             group.put_members(&[edit], Some(2)).map(drop)
         });
         attempt(&|| group.delete_group(true).map(drop));

@@ -253,7 +253,8 @@ fn endless_dense_arrays_take_the_memory_of_what_was_written() {
         ];
         let subarray = Some(vec![Extent::Num { lo: at, hi: at }; 2]);
         let (layout, duplicates) = (Layout::RowMajor, Duplicates::Refuse);
-        write(&snapshot, &WriteRequest { columns, subarray, layout, at: None, duplicates }).unwrap();
+        write(&snapshot, &WriteRequest { columns, subarray, layout, at: None, duplicates, progress: None })
+            .unwrap();
     }
 }
 

@@ -5,7 +5,7 @@ use crate::stamp::next_timestamp;
 use crate::{ArrayPlace, Snapshot};
 use bytes::Bytes;
 use smalti_format::names::{CommitKind, TimestampedName, commit_path};
-use smalti_format::{ConditionTree, Rule};
+use smalti_format::{ConditionTree, Rule, Version};
 use smalti_tile::{Scratch, write_generic_tile};
 use smalti_types::{Error, Result, TimeRange};
 
@@ -55,6 +55,27 @@ impl Snapshot {
     }
 }
 
+impl Snapshot {
+    /// The version in which a delete commit would be written.
+    ///
+    /// # Errors
+    /// `Unsupported` when the array is dense or its version has no deletes.
+    pub fn check_deletable(&self) -> Result<Version> {
+        let version = self.schema().write_version();
+        if self.schema().is_dense() {
+            return Err(Error::unsupported(
+                "cells of dense arrays cannot be deleted; write fill values over them",
+            ));
+        }
+        if !version.has(Rule::DeleteCommits) {
+            return Err(Error::unsupported(format!(
+                "format version {version} has no deletes; `smalti upgrade` brings the array to one that has"
+            )));
+        }
+        Ok(version)
+    }
+}
+
 impl ArrayPlace {
     fn read_delete(&self, listed: &ListedDelete) -> Result<DeleteCommit> {
         let bytes = match &listed.tile {
@@ -81,17 +102,7 @@ impl ArrayPlace {
         stays: &ConditionTree,
         at: Option<u64>,
     ) -> Result<TimestampedName> {
-        let version = snapshot.schema().write_version();
-        if snapshot.schema().is_dense() {
-            return Err(Error::unsupported(
-                "cells of dense arrays cannot be deleted; write fill values over them",
-            ));
-        }
-        if !version.has(Rule::DeleteCommits) {
-            return Err(Error::unsupported(format!(
-                "format version {version} has no deletes; `smalti upgrade` brings the array to one that has"
-            )));
-        }
+        let version = snapshot.check_deletable()?;
         let time = next_timestamp(self.env(), at);
         let name = TimestampedName::new(TimeRange { start: time, end: time }, self.new_id()?, Some(version));
         let mut tile = Vec::new();

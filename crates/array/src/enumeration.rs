@@ -27,7 +27,7 @@ impl ArrayPlace {
     ///
     /// # Errors
     /// As [`Snapshot::enumeration`].
-    pub(crate) fn enumeration(&self, schema: &ArraySchema, name: &str) -> Result<Enumeration> {
+    pub fn enumeration(&self, schema: &ArraySchema, name: &str) -> Result<Enumeration> {
         let file = schema.enumeration_file(name).ok_or_else(|| {
             let known: Vec<&str> = schema.enumerations.iter().map(|(name, _)| name.as_str()).collect();
             let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };

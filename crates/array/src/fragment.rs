@@ -552,6 +552,39 @@ impl Fragment {
         Ok(statistics)
     }
 
+    /// The least and the greatest value of a field over the whole fragment, as far as the format keeps them.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission`.
+    pub fn field_bounds(&self, field: FieldId) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+        if !self.version().has(Rule::FragmentStatistics) {
+            return Ok(None);
+        }
+        let slot = self.slot(field)?;
+        let known = self.statistics()?.fields.into_iter().nth(slot);
+        let known = known.filter(|known| !known.min.is_empty() || !known.max.is_empty());
+        Ok(known.map(|known| (known.min, known.max)))
+    }
+
+    /// The bytes of the cells of a field as they are in memory: values, offsets and validity.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission`.
+    pub fn unfiltered_byte_len(&self, field: FieldId) -> Result<u64> {
+        let shape = self.field_shape(field)?;
+        let cell_count = self.cell_count().unwrap_or(u64::MAX);
+        let values = match shape.cell_val_num.fixed() {
+            Some(_) => cell_count.saturating_mul(shape.cell_byte_len() as u64),
+            None => {
+                let tiles = usize::try_from(self.tile_count()).unwrap_or(usize::MAX);
+                let lens = (0..tiles).map(|tile_idx| self.var_byte_len(field, tile_idx));
+                let sum = lens.sum::<Result<usize>>()? as u64;
+                sum.saturating_add(cell_count.saturating_mul(8))
+            }
+        };
+        Ok(values.saturating_add(if shape.is_nullable { cell_count } else { 0 }))
+    }
+
     /// The delete commits, by the names of their files, that the fragment's cells need not be asked for again: the cells say
     /// their effect themselves, or those that were deleted were purged. After a purge of attributes that were dropped, a delete by
     /// such an attribute could not be asked again.

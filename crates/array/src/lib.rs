@@ -37,7 +37,7 @@ pub use deletes::{DeleteCommit, ListedDelete};
 pub use field::{Plane, TIMESTAMPS, field_filters, field_name, field_shape, find_field};
 pub use fragment::Fragment;
 pub use grid::{dense_grid, intervals};
-pub use group::{Branch, DeletedGroup, Member, MemberEdit, MemberWalk, NewMember, Visit};
+pub use group::{Branch, DeletedGroup, Member, MemberChange, MemberEdit, MemberWalk, NewMember, Visit};
 pub use history::{History, HistoryVacuum};
 pub use inspect::{InspectedPart, Inspection, Inspector, UNEXPLAINED};
 pub use label::label_shape;

@@ -17,6 +17,11 @@ pub(crate) fn count(number: u64) -> String {
     out
 }
 
+/// A number of cells.
+pub(crate) fn cells(number: u64) -> String {
+    format!("{} {}", count(number), if number == 1 { "cell" } else { "cells" })
+}
+
 /// A number of bytes in the largest unit that leaves at least one of it.
 pub(crate) fn bytes(byte_len: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];

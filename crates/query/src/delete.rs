@@ -15,6 +15,19 @@ pub struct Deleted {
     pub taken_with: Vec<String>,
 }
 
+fn bound(snapshot: &Snapshot, condition: &Condition) -> Result<BoundCondition> {
+    BoundCondition::bind(condition, snapshot.schema(), &|name| snapshot.enumeration(name))
+}
+
+/// Whether cells can be deleted by a condition, without deleting any.
+///
+/// # Errors
+/// As [`delete`], but for what a write to the store reports.
+pub fn check_delete(snapshot: &Snapshot, condition: &Condition) -> Result<()> {
+    bound(snapshot, condition)?.to_stored_negated()?;
+    snapshot.check_deletable().map(drop)
+}
+
 /// Deletes the cells of a sparse array that fulfil a condition and were written at the time of the delete or before:
 /// readers at that time and later do not see them. Durable on return.
 ///
@@ -22,7 +35,7 @@ pub struct Deleted {
 /// `InvalidArgument` when the condition does not fit the schema; `Unsupported` for dense arrays, versions before 16, and
 /// conditions that no delete commit can hold; what the store reports.
 pub fn delete(snapshot: &Snapshot, condition: &Condition, at: Option<u64>) -> Result<Deleted> {
-    let bound = BoundCondition::bind(condition, snapshot.schema(), &|name| snapshot.enumeration(name))?;
+    let bound = bound(snapshot, condition)?;
     let name = snapshot.place().put_delete(snapshot, &bound.to_stored_negated()?, at)?;
     Ok(Deleted { name, taken_with: bound.taken_with().map(|field| field.name.clone()).collect() })
 }

@@ -31,7 +31,7 @@ mod write;
 pub use aggregate::{Aggregate, AggregateRequest, AggregateValue, Function, aggregate};
 pub use budget::DEFAULT_MEMORY_BYTE_LEN;
 pub use buffers::{BufferedRead, FieldBuffers, Filled};
-pub use delete::{Deleted, delete};
+pub use delete::{Deleted, check_delete, delete};
 pub use dense::written_regions;
 pub use explain::{Analysis, ExplainedFragment, Explanation, FragmentFate, Strategy, analyze, explain};
 pub use merge::{MergeRequest, Merged, merge};

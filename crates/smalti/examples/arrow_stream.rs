@@ -8,7 +8,7 @@ use smalti::arrow_array::types::Float64Type;
 use smalti::arrow_array::{
     ArrayRef, Float64Array, RecordBatch, RecordBatchReader, StringArray, TimestampMillisecondArray,
 };
-use smalti::prelude::*;
+use smalti::{Array, Dimension, prelude::*};
 use std::sync::Arc;
 
 /// A thousand measurements of one hour.

@@ -3,7 +3,7 @@
 //! `cargo run -p smalti --example dense_raster`
 
 use smalti::ndarray::Array2;
-use smalti::prelude::*;
+use smalti::{Array, Dimension, prelude::*};
 
 const MONDAY: u64 = 1_700_000_000_000;
 const TUESDAY: u64 = MONDAY + 86_400_000;

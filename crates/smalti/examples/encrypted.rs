@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p smalti --example encrypted`
 
-use smalti::prelude::*;
+use smalti::{Array, Dimension, prelude::*};
 
 fn main() -> smalti::Result<()> {
     let uri = "mem://encrypted";

@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p smalti --example quickstart`
 
-use smalti::prelude::*;
+use smalti::{Array, Dimension, prelude::*};
 
 fn main() -> smalti::Result<()> {
     let schema = Schema::sparse()

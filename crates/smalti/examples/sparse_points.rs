@@ -3,7 +3,7 @@
 //! `cargo run -p smalti --example sparse_points`
 
 use smalti::arrow::arrow_field;
-use smalti::prelude::*;
+use smalti::{Array, Dimension, prelude::*};
 
 fn main() -> smalti::Result<()> {
     let schema = Schema::sparse()

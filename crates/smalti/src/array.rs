@@ -7,14 +7,15 @@ use crate::{
     Schema, Value, WriteBuilder, WrittenDelete, WrittenFragment,
 };
 use arrow_schema::SchemaRef;
-use smalti_array::{ArrayPlace, Listing, Snapshot, Upgrade};
+use smalti_array::{ArrayPlace, Listing, Snapshot, Upgrade, find_field};
+use smalti_format::Rule;
 use smalti_format::names::TimestampedName;
 use smalti_query::condition::{BoundCondition, Condition, UnknownLabel};
 use smalti_query::{
     Aggregate, AggregateRequest, AggregateValue, Analysis, Batches, CutRange, Explanation, Function,
     ReadRequest, WriteRequest,
 };
-use smalti_types::{Datatype, Extent, Result, TimeRange};
+use smalti_types::{Datatype, Error, Extent, Result, TimeRange};
 
 /// An array, open for reading and writing.
 ///
@@ -23,7 +24,7 @@ use smalti_types::{Datatype, Extent, Result, TimeRange};
 /// time of their own still happen now. Handles can be shared between threads.
 ///
 /// ```
-/// use smalti::prelude::*;
+/// use smalti::{Array, Dimension, prelude::*};
 ///
 /// let schema = Schema::dense()
 ///     .dimension(Dimension::new("x", 0..=3).tile(2))
@@ -108,7 +109,7 @@ impl Array {
     /// As [`open`](Array::open); `InvalidArgument` for an inverted time range.
     ///
     /// ```
-    /// use smalti::prelude::*;
+    /// use smalti::{Array, Dimension, prelude::*};
     ///
     /// let schema = Schema::dense()
     ///     .dimension(Dimension::new("x", 0..=1))
@@ -137,7 +138,7 @@ impl Array {
     /// As [`open`](Array::open).
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
     /// # Array::create("mem://reopen-docs", &schema)?;
     /// let ours = Array::open("mem://reopen-docs")?;
@@ -174,7 +175,7 @@ impl Array {
     /// What a read reports as it starts.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<f32>("a")).build()?;
     /// let array = Array::create("mem://arrow-schema-docs", &schema)?;
     /// assert_eq!(array.arrow_schema()?.field(1).data_type().to_string(), "Float32");
@@ -190,7 +191,7 @@ impl Array {
     /// As [`open`](Array::open), when this handle has written since the last look.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
     /// let array = Array::create("mem://fragments-docs", &schema)?;
     /// array.write().range("x", 2..=3).column("a", &[1, 2]).at(1000).commit()?;
@@ -209,7 +210,7 @@ impl Array {
     /// As [`fragments`](Array::fragments).
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::sparse().dimension(Dimension::string("d")).attribute(Attribute::of::<i32>("a")).build()?;
     /// let array = Array::create("mem://non-empty-docs", &schema)?;
     /// assert_eq!(array.non_empty_domain()?, None);
@@ -227,6 +228,70 @@ impl Array {
             .map(Some)
     }
 
+    /// The least and the greatest value of an attribute, as the statistics of the fragments in the time range keep them: no cell is
+    /// read, and cells that are overwritten or deleted since count too. `None` where the statistics keep none: for values of
+    /// several numbers, text that is no ASCII, fragments before format version 12, or nothing but nulls.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no attribute of that name; `Corrupt` and `Permission`, with the file named.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=2)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// let array = Array::create("mem://attribute-bounds-docs", &schema)?;
+    /// array.write().column("a", &[5, -7, 3]).commit()?;
+    /// assert_eq!(array.attribute_bounds("a")?, Some((Value::from(-7), Value::from(5))));
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn attribute_bounds(&self, name: &str) -> Result<Option<(Value, Value)>> {
+        let snapshot = self.snapshot()?;
+        let (_, attribute) = snapshot
+            .schema()
+            .attribute(name)
+            .ok_or_else(|| Error::not_found(format!("there is no attribute {name:?}")).at_uri(self.uri()))?;
+        let datatype = attribute.datatype;
+        let is_less = |a: &[u8], b: &[u8]| match datatype.is_bytes() {
+            true => Ok(a < b),
+            false => Ok::<bool, Error>(datatype.ordinal(a)? < datatype.ordinal(b)?),
+        };
+        let mut bounds: Option<(Vec<u8>, Vec<u8>)> = None;
+        for fragment in snapshot.fragments() {
+            if !fragment.version().has(Rule::FragmentStatistics) {
+                return Ok(None);
+            }
+            let Some(field) = find_field(fragment.schema(), name) else { continue };
+            let Some((min, max)) = fragment.field_bounds(field)? else { continue };
+            bounds = Some(match bounds.take() {
+                None => (min, max),
+                Some((least, greatest)) => (
+                    if is_less(&min, &least)? { min } else { least },
+                    if is_less(&greatest, &max)? { max } else { greatest },
+                ),
+            });
+        }
+        let Some((min, max)) = bounds else { return Ok(None) };
+        Ok(Some((Value::from_le_bytes(datatype, min)?, Value::from_le_bytes(datatype, max)?)))
+    }
+
+    /// The bytes of all cells in the fragments of the time range as they are in memory: values, offsets of those of variable length,
+    /// validity, and the coordinates of sparse cells. What filters make of them is [`Fragment::data_byte_len`].
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission`, with the file named.
+    pub fn unfiltered_byte_len(&self) -> Result<u64> {
+        let mut sum = 0_u64;
+        for fragment in self.snapshot()?.fragments() {
+            let schema = fragment.schema();
+            let dimensions = schema.dimensions.iter().filter(|_| !fragment.is_dense());
+            let names = dimensions.map(|dimension| &dimension.name);
+            for name in names.chain(schema.attributes.iter().map(|attribute| &attribute.name)) {
+                let Some(field) = find_field(schema, name) else { continue };
+                sum = sum.saturating_add(fragment.unfiltered_byte_len(field)?);
+            }
+        }
+        Ok(sum)
+    }
+
     /// As [`non_empty_domain`](Array::non_empty_domain), in the numbers of the engine.
     ///
     /// # Errors
@@ -242,7 +307,7 @@ impl Array {
     /// What listing the array reports.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
     /// let array = Array::create("mem://first-write-docs", &schema)?;
     /// assert_eq!(array.first_write()?, None);
@@ -273,7 +338,7 @@ impl Array {
     /// libtiledb could not read fragments that are there, unless it is forced.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// use smalti::Upgrade;
     /// use smalti::format::Version;
     /// let schema = Schema::dense()
@@ -303,7 +368,7 @@ impl Array {
     /// Starts a change of metadata: any number of keys, seen all together or not at all.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
     /// let array = Array::create("mem://metadata-docs", &schema)?;
     /// array.write_metadata().put("unit", "metre").put("scale", [0.1, 0.2]).at(1000).commit()?;
@@ -325,7 +390,7 @@ impl Array {
     /// [`open`](Array::open).
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense()
     /// #     .dimension(Dimension::new("x", 0..=2))
     /// #     .attribute(Attribute::of::<i32>("a"))
@@ -360,7 +425,7 @@ impl Array {
     /// those with null, or NaN, where it compares.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::sparse()
     /// #     .dimension(Dimension::new("x", 0..=99))
     /// #     .attribute(Attribute::of::<i32>("a"))
@@ -395,7 +460,7 @@ impl Array {
     /// `InvalidArgument` for unknown fields, ranges that do not fit, or an order that the array does not have.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
     /// # let array = Array::create("mem://read-raw-docs", &schema)?;
     /// # array.write().column("a", &[5, 6]).commit()?;
@@ -458,7 +523,7 @@ impl Array {
     /// As [`read_raw`](Array::read_raw).
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::sparse()
     /// #     .dimension(Dimension::new("x", 0..=99).tile(10))
     /// #     .attribute(Attribute::of::<i32>("a"))
@@ -522,7 +587,7 @@ impl Array {
     /// `InvalidArgument` names the column, cell or range that is wrong; nothing is written then.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// use smalti::{ColumnRef, Duplicates, WriteRequest};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<u8>("a")).build()?;
     /// # let array = Array::create("mem://write-raw-docs", &schema)?;

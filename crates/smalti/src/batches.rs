@@ -51,7 +51,7 @@ impl<'a> RecordBatches<'a> {
     /// arrays.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=99).tile(10)).attribute(Attribute::of::<i32>("a")).build()?;
     /// # let array = Array::create("mem://unwritten-docs", &schema)?;
     /// array.write().range("x", 0..=9).column("a", &[7; 10]).commit()?;
@@ -67,7 +67,7 @@ impl<'a> RecordBatches<'a> {
     ///
     /// ```
     /// use smalti::arrow_array::RecordBatchReader;
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
     /// # let array = Array::create("mem://reader-docs", &schema)?;
     /// let mut reader = array.read().batches()?.into_reader();

@@ -51,7 +51,7 @@ impl Array {
     /// `NotFound` when nothing is there; `Permission` when no schema opens with the key; `Cancelled`; `Io`. Damage is no error.
     ///
     /// ```
-    /// use smalti::prelude::*;
+    /// use smalti::{Array, Dimension, prelude::*};
     /// use smalti::FsckOptions;
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
     /// let array = Array::create("mem://fsck-docs", &schema)?;
@@ -72,7 +72,7 @@ impl Array {
     /// As [`fsck`](Array::fsck). A step that fails is told in the report.
     ///
     /// ```
-    /// use smalti::prelude::*;
+    /// use smalti::{Array, Dimension, prelude::*};
     /// use smalti::RepairOptions;
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
     /// Array::create("mem://repair-docs", &schema)?;
@@ -92,7 +92,7 @@ impl Array {
     /// damaged that cannot be left out; `Cancelled`.
     ///
     /// ```
-    /// use smalti::prelude::*;
+    /// use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
     /// Array::create("mem://salvage-docs", &schema)?.write().column("a", &[1, 2]).commit()?;
     /// let mut salvaged = Array::salvage("mem://salvage-docs", &Options::new(), None)?;
@@ -114,7 +114,7 @@ impl Array {
     /// As a read; `InvalidArgument` for the times of a dense array's cells.
     ///
     /// ```
-    /// use smalti::prelude::*;
+    /// use smalti::{Array, Dimension, prelude::*};
     /// use smalti::DigestOptions;
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
     /// let (one, two) = (Array::create("mem://digest-one", &schema)?, Array::create("mem://digest-two", &schema)?);
@@ -136,7 +136,7 @@ impl Array {
     /// `InvalidArgument` when the dimensions differ; what reads and `visit` report.
     ///
     /// ```
-    /// use smalti::prelude::*;
+    /// use smalti::{Array, Dimension, prelude::*};
     /// use smalti::{Change, DiffOptions};
     /// use std::ops::ControlFlow;
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;

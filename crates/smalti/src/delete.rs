@@ -25,6 +25,25 @@ impl<'a> DeleteBuilder<'a> {
         self
     }
 
+    /// The number of cells that the delete would take, without deleting any: with cells for which the condition is not known to be
+    /// false. This reads the fields that the condition names.
+    ///
+    /// # Errors
+    /// As [`commit`](DeleteBuilder::commit), and as aggregates.
+    ///
+    /// ```
+    /// # use smalti::prelude::*;
+    /// # let schema = Schema::sparse().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// # let array = Array::create("mem://delete-count-docs", &schema)?;
+    /// array.write().column("x", &[1, 2, 3]).column("a", &[10, 20, 30]).commit()?;
+    /// assert_eq!(array.delete("a >= 20".parse()?).cell_count()?, 2);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn cell_count(&self) -> Result<u64> {
+        self.array.run(|_| smalti_query::check_delete(self.array.snapshot_to_write(), &self.condition))?;
+        self.array.taken_cell_count(self.at.unwrap_or(u64::MAX), &self.condition)
+    }
+
     /// Puts the delete commit: from its time on, readers do not see the cells. Earlier times still do.
     ///
     /// # Errors

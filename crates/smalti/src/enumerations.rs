@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Labels are any [cells](Cell): text, numbers, arrays of numbers. None may be given twice.
 ///
 /// ```
-/// use smalti::prelude::*;
+/// use smalti::{Array, Dimension, prelude::*};
 ///
 /// let schema = Schema::sparse()
 ///     .dimension(Dimension::new("x", 0..=99))
@@ -130,7 +130,7 @@ impl Array {
     /// `NotFound` when the schema has no enumeration of that name; `Corrupt` and `Permission`, with the file named.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<u8>("a")).build()?;
     /// # let array = Array::create("mem://enumeration-docs", &schema)?;
     /// assert_eq!(array.enumeration("colors").unwrap_err().kind(), ErrorKind::NotFound);

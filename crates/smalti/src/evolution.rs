@@ -13,7 +13,7 @@ use std::ops::RangeBounds;
 /// added are its fill value until they are written, and those of one that is dropped are there for reads of earlier times.
 ///
 /// ```
-/// use smalti::prelude::*;
+/// use smalti::{Array, Dimension, prelude::*};
 ///
 /// let schema = Schema::sparse()
 ///     .dimension(Dimension::new("day", 0..=9999))
@@ -138,7 +138,7 @@ impl Array {
     /// As [`Evolution::commit`].
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// use smalti::SchemaChange;
     /// # let schema = Schema::dense()
     /// #     .dimension(Dimension::new("x", 0..=1))

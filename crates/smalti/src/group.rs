@@ -12,7 +12,7 @@ use smalti_types::{Error, Result, TimeRange};
 /// own still happen now. Members and metadata of a group with a [key](Options::key) are encrypted.
 ///
 /// ```
-/// use smalti::prelude::*;
+/// use smalti::{Array, Dimension, prelude::*};
 /// use smalti::NewMember;
 ///
 /// let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<f32>("a")).build()?;
@@ -184,6 +184,10 @@ impl Group {
     /// `Corrupt` and `Permission`, with the file named.
     pub fn metadata(&self) -> Result<Metadata> {
         self.place.metadata(self.time).and_then(Metadata::new)
+    }
+
+    pub(crate) fn time_range(&self) -> TimeRange {
+        self.time
     }
 
     pub(crate) fn place(&self) -> &ArrayPlace {

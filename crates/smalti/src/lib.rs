@@ -4,7 +4,7 @@
 //! and the other way round.
 //!
 //! ```
-//! use smalti::prelude::*;
+//! use smalti::{Array, Dimension, prelude::*};
 //!
 //! # fn show(batch: &smalti::arrow_array::RecordBatch) { assert_eq!(batch.num_rows(), 1) }
 //! let schema = Schema::sparse()
@@ -35,6 +35,7 @@
 //! | [`Evolution`] | changing that later |
 //! | [`Array`] | create, open, reopen; fragments, domain, metadata |
 //! | [`Group`], [`NewMember`], [`Object`] | groups and their members; finding, moving and removing arrays and groups |
+//! | [`Array::history`], [`Group::history`] | what happened, change by change |
 //! | [`Options`] | time travel, encryption, durability, threads |
 //! | [`Progress`], [`Phase`] | how far a read, a write or upkeep is, and stopping it |
 //! | [`ReadBuilder`], [`RecordBatches`] | cells out: record batches, `ndarray`, raw columns |
@@ -66,6 +67,7 @@ mod enumerations;
 mod evolution;
 mod fragment;
 mod group;
+mod history;
 pub mod json;
 mod metadata;
 mod object;
@@ -98,6 +100,7 @@ pub use enumerations::Enumeration;
 pub use evolution::Evolution;
 pub use fragment::{Fragment, WrittenDelete, WrittenFragment};
 pub use group::{Group, Member, MembersBuilder, Visit};
+pub use history::{Event, HistoryEntry};
 pub use metadata::{Metadata, MetadataBuilder};
 pub use object::Object;
 pub use options::Options;

@@ -11,7 +11,7 @@ use std::fmt;
 /// removed, never what it leads to.
 ///
 /// ```
-/// use smalti::prelude::*;
+/// use smalti::{Array, Dimension, prelude::*};
 /// use smalti::{Object, ObjectKind, WalkOrder};
 ///
 /// let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<f32>("a")).build()?;

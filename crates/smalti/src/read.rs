@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// global order.
 ///
 /// ```
-/// use smalti::prelude::*;
+/// use smalti::{Array, Dimension, prelude::*};
 ///
 /// let schema = Schema::sparse()
 ///     .dimension(Dimension::new("x", 0..=99).tile(10))
@@ -179,7 +179,7 @@ impl<'a> ReadBuilder<'a> {
     /// dense ones give fill values for them; see [`matching_only`](ReadBuilder::matching_only).
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// use smalti::Condition;
     /// # let schema = Schema::sparse()
     /// #     .dimension(Dimension::new("x", 0..=99))
@@ -234,7 +234,7 @@ impl<'a> ReadBuilder<'a> {
     /// As [`batches`](ReadBuilder::batches).
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
     /// # let array = Array::create("mem://columns-docs", &schema)?;
     /// # array.write().column("a", &[5, 6]).commit()?;
@@ -264,7 +264,7 @@ impl<'a> ReadBuilder<'a> {
     /// Tells how far the read is, and can stop it, from another thread.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// use smalti::{ErrorKind, Progress};
     /// use std::sync::Arc;
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
@@ -289,7 +289,7 @@ impl<'a> ReadBuilder<'a> {
     /// leave 64 bits.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// use smalti::Aggregate;
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
     /// # let array = Array::create("mem://aggregate-docs", &schema)?;
@@ -323,7 +323,7 @@ impl<'a> ReadBuilder<'a> {
     /// As [`batches`](ReadBuilder::batches); `OutOfMemory` when they do not fit.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
     /// # let array = Array::create("mem://collect-docs", &schema)?;
     /// let batch = array.read().range("x", ..5).collect()?;
@@ -344,7 +344,7 @@ impl<'a> ReadBuilder<'a> {
     /// another type than `T`, or a cell is null.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// let schema = Schema::dense()
     ///     .dimension(Dimension::new("row", 1..=4).tile(2))
     ///     .dimension(Dimension::new("col", 1..=4).tile(2))

@@ -22,7 +22,7 @@ impl Array {
     /// consolidation is running; `Cancelled` when its progress was told to stop. A merge that fails leaves nothing behind.
     ///
     /// ```
-    /// use smalti::prelude::*;
+    /// use smalti::{Array, Dimension, prelude::*};
     /// use smalti::upkeep::{FragmentOptions, VacuumOptions};
     ///
     /// # let schema = Schema::sparse()
@@ -77,7 +77,7 @@ impl Array {
     /// its progress was told to stop before anything was deleted; what the store reports.
     ///
     /// ```
-    /// use smalti::prelude::*;
+    /// use smalti::{Array, Dimension, prelude::*};
     /// use smalti::TimeRange;
     /// use smalti::upkeep::{FragmentChoice, FragmentDeletion};
     ///
@@ -112,7 +112,7 @@ impl Array {
     /// then, unless committing failed.
     ///
     /// ```
-    /// use smalti::prelude::*;
+    /// use smalti::{Array, Dimension, prelude::*};
     ///
     /// # let schema = Schema::sparse()
     /// #     .dimension(Dimension::new("x", 0..=99))
@@ -158,7 +158,7 @@ impl Array {
     /// As [`open`](Array::open); what the storage reports.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// use smalti::upkeep::UpkeepOptions;
     /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
     /// let array = Array::create("mem://consolidate-files-docs", &schema)?;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// labels](crate::Label) may come along, or alone; they have a label for each position in the range of their dimension.
 ///
 /// ```
-/// use smalti::prelude::*;
+/// use smalti::{Array, Dimension, prelude::*};
 ///
 /// let schema = Schema::dense()
 ///     .dimension(Dimension::new("row", 0..=99).tile(10))
@@ -76,7 +76,7 @@ impl<'a> WriteBuilder<'a> {
     ///
     /// ```
     /// use smalti::arrow_array::{Int32Array, RecordBatch, StringArray};
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// # use std::sync::Arc;
     /// # let schema = Schema::sparse().dimension(Dimension::string("gene")).attribute(Attribute::of::<i32>("n")).build()?;
     /// # let array = Array::create("mem://record-batch-docs", &schema)?;
@@ -124,7 +124,7 @@ impl<'a> WriteBuilder<'a> {
     /// nothing.
     ///
     /// ```
-    /// # use smalti::prelude::*;
+    /// # use smalti::{Array, Dimension, prelude::*};
     /// use smalti::{Phase, Progress};
     /// use std::sync::Arc;
     /// # let schema = Schema::sparse().dimension(Dimension::new("x", 0..=99)).attribute(Attribute::of::<i32>("a")).build()?;
@@ -289,7 +289,7 @@ fn check_grid(
 /// rectangle of whole space tiles.
 ///
 /// ```
-/// use smalti::prelude::*;
+/// use smalti::{Array, Dimension, prelude::*};
 /// use smalti::Columns;
 ///
 /// let schema = Schema::sparse()

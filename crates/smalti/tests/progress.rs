@@ -1,7 +1,7 @@
 //! Reads that are watched and stopped from another thread: a program of its own, as other tests beside it would delay them.
 
-use smalti::prelude::*;
 use smalti::{Aggregate, Function, Progress};
+use smalti::{Array, Dimension, prelude::*};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};

@@ -6,7 +6,7 @@ use crate::history;
 use crate::stamp::next_timestamp;
 use crate::{ArrayPlace, ObjectKind};
 use smalti_format::GroupFile;
-use smalti_format::names::GROUP_FOLDER;
+use smalti_format::names::{GROUP_FOLDER, last_part};
 use smalti_types::{Error, ErrorKind, Result, TimeRange};
 use std::collections::BTreeMap;
 
@@ -26,14 +26,23 @@ pub struct NewMember {
 }
 
 impl NewMember {
-    /// A member in the group's folder, its URI counting from there, without a name.
+    /// A member in the group's folder, its URI counting from there. Its name is the last part of the URI.
     pub fn relative(uri: impl Into<String>) -> NewMember {
-        NewMember { uri: uri.into(), is_relative: true, name: None, kind: None, replaces: false }
+        let uri = uri.into();
+        let name = Some(last_part(&uri).to_owned()).filter(|name| !name.is_empty());
+        NewMember { uri, is_relative: true, name, kind: None, replaces: false }
     }
 
-    /// A member anywhere, its URI with a scheme or an absolute path, without a name.
+    /// A member anywhere, its URI with a scheme or an absolute path. Its name is the last part of the URI.
     pub fn absolute(uri: impl Into<String>) -> NewMember {
         NewMember { is_relative: false, ..NewMember::relative(uri) }
+    }
+
+    /// Leaves out the name: the group knows the member by its URI.
+    #[must_use]
+    pub fn unnamed(mut self) -> NewMember {
+        self.name = None;
+        self
     }
 
     /// Sets the name in the group.
@@ -114,12 +123,18 @@ impl ArrayPlace {
             {
                 return Err(Error::new(
                     ErrorKind::AlreadyExists,
-                    format!("the group has a member {key:?} already, at {:?}; remove it first", other.uri),
+                    format!(
+                        "the group has a member {key:?} already, at {:?}; give this one another name (--name), replace that one \
+                         (--replace), or remove it first",
+                        other.uri
+                    ),
                 )
                 .at_uri(self.uri()));
             }
             if added.insert(key.clone(), member).is_some() {
-                return Err(Error::invalid(format!("the member {key:?} is added twice")));
+                return Err(Error::invalid(format!(
+                    "the member {key:?} is added twice; give one of them another name (--name)"
+                )));
             }
         }
         removed.retain(|key, _| !added.contains_key(key));

@@ -25,7 +25,7 @@ pub use walk::{Branch, MemberWalk, Visit};
 use crate::history::History;
 use crate::{ArrayPlace, ObjectKind};
 use smalti_format::GroupFile;
-use smalti_format::names::{GROUP_FILE, GROUP_FOLDER, METADATA_FOLDER};
+use smalti_format::names::{GROUP_FILE, GROUP_FOLDER, METADATA_FOLDER, TimestampedName};
 use smalti_store::{NewFile, NewTree};
 use smalti_types::{Error, Result, TimeRange};
 use std::collections::BTreeMap;
@@ -38,6 +38,17 @@ const NEWEST_VERSION: u32 = 2;
 struct MemberList {
     version: u32,
     members: BTreeMap<String, Member>,
+}
+
+/// What one file of a group's list changed.
+#[derive(Debug, Clone)]
+pub struct MemberChange {
+    /// The name of the file.
+    pub name: TimestampedName,
+    /// Members that came, or that changed.
+    pub added: Vec<Member>,
+    /// Members that went.
+    pub removed: Vec<Member>,
 }
 
 impl ArrayPlace {
@@ -72,6 +83,42 @@ impl ArrayPlace {
     /// `NotFound` when no group is here; `Corrupt` and `Permission`, with the file named.
     pub fn members(&self, time: TimeRange) -> Result<Vec<Member>> {
         Ok(self.member_list(time)?.members.into_values().collect())
+    }
+
+    /// What each file of the group's list changed, oldest first: members that came, and members that went.
+    ///
+    /// # Errors
+    /// As [`members`](ArrayPlace::members).
+    pub fn member_changes(&self) -> Result<Vec<MemberChange>> {
+        self.expect_group()?;
+        let mut members: BTreeMap<String, Member> = BTreeMap::new();
+        let mut changes = Vec::new();
+        for name in History::read(self, GROUP_FOLDER)?.visible(TimeRange::ALL) {
+            let path = self.join(&format!("{GROUP_FOLDER}/{name}"));
+            let tile = self.read_tile_file(&path)?;
+            let file = GroupFile::decode(tile.as_slice())
+                .map_err(|error| error.at_uri(self.store().address(&path)))?;
+            let (mut added, mut removed) = (Vec::new(), Vec::new());
+            // What a complete list does not name has gone.
+            let mut before =
+                if file.version < NEWEST_VERSION { std::mem::take(&mut members) } else { BTreeMap::new() };
+            for stored in file.members {
+                let is_deleted = stored.is_deleted;
+                let member = Member::of_stored(stored);
+                let old = before.remove(member.key()).or_else(|| members.remove(member.key()));
+                if is_deleted {
+                    removed.extend(old);
+                    continue;
+                }
+                if old.as_ref() != Some(&member) {
+                    added.push(member.clone());
+                }
+                members.insert(member.key().to_owned(), member);
+            }
+            removed.extend(before.into_values());
+            changes.push(MemberChange { name, added, removed });
+        }
+        Ok(changes)
     }
 
     fn member_list(&self, time: TimeRange) -> Result<MemberList> {

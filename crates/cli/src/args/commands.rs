@@ -43,6 +43,10 @@ pub(crate) enum Command {
     Schema(ArrayArgs),
     /// Print what an array or group is: kind, domain, fragments, cells, bytes; members
     Info(ArrayArgs),
+    /// Describe an array or group on one page: fields, ranges, metadata, fragments, sizes, first and last change
+    Describe(ArrayArgs),
+    /// Print what happened to an array or group, a line a change, newest first
+    History(HistoryArgs),
     /// List the fragments of an array; delete some, copy some to another array
     Fragments(FragmentsArgs),
     /// Write cells from a file
@@ -166,6 +170,9 @@ pub(crate) struct DeleteArgs {
     /// Which cells to delete, such as "pop < 1000 and country == 'FR'"
     #[arg(long = "where", value_name = "EXPR")]
     pub(crate) condition: String,
+    /// Delete nothing; count the cells that would go
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Time of the delete, as for `smalti read --at`: later cells stay [default: now]
     #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
     pub(crate) at: Option<When>,
@@ -224,6 +231,24 @@ pub(crate) struct ArrayArgs {
     pub(crate) times: OpenTimes,
 }
 
+/// Arguments of `smalti history`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct HistoryArgs {
+    /// Path or URI of the array or group
+    pub(crate) array: String,
+    /// Count the cells that each delete took, which reads the fields of its condition
+    #[arg(long)]
+    pub(crate) count: bool,
+    /// At most this many changes
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// The oldest change first
+    #[arg(long, visible_alias = "reverse")]
+    pub(crate) oldest_first: bool,
+    #[command(flatten)]
+    pub(crate) times: OpenTimes,
+}
+
 /// Arguments of `smalti meta`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MetaArgs {
@@ -249,11 +274,12 @@ pub(crate) enum MetaAction {
     Put {
         /// The key
         key: String,
-        /// The datatype, such as INT32 or STRING_UTF8
-        datatype: String,
+        /// The datatype, such as INT32 or STRING_UTF8; left out, it follows from the value: INT64, FLOAT64, BOOL or STRING_UTF8
+        #[arg(value_name = "TYPE", allow_hyphen_values = true)]
+        datatype_or_value: String,
         /// The value as JSON: a number, a string, a list, {"hex": "..."}; text may go without quotes
         #[arg(allow_hyphen_values = true)]
-        value: String,
+        value: Option<String>,
     },
     /// Remove a key
     Delete {
@@ -265,9 +291,9 @@ pub(crate) enum MetaAction {
 /// Arguments of `smalti inspect`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct InspectArgs {
-    /// The file
+    /// The file, or the folder of an array, group or fragment, whose files are listed
     pub(crate) file: PathBuf,
-    /// Every item of long lists, all of long values, and the frames of filtered tiles; with --json that is always so
+    /// Of a folder each file in turn. Of a file every item of long lists, all of long values, and the frames of filtered tiles; with --json that is always so
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -315,7 +341,7 @@ mod tests {
     #[test]
     fn negative_numbers_are_values() {
         let Command::Meta(meta) = parse("smalti meta a put k INT32 -5").command else { panic!() };
-        assert!(matches!(meta.action, Some(MetaAction::Put { value, .. }) if value == "-5"));
+        assert!(matches!(meta.action, Some(MetaAction::Put { value, .. }) if value.as_deref() == Some("-5")));
         let Command::Read(read) = parse("smalti read a --range d=-5:-1 --range e=:7 --json").command else {
             panic!()
         };

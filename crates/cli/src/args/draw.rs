@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 /// Arguments of `smalti draw`.
 #[derive(Debug, Clone, Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct DrawArgs {
     /// Path or URI of the array
     pub(crate) array: String,
@@ -65,10 +64,6 @@ pub(crate) struct DrawArgs {
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorChoice,
 }
-
-const EXAMPLES: &str = "Examples:
-  smalti draw elevation --range row=300:500 --range col=1500:1900 -o map.png
-  smalti draw cities --dims lon,lat --log -o cities.svg";
 
 /// How several cells become one pixel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -56,7 +56,7 @@ pub(crate) struct GroupAddArgs {
     /// moved; anything else by its absolute URI
     #[arg(required = true)]
     pub(crate) members: Vec<String>,
-    /// Name in the group, for a single member
+    /// Name in the group, for a single member [default: the last part of its path or URI]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// The members' paths count from the group's folder, not from the working directory

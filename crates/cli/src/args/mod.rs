@@ -9,12 +9,14 @@ mod import;
 mod object;
 mod read;
 mod upkeep;
+mod verb;
 mod write;
 
 pub(crate) use check::{CheckArgs, DiffArgs, DigestArgs, FsckArgs, RepairArgs, SalvageArgs};
 pub(crate) use commands::{
     AggregateArgs, ArrayArgs, Cli, Command, CompletionsArgs, CreateArgs, DeleteArgs, DemoArgs, EvolveArgs,
-    ExplainArgs, GLOBAL_HEADING, InspectArgs, ManArgs, ManFormat, MetaAction, MetaArgs, UpgradeArgs,
+    ExplainArgs, GLOBAL_HEADING, HistoryArgs, InspectArgs, ManArgs, ManFormat, MetaAction, MetaArgs,
+    UpgradeArgs,
 };
 pub(crate) use draw::{ColorChoice, DrawArgs, PictureFormat, Reduction};
 pub(crate) use global::{Global, OpenTimes, Sync};
@@ -38,7 +40,9 @@ use std::ffi::OsString;
 /// Wrong usage with `--json`, in the words of the parser without its hints at the end.
 pub(crate) fn parse() -> Outcome<Cli> {
     let wants_json = wants_json(std::env::args_os());
-    let matches = crate::manual::command().try_get_matches();
+    let command = crate::manual::command();
+    let words = verb::in_order(&command, std::env::args_os().collect());
+    let matches = command.try_get_matches_from(words);
     matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)).map_err(|error| {
         if !error.use_stderr() || !wants_json {
             error.exit();

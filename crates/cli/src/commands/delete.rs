@@ -13,6 +13,15 @@ pub(super) fn run(global: &Global, args: &DeleteArgs) -> Outcome {
     if let Some(at) = engine::change_time(global, &args.array, args.at) {
         delete = delete.at(at);
     }
+    if args.dry_run {
+        let count = delete.cell_count()?;
+        if global.json {
+            println!("{}", serde_json::json!({"dry_run": true, "cells": count}));
+        } else {
+            println!("would delete {} where {}", human::cells(count), args.condition);
+        }
+        return Ok(());
+    }
     let written = delete.commit()?;
     if !written.taken_with().is_empty() {
         let fields = written.taken_with().join(" or ");

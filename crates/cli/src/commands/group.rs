@@ -42,7 +42,9 @@ fn add(global: &Global, args: &GroupAddArgs) -> Outcome {
     for uri in &args.members {
         let mut member =
             if args.relative { NewMember::relative(uri.as_str()) } else { typed_member(&group, uri, args)? };
-        member.name = args.name.clone();
+        if let Some(name) = &args.name {
+            member = member.name(name);
+        }
         member.replaces = args.replace;
         member.kind = args.kind.map(|kind| match kind {
             Kind::Array => ObjectKind::Array,
@@ -123,12 +125,20 @@ fn list(global: &Global, args: &GroupListArgs) -> Outcome {
     let visits: Vec<Visit> =
         if args.follow { group.walk_everywhere()?.collect() } else { group.walk()?.collect() };
     if global.json {
-        let mut visits = visits.iter().peekable();
-        let members = nested(&mut visits, 0);
-        return Ok(writeln!(out, "{}", json!({"group": args.group, "members": members}))?);
+        return Ok(writeln!(out, "{}", json!({"group": args.group, "members": tree_json(&visits)}))?);
     }
-    writeln!(out, "{}", args.group)?;
-    for (line, visit) in branches(&visits).into_iter().zip(&visits) {
+    print_tree(&mut out, &args.group, &visits)
+}
+
+/// The members of a walk for programs.
+pub(super) fn tree_json(visits: &[Visit]) -> Vec<Json> {
+    nested(&mut visits.iter().peekable(), 0)
+}
+
+/// The members of a walk as a tree.
+pub(super) fn print_tree(out: &mut dyn Write, group: &str, visits: &[Visit]) -> Outcome {
+    writeln!(out, "{group}")?;
+    for (line, visit) in branches(visits).into_iter().zip(visits) {
         let Visit { member, branch, .. } = visit;
         let uri = if member.name().is_some() { format!("  {}", member.uri()) } else { String::new() };
         writeln!(out, "{line}{}  {}{uri}{}", member.key(), kind(member), remark(branch))?;

@@ -2,13 +2,94 @@
 
 use crate::args::{Global, InspectArgs};
 use crate::failure::{Failure, Outcome};
+use crate::formats::Table;
+use crate::human;
 use smalti::format::{TraceDetail, TraceEntry};
 use smalti::{Error, ErrorKind, InspectedPart, Inspector, UNEXPLAINED};
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 pub(super) fn run(global: &Global, args: &InspectArgs) -> Outcome {
     let uri = args.file.to_string_lossy();
-    let mut inspector = Inspector::open(&uri, global.encryption_key()?, smalti::system_env())
+    let path = Path::new(uri.strip_prefix("file://").unwrap_or(&uri));
+    if path.is_dir() { folder(global, args, path) } else { file(global, args, &uri) }
+}
+
+/// The files of a folder and of those in it, with what each is; or each of them in turn.
+fn folder(global: &Global, args: &InspectArgs, folder: &Path) -> Outcome {
+    let mut files = Vec::new();
+    list(folder, &mut files)?;
+    files.sort();
+    if args.all {
+        if global.json {
+            return Err(Failure::usage(
+                "--json prints the files of a folder one at a time: inspect each alone",
+            ));
+        }
+        for (idx, (path, _)) in files.iter().enumerate() {
+            if idx > 0 {
+                println!();
+            }
+            match file(global, args, &path.to_string_lossy()) {
+                Err(Failure::Error(error)) => println!("{}: {error}", path.display()),
+                outcome => outcome?,
+            }
+        }
+        return Ok(());
+    }
+    let key = global.encryption_key()?;
+    let kind = |path: &Path| {
+        let inspector = Inspector::open(&path.to_string_lossy(), key.clone(), smalti::system_env());
+        inspector.map_or("no file of an array", |inspector| inspector.kind())
+    };
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let below = |path: &Path| path.strip_prefix(folder).unwrap_or(path).display().to_string();
+    if global.json {
+        let rows = files.iter().map(|(path, byte_len)| {
+            serde_json::json!({"path": below(path), "bytes": byte_len, "kind": kind(path)})
+        });
+        let json = serde_json::json!({"folder": args.file, "files": rows.collect::<Vec<_>>()});
+        writeln!(out, "{json}")?;
+        return Ok(out.flush()?);
+    }
+    let mut table = Table::new(["file", "bytes", "kind"].map(|title| (title.to_string(), title == "bytes")));
+    for (path, byte_len) in files.iter().take(MAX_LISTED_FILES) {
+        table.push(vec![below(path), human::count(*byte_len), kind(path).to_string()]);
+    }
+    table.print(&mut out)?;
+    if let Some(more) = files.len().checked_sub(MAX_LISTED_FILES).filter(|&more| more > 0) {
+        writeln!(out, "... and {} more; --json lists them all", human::count(more as u64))?;
+    }
+    if let Some((path, _)) = files.first() {
+        let example = path.display();
+        writeln!(out, "`smalti inspect {example}` prints that file field by field; --all prints every file")?;
+    }
+    Ok(out.flush()?)
+}
+
+/// The most files that people are shown.
+const MAX_LISTED_FILES: usize = 1000;
+
+/// Adds the files below a folder with their sizes; what symbolic links lead to is no part of it.
+fn list(folder: &Path, files: &mut Vec<(PathBuf, u64)>) -> Outcome {
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let named = |error: std::io::Error| Failure::from(error).at(folder.display().to_string());
+        for entry in std::fs::read_dir(&folder).map_err(named)? {
+            let entry = entry.map_err(named)?;
+            let metadata = entry.metadata().map_err(named)?;
+            if metadata.is_dir() {
+                folders.push(entry.path());
+            } else if metadata.is_file() {
+                files.push((entry.path(), metadata.len()));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn file(global: &Global, args: &InspectArgs, uri: &str) -> Outcome {
+    let mut inspector = Inspector::open(uri, global.encryption_key()?, smalti::system_env())
         .map_err(|error| error.at_uri(uri))?;
     if let Some(byte_len) = global.metadata_limit {
         inspector = inspector.with_metadata_limit(byte_len);

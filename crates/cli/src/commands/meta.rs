@@ -17,7 +17,11 @@ pub(super) fn run(global: &Global, args: &MetaArgs) -> Outcome {
     match &args.action {
         None => list(global, args),
         Some(MetaAction::Get { key }) => get(global, args, key),
-        Some(MetaAction::Put { key, datatype, value }) => {
+        Some(MetaAction::Put { key, datatype_or_value: text, value: None }) => {
+            let value = inferred(text)?;
+            change(global, args, ("put", key), |change| change.put(key, value))
+        }
+        Some(MetaAction::Put { key, datatype_or_value: datatype, value: Some(value) }) => {
             let datatype = Datatype::from_name(datatype).ok_or_else(|| {
                 let names: Vec<&str> = Datatype::ALL.iter().map(|datatype| datatype.name()).collect();
                 Failure::usage(format!("no datatype is called {datatype:?}; there are {}", names.join(", ")))
@@ -94,7 +98,7 @@ fn get(global: &Global, args: &MetaArgs, key: &str) -> Outcome {
     Ok(())
 }
 
-fn to_json(value: &Value) -> Json {
+pub(super) fn to_json(value: &Value) -> Json {
     let mut out = Vec::new();
     CellNotation::new(value.datatype(), CellValNum::Var, false).push(&mut out, value.as_bytes());
     let cell: Json = serde_json::from_slice(&out).unwrap_or(Json::Null);
@@ -102,11 +106,34 @@ fn to_json(value: &Value) -> Json {
 }
 
 /// The value for people: text as it is, single numbers without brackets.
-fn text(value: &Value) -> String {
+pub(super) fn text(value: &Value) -> String {
     let cell_val_num = if value.len() == 1 { CellValNum::ONE } else { CellValNum::Var };
     let mut out = Vec::new();
     crate::cells::TextNotation::new(value.datatype(), cell_val_num, true).push(&mut out, value.as_bytes());
     String::from_utf8_lossy(&out).into_owned()
+}
+
+/// A value without a datatype: numbers and booleans, alone or in a list, are what they look like, all else is text.
+fn inferred(text: &str) -> Outcome<Value> {
+    let parsed = serde_json::from_str::<Json>(text);
+    let items = match &parsed {
+        Ok(Json::Array(items)) if !items.is_empty() => items.as_slice(),
+        Ok(value) => std::slice::from_ref(value),
+        Err(_) => &[],
+    };
+    let is = |test: fn(&Json) -> bool| !items.is_empty() && items.iter().all(test);
+    let datatype = if is(Json::is_i64) {
+        Datatype::Int64
+    } else if is(Json::is_u64) {
+        Datatype::UInt64
+    } else if is(Json::is_number) {
+        Datatype::Float64
+    } else if is(Json::is_boolean) {
+        Datatype::Bool
+    } else {
+        Datatype::StringUtf8
+    };
+    Ok(Value::from_le_bytes(datatype, bytes_of(datatype, text)?)?)
 }
 
 /// The bytes of a value in JSON, or of a text without quotes for text types.
@@ -141,6 +168,18 @@ mod tests {
         assert_eq!(bytes_of(Datatype::StringUtf8, "12").unwrap(), b"12");
         assert_eq!(bytes_of(Datatype::Blob, "{\"hex\": \"00ff\"}").unwrap(), [0, 255]);
         assert_eq!(bytes_of(Datatype::DateTimeDay, "1970-01-02").unwrap(), 1_i64.to_le_bytes());
+        let datatype = |text: &str| inferred(text).unwrap().datatype();
+        assert_eq!([datatype("5"), datatype("-5"), datatype("[1, 2]")], [Datatype::Int64; 3]);
+        assert_eq!(
+            [datatype("18446744073709551615"), datatype("1.5")],
+            [Datatype::UInt64, Datatype::Float64]
+        );
+        assert_eq!([datatype("[1, 2.5]"), datatype("true")], [Datatype::Float64, Datatype::Bool]);
+        for text in ["m s-1", "[1, \"a\"]", "[]", "null", "{}", "2024-05-01", "True", ""] {
+            assert_eq!(datatype(text), Datatype::StringUtf8, "{text}");
+            assert_eq!(inferred(text).unwrap().as_str(), Some(text));
+        }
+        assert_eq!(inferred("\"5\"").unwrap().as_str(), Some("5"));
         assert!(bytes_of(Datatype::Int16, "x").is_err());
         assert!(bytes_of(Datatype::Int16, "null").is_err());
     }

@@ -7,10 +7,12 @@ mod condition;
 mod consolidate;
 mod create;
 mod delete;
+mod describe;
 mod evolve;
 mod explain;
 mod fragments;
 mod group;
+mod history;
 mod info;
 mod inspect;
 mod labels;
@@ -40,6 +42,8 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Import(args) => crate::import::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Schema(args) => schema::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Info(args) => info::run(global, args).map_err(|failure| failure.of(&args.array)),
+        Command::Describe(args) => describe::run(global, args).map_err(|failure| failure.at(&args.array)),
+        Command::History(args) => history::run(global, args).map_err(|failure| failure.at(&args.array)),
         Command::Fragments(args) => fragments::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Write(args) => write::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Read(args) => read::run(global, args).map_err(|failure| failure.of(&args.array)),

@@ -32,9 +32,14 @@ pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
 pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outcome {
     let schema = array.schema();
     let labels = Field::labels_of(schema, args.notation);
-    let fields = Field::select(fields_of(array, args.notation)?, labels, &args.select, args.timestamps)?;
-    let (ranges, label_ranges) = ranges::of_read(global, &args.array, array, &args.ranges)?;
     let format = output_format(global, args)?;
+    let mut all = fields_of(array, args.notation)?;
+    if format == OutputFormat::Npy && args.select.is_empty() {
+        // The place of a cell says where it is.
+        all.retain(|field| !field.is_dimension);
+    }
+    let fields = Field::select(all, labels, &args.select, args.timestamps)?;
+    let (ranges, label_ranges) = ranges::of_read(global, &args.array, array, &args.ranges)?;
     let fields = match format {
         OutputFormat::Matrix => {
             MatrixSink::<Vec<u8>>::fields(fields_of(array, args.notation)?, &fields, !args.select.is_empty())?

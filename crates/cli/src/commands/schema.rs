@@ -7,7 +7,9 @@ use crate::failure::Outcome;
 use crate::formats::Table;
 use crate::{engine, human};
 use serde_json::Value;
-use smalti::format::{ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, Enumeration};
+use smalti::format::{
+    ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, DimensionLabel, Enumeration,
+};
 use smalti::json::CellNotation;
 use smalti::{Array, CellValNum, Extent, FilterPipeline};
 use std::io::Write;
@@ -90,20 +92,24 @@ fn print_tables(out: &mut dyn Write, array: &Array) -> Outcome {
         let titles = ["label", "dimension", "type", "order"];
         let mut table = Table::new(titles.map(|title| (title.to_string(), false)));
         for label in &schema.dimension_labels {
-            let dimension = schema.dimensions.get(label.dimension_idx as usize);
-            table.push(vec![
-                label.name.clone(),
-                dimension.map_or_else(String::new, |dimension| dimension.name.clone()),
-                label.datatype.to_string(),
-                if label.order == DataOrder::Decreasing { "decreasing" } else { "increasing" }.to_string(),
-            ]);
+            table.push(label_row(schema, label));
         }
         table.print(out)?;
     }
     Ok(())
 }
 
-fn dimension_row(schema: &ArraySchema, dimension: &Dimension) -> Vec<String> {
+pub(super) fn label_row(schema: &ArraySchema, label: &DimensionLabel) -> Vec<String> {
+    let dimension = schema.dimensions.get(label.dimension_idx as usize);
+    vec![
+        label.name.clone(),
+        dimension.map_or_else(String::new, |dimension| dimension.name.clone()),
+        label.datatype.to_string(),
+        if label.order == DataOrder::Decreasing { "decreasing" } else { "increasing" }.to_string(),
+    ]
+}
+
+pub(super) fn dimension_row(schema: &ArraySchema, dimension: &Dimension) -> Vec<String> {
     let domain = match dimension.domain {
         Some((lo, hi)) => extent_text(dimension, &Extent::Num { lo: lo.ordinal(), hi: hi.ordinal() }),
         None => "every string".to_string(),
@@ -113,7 +119,7 @@ fn dimension_row(schema: &ArraySchema, dimension: &Dimension) -> Vec<String> {
     vec![dimension.name.clone(), dimension.datatype.to_string(), domain, tile, filters]
 }
 
-fn attribute_row(attribute: &Attribute) -> Vec<String> {
+pub(super) fn attribute_row(attribute: &Attribute) -> Vec<String> {
     let values = match attribute.cell_val_num {
         CellValNum::Var => "var".to_string(),
         CellValNum::Fixed(count) => count.to_string(),
@@ -133,7 +139,7 @@ fn attribute_row(attribute: &Attribute) -> Vec<String> {
     ]
 }
 
-fn enumeration_row(enumeration: &Enumeration) -> Vec<String> {
+pub(super) fn enumeration_row(enumeration: &Enumeration) -> Vec<String> {
     /// Labels that are shown.
     const SHOWN: usize = 8;
     let notation = CellNotation::new(enumeration.datatype, enumeration.cell_val_num, true);

@@ -75,6 +75,23 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "describe",
+        &[
+            example("An array on one page", "smalti describe cities"),
+            example("The same for programs", "smalti describe elevation --json"),
+        ],
+    ),
+    (
+        "history",
+        &[
+            example("What happened, the latest first", "smalti history cities"),
+            example(
+                "What a delete took, and the last change alone",
+                "smalti delete cities --where \"country == 'FR'\"\nsmalti history cities --limit 1 --count",
+            ),
+        ],
+    ),
+    (
         "fragments",
         &[
             example("What each write left", "smalti fragments cities"),
@@ -144,11 +161,29 @@ smalti write elevation --from elevation.npy",
                 "smalti read cities --where \"country == 'IS' and lat > 65\" --select name,lat,lon --format csv",
             ),
             example(
+                "Every fifth row and column of a part, as rows and columns",
+                "smalti read elevation --range row=700:740:5 --range col=3100:3130:5 --format matrix",
+            ),
+            example(
                 "The Himalaya for NumPy, and Europe for pandas, Polars and DuckDB",
                 "smalti read elevation --range row=660:780 --range col=3000:3300 --select elevation -o himalaya.npy\n\
                  smalti read cities --range lat=34:61 --range lon=-12:34 -o europe.parquet",
             ),
             example("The array as it was", "smalti read cities --at 2021-12-31 --limit 3"),
+        ],
+    ),
+    (
+        "draw",
+        &[
+            example(
+                "The Himalaya as a heat map, with colours from 0 to 250",
+                "smalti draw elevation --range row=660:780 --range col=3000:3300 --min 0 --max 250 -o himalaya.png",
+            ),
+            example(
+                "How many places there are where, as SVG, and a part in the terminal",
+                "smalti draw cities --log -o places.svg\n\
+                 smalti draw cities --range lat=46:48 --range lon=6:9",
+            ),
         ],
     ),
     (

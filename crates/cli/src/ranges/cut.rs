@@ -33,9 +33,17 @@ pub(crate) fn of_read(
     {
         return Err(Failure::invalid(format!("{first}; leave out --strict to have ranges cut")));
     }
-    // What lies outside altogether is refused by the read, unless it lies outside the current domain alone.
-    let has_current = schema.current_domain.rectangle().is_some();
-    for cut in cut.iter().take(MAX_WARNINGS).filter(|cut| cut.kept.is_some() || has_current) {
+    // What lies outside the domain is refused by the read; what lies outside the current one alone is not.
+    let is_read = |cut: &CutRange| {
+        let range = pieces.get(cut.dimension_idx).and_then(|list| list.get(cut.range_idx));
+        let domain = schema.dimensions.get(cut.dimension_idx).and_then(|dimension| dimension.domain);
+        let domain = domain.and_then(|(lo, hi)| Extent::between(lo, hi).ok());
+        match (range, domain) {
+            (Some(range), Some(domain)) => range.extent.as_ref().overlaps(domain.as_ref()),
+            _ => true,
+        }
+    };
+    for cut in cut.iter().take(MAX_WARNINGS).filter(|cut| is_read(cut)) {
         warn(global, uri, cut);
     }
     if cut.len() > MAX_WARNINGS {

@@ -12,6 +12,7 @@ mod fixtures;
 mod formats;
 mod fragments;
 mod group;
+mod history;
 mod import;
 mod input;
 #[cfg(all(target_os = "linux", target_pointer_width = "64", target_endian = "little"))]

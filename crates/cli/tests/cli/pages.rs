@@ -28,6 +28,24 @@ fn the_page_of_the_schema_is_true() {
     Page::read(&documentation("schema-json.md")).run(folder.path());
 }
 
+#[test]
+fn the_guide_to_rasters_works() {
+    let folder = TempDir::new().unwrap();
+    Page::read(&documentation("guides/raster.md")).run(folder.path());
+}
+
+#[test]
+fn the_guide_to_single_cells_works() {
+    let folder = TempDir::new().unwrap();
+    Page::read(&documentation("guides/single-cell.md")).run(folder.path());
+}
+
+#[test]
+fn the_guide_to_tables_works() {
+    let folder = TempDir::new().unwrap();
+    Page::read(&documentation("guides/tables.md")).run(folder.path());
+}
+
 fn documentation(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
 }

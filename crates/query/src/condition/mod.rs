@@ -49,11 +49,13 @@ mod stored;
 mod test;
 #[cfg(test)]
 mod tests;
+mod told;
 mod tree;
 mod verdict;
 
 pub use bound::{Absent, BoundCondition, BoundField};
 pub use labels::UnknownLabel;
 pub use nearest::nearest_labels;
+pub use told::told;
 pub use tree::{Condition, Literal, Relation};
 pub use verdict::{FieldBounds, Verdict};

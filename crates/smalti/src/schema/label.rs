@@ -13,7 +13,7 @@ use smalti_types::{Datatype, Error, FilterPipeline, Result, Scalar};
 /// range](crate::ReadBuilder::label_range).
 ///
 /// ```
-/// use smalti::prelude::*;
+/// use smalti::{Array, Dimension, prelude::*};
 ///
 /// let schema = Schema::dense()
 ///     .dimension(Dimension::new("row", 0..=2))

@@ -3,12 +3,12 @@
 use crate::{column_a, line};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array as _, *};
+use arrow_array::*;
 use arrow_schema::DataType;
 use smalti::Array;
 use smalti::arrow::{ArrowForm, DATATYPE_KEY, arrow_array, arrow_field};
-use smalti::prelude::*;
 use smalti::{AlignedBuf, CellShape, CellValNum, Column};
+use smalti::{Dimension, prelude::*};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 

@@ -5,7 +5,7 @@ use arrow_array::types::{Int32Type, UInt8Type};
 use arrow_array::{Array as _, ArrayRef, DictionaryArray, Int64Array, StringArray};
 use smalti::ErrorKind;
 use smalti::arrow::{ArrowForm, ENUMERATION_KEY};
-use smalti::prelude::*;
+use smalti::{Array, Dimension, prelude::*};
 use std::sync::Arc;
 
 fn colored(name: &str) -> Array {

@@ -1,9 +1,9 @@
 //! Deleting and copying fragments.
 
-use smalti::prelude::*;
 use smalti::upkeep::{
     Choice, FragmentChoice, FragmentDeletion, FragmentOptions, UpkeepOptions, VacuumOptions,
 };
+use smalti::{Array, Dimension, prelude::*};
 use smalti::{EncryptionKey, Error, ErrorKind, TimeRange};
 
 fn array(name: &str, capacity: u64) -> Array {

@@ -1,7 +1,7 @@
 //! What a handle shows, and when.
 
 use crate::line;
-use smalti::prelude::*;
+use smalti::{Array, Dimension, prelude::*};
 
 fn cells(array: &Array) -> Vec<i32> {
     array.read().to_ndarray::<i32>("a").unwrap().into_raw_vec_and_offset().0

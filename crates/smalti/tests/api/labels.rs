@@ -4,7 +4,7 @@ use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type};
 use smalti::ErrorKind;
-use smalti::prelude::*;
+use smalti::{Array, Dimension, prelude::*};
 
 /// Six rows with decreasing latitudes and increasing names of two columns; `a` counts the cells.
 fn map(name: &str) -> Array {

@@ -11,7 +11,7 @@ mod reads;
 mod upkeep;
 mod versions;
 
-use smalti::prelude::*;
+use smalti::{Array, Dimension, prelude::*};
 use smalti::{Column, ReadRequest};
 
 /// A dense line of cells with one attribute, `a`.

@@ -1,7 +1,7 @@
 //! Arrays of so many fragments that they are opened in batches.
 
 use smalti::SyncLevel;
-use smalti::prelude::*;
+use smalti::{Array, Dimension, prelude::*};
 use std::fs;
 use std::path::{Path, PathBuf};
 

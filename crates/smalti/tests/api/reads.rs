@@ -2,7 +2,7 @@
 
 use ndarray::{Axis, array};
 use smalti::Extent;
-use smalti::prelude::*;
+use smalti::{Array, Dimension, prelude::*};
 
 /// Four rows of six cells, with two values in each cell of `pair`.
 fn grid(name: &str) -> Array {

@@ -1,7 +1,7 @@
 //! Consolidation and vacuum.
 
-use smalti::prelude::*;
 use smalti::upkeep::{Choice, FragmentOptions, Steps, VacuumOptions};
+use smalti::{Array, Dimension, prelude::*};
 use smalti::{ErrorKind, Literal, Relation};
 
 fn sparse(name: &str, allows_dups: bool) -> Array {

@@ -1,7 +1,7 @@
 //! Merged fragments hold many versions of a cell: every read of them shows what the fragments showed that they were made of.
 
-use smalti::prelude::*;
 use smalti::upkeep::{Choice, FragmentOptions, VacuumOptions};
+use smalti::{Array, Dimension, prelude::*};
 use smalti::{Literal, Relation};
 
 /// Numbers that look random, the same for a seed.
