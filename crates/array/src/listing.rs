@@ -562,6 +562,9 @@ pub fn gone_file(purged_at: Option<u64>) -> String {
 /// The longest file that says what is gone of a history.
 const MAX_GONE_BYTE_LEN: u64 = 1 << 16;
 
+/// Folders that an array alone has.
+const ARRAY_FOLDERS: &[&str] = &[names::SCHEMA_FOLDER, FRAGMENTS_FOLDER, COMMITS_FOLDER];
+
 /// The schemas of an array, oldest first.
 ///
 /// # Errors
@@ -586,8 +589,11 @@ pub(crate) fn schema_files(place: &ArrayPlace) -> Result<Vec<(Option<Timestamped
         (Some(name), path)
     }));
     if files.is_empty() {
+        let is_part = |entry: &Entry| entry.is_folder() && ARRAY_FOLDERS.contains(&entry.name.as_str());
         let message = if place.has_group()? {
             "a group is here, no array"
+        } else if store.list(place.path())?.iter().any(is_part) {
+            "parts of an array are here, but no schema; bring it back from a copy, `smalti fsck` says what is left"
         } else {
             "no array is here; create one, or check the path"
         };

@@ -109,7 +109,7 @@ impl ArrayPlace {
     }
 
     /// The address with all symbolic links resolved: equal for two places if and only if they are one folder.
-    pub(crate) fn identity(&self) -> String {
+    pub fn identity(&self) -> String {
         let address = self.uri();
         if address.contains("://") {
             return address;

@@ -221,26 +221,32 @@ impl Snapshot {
         self.outside_time
     }
 
-    /// Checks that the cells of the time range are still all there: upkeep may have merged them with later ones, or purged
-    /// them.
-    ///
-    /// # Errors
-    /// `NotFound`, with the times that can be read.
-    pub fn check_history(&self) -> Result<()> {
+    /// Why the cells of the time range are not all there any more, with the times that can be read; `None` where they are. Upkeep may
+    /// have merged them with later ones, or purged them.
+    pub fn lost_history(&self) -> Option<String> {
         let TimeRange { start, end } = self.time;
-        let message = match self.gone.first() {
-            None => return Ok(()),
-            Some(GoneHistory::Merged(merged)) => format!(
+        Some(match self.gone.first()? {
+            GoneHistory::Merged(merged) => format!(
                 "the cells of {start} to {end} are not told apart any more: those of {} to {} were merged, and what was \
                  merged was vacuumed; read a time range that has all or none of these times",
                 merged.start, merged.end
             ),
-            Some(GoneHistory::Purged(_, at)) => format!(
+            GoneHistory::Purged(_, at) => format!(
                 "cells that were deleted up to {at} were purged, so the array cannot be read as of {end}; read it as of \
                  {at} or later"
             ),
-        };
-        Err(Error::not_found(message).at_uri(self.place.uri()))
+        })
+    }
+
+    /// Checks that the cells of the time range are still all there.
+    ///
+    /// # Errors
+    /// `NotFound`, with [what is lost](Snapshot::lost_history).
+    pub fn check_history(&self) -> Result<()> {
+        match self.lost_history() {
+            None => Ok(()),
+            Some(message) => Err(Error::not_found(message).at_uri(self.place.uri())),
+        }
     }
 
     /// The number of delete commits in the time range.

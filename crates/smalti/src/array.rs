@@ -321,6 +321,15 @@ impl Array {
         Ok(listing.fragments.iter().map(|fragment| fragment.name.range().start).min())
     }
 
+    /// Why the cells of the time range that the array was opened in cannot be read any more, in the words with which a read refuses;
+    /// `None` where they can. A vacuum or a purge took that past.
+    ///
+    /// # Errors
+    /// As [`fragments`](Array::fragments).
+    pub fn lost_history(&self) -> Result<Option<String>> {
+        Ok(self.snapshot()?.lost_history())
+    }
+
     /// What was passed over when the array was opened, but should be looked at.
     ///
     /// # Errors

@@ -2,10 +2,10 @@
 
 use crate::{Array, Options};
 use smalti_query::Progress;
-use smalti_types::Result;
+use smalti_types::{Result, TimeRange};
 use smalti_upkeep::{
     CellDifference, DiffFields, DiffOptions, DiffSummary, Digest, DigestOptions, FsckOptions, FsckReport,
-    LostCells, RepairOptions, RepairReport, Salvage,
+    LostCells, Older, RepairOptions, RepairReport, Salvage,
 };
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use std::sync::Arc;
 pub struct Salvaged {
     salvage: Salvage,
     array: Array,
+    time: TimeRange,
 }
 
 impl Salvaged {
@@ -26,6 +27,23 @@ impl Salvaged {
     /// What cannot be read.
     pub fn lost(&self) -> &[LostCells] {
         &self.salvage.lost
+    }
+
+    /// What shows an older value, because a newer one is lost or may be among what is lost.
+    pub fn older(&self) -> &Older {
+        &self.salvage.older
+    }
+
+    /// Leaves out the cells that show an older value: the array of a sparse one is without them from now on; of a dense one what is
+    /// [written](Salvaged::write_to) to a new array has fill values there.
+    ///
+    /// # Errors
+    /// `Unsupported` when they cannot all be left out; what reads report.
+    pub fn leave_out_older(&mut self) -> Result<()> {
+        let salvage = &mut self.salvage;
+        self.array.pool().run(|| salvage.leave_out_older())?;
+        self.array = Array::at_place(self.salvage.place.clone(), self.time, self.array.pool().clone())?;
+        Ok(())
     }
 
     /// Everything that was found in the array's metadata.
@@ -45,7 +63,8 @@ impl Salvaged {
 }
 
 impl Array {
-    /// Checks an array or group: everything that is wrong with it, with what a repair would do. The array need not open.
+    /// Checks an array or group: everything that is wrong with it, with what a repair would do. The array need not open. The members
+    /// of a group are checked too, wherever they are, those of groups among them as well, unless the check is to be shallow.
     ///
     /// # Errors
     /// `NotFound` when nothing is there; `Permission` when no schema opens with the key; `Cancelled`; `Io`. Damage is no error.
@@ -66,7 +85,8 @@ impl Array {
     }
 
     /// Mends an array or group as far as that is provable. Nothing is deleted: what is in the way is set aside, in a folder
-    /// `__aside` in the array.
+    /// `__aside` in the array. Members in the folder of a group are mended too, unless the check is to be shallow; members elsewhere
+    /// are looked at alone.
     ///
     /// # Errors
     /// As [`fsck`](Array::fsck). A step that fails is told in the report.
@@ -103,8 +123,9 @@ impl Array {
     pub fn salvage(uri: &str, options: &Options, progress: Option<Arc<Progress>>) -> Result<Salvaged> {
         let (place, pool) = (options.place(uri)?, options.pool()?);
         let salvage = pool.run(|| smalti_upkeep::salvage(&place, progress))?;
-        let array = Array::at_place(salvage.place.clone(), options.time()?, pool)?;
-        Ok(Salvaged { salvage, array })
+        let time = options.time()?;
+        let array = Array::at_place(salvage.place.clone(), time, pool)?;
+        Ok(Salvaged { salvage, array, time })
     }
 
     /// One number for what the array says: coordinates and values, however they are tiled, ordered, filtered and spread over

@@ -134,8 +134,8 @@ pub use smalti_types::{
 };
 pub use smalti_upkeep::{
     CellDifference, Change, Class, DiffFields, DiffOptions, DiffSummary, Digest, DigestOptions,
-    FieldDifference, Finding, FindingKind, FsckOptions, FsckReport, LostCells, Mended, Remedy, RepairOptions,
-    RepairReport, Side, Step,
+    FieldDifference, Finding, FindingKind, FsckOptions, FsckReport, LostCells, MemberReport, Mended,
+    MendedMember, Older, OlderCells, Remedy, RepairOptions, RepairReport, Side, Step,
 };
 
 /// The README's program compiles.

@@ -71,8 +71,10 @@ impl<'a> ReadBuilder<'a> {
         self
     }
 
-    /// Only cells in a range of a dimension: any of Rust's ranges. Several ranges of one dimension add up; what leaves
-    /// the domain selects nothing unless the read is [strict](ReadBuilder::strict), and a range that lies outside it is refused. Ranges of strings end with `..=` or not at all.
+    /// Only cells in a range of a dimension: any of Rust's ranges. Several ranges of one dimension add up: dense reads give a
+    /// cell once for each range that holds it, in the order of the ranges, sparse ones once. What leaves the domain selects nothing
+    /// unless the read is [strict](ReadBuilder::strict), and a range that lies outside it is refused. Ranges of strings end with `..=`
+    /// or not at all.
     pub fn range<T: RangeEnd>(mut self, dimension: &str, range: impl RangeBounds<T>) -> Self {
         let schema = self.array.schema();
         let extent = match schema.dimension(dimension) {

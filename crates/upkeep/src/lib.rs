@@ -23,10 +23,10 @@ pub use consolidate::{
 pub use diff::{CellDifference, Change, DiffFields, DiffOptions, DiffSummary, FieldDifference, Side, diff};
 pub use digest::{Digest, DigestBuilder, DigestOptions, digest};
 pub use fragments::{DeletedFragments, FragmentChoice, FragmentDeletion, copy_fragments, delete_fragments};
-pub use fsck::{Class, Finding, FindingKind, FsckOptions, FsckReport, Remedy, Step, fsck};
-pub use repair::{Mended, RepairOptions, RepairReport, repair};
+pub use fsck::{Class, Finding, FindingKind, FsckOptions, FsckReport, MemberReport, Remedy, Step, fsck};
+pub use repair::{Mended, MendedMember, RepairOptions, RepairReport, repair};
 pub use report::{FileReport, Options, Report};
-pub use salvage::{LostCells, Salvage, salvage};
+pub use salvage::{LostCells, Older, OlderCells, Salvage, salvage};
 pub use vacuum::{
     VacuumOptions, VacuumedFragments, vacuum_commits, vacuum_fragment_meta, vacuum_fragments, vacuum_metadata,
 };

@@ -7,7 +7,10 @@
 //! It wants the array to itself: writers that are at work are left alone as long as they are young, but a consolidation or a
 //! vacuum beside a repair may find its files gone.
 
-use crate::fsck::{ASIDE_FOLDER, Finding, FsckOptions, FsckReport, Remedy, Step, fsck, fsck_in};
+use crate::fsck::{
+    ASIDE_FOLDER, Finding, FindingKind, FsckOptions, FsckReport, MemberReport, Remedy, Step, check_alone,
+    check_members,
+};
 use smalti_array::ArrayPlace;
 use smalti_query::{Phase, Unit};
 use smalti_store::{ByteRange, StoreExt, join};
@@ -52,20 +55,78 @@ pub struct RepairReport {
     pub left: FsckReport,
     /// The folder that holds what was set aside, relative to the array; `None` when nothing was.
     pub aside: Option<String>,
+    /// What was done in members of a group, those alone in which something was.
+    pub members: Vec<MendedMember>,
 }
 
-/// Mends an array or group as far as that is provable.
+/// What a repair of a group did in a member.
+#[derive(Debug, Clone)]
+pub struct MendedMember {
+    /// Its name behind those of the groups that it is in.
+    pub path: String,
+    /// Its address.
+    pub uri: String,
+    /// What was done, or would be.
+    pub mended: Vec<Mended>,
+    /// The folder that holds what was set aside, relative to the member; `None` when nothing was.
+    pub aside: Option<String>,
+}
+
+impl RepairReport {
+    /// Whether a step failed, in the array, group or a member.
+    pub fn has_failed(&self) -> bool {
+        let of_members = self.members.iter().flat_map(|member| &member.mended);
+        self.mended.iter().chain(of_members).any(|mended| mended.failure.is_some())
+    }
+}
+
+/// Mends an array or group as far as that is provable. Members in the folder of a group are mended too, unless the check is to be
+/// shallow; others are only looked at, as nobody said that they are this group's alone.
 ///
 /// # Errors
-/// As [`fsck`]; `Cancelled` between two steps, too. A step that fails is told in the report; the others are done.
+/// As [`fsck`](crate::fsck()); `Cancelled` between two steps, too. A step that fails is told in the report; the others are done.
 pub fn repair(place: &ArrayPlace, options: &RepairOptions) -> Result<RepairReport> {
     let progress = options.check.progress.clone().unwrap_or_default();
     let _announced = progress.announce(match options.is_dry_run {
         true => &[Phase::Checking],
         false => &[Phase::Checking, Phase::Mending, Phase::Rechecking],
     });
-    let found = fsck(place, &options.check)?;
-    let mut report = RepairReport { left: found.clone(), found, mended: Vec::new(), aside: None };
+    let mut report = repair_alone(place, options)?;
+    // The list is mended by now, so that it tells all members.
+    let members = check_members(place, &options.check, &mut report.left)?;
+    report.found.findings.extend(of_its_list(&report.left.findings));
+    for (member, place) in members {
+        report.found.members.push(member.clone());
+        let is_due =
+            member.report.findings.iter().any(|finding| steps_of(finding, options.gives_up).is_some());
+        if !is_due || !member.is_inside {
+            report.left.members.push(member);
+            continue;
+        }
+        let RepairReport { mended, left, aside, .. } = repair_alone(&place, options)?;
+        let left_findings = of_its_list(&member.report.findings);
+        let mut left = MemberReport { report: left, ..member };
+        left.report.findings.extend(left_findings);
+        let MemberReport { path, uri, .. } = left.clone();
+        report.members.push(MendedMember { path, uri, mended, aside });
+        report.left.members.push(left);
+    }
+    Ok(report)
+}
+
+/// What a check of members says of a group's list, which a check of the group alone does not.
+fn of_its_list(findings: &[Finding]) -> Vec<Finding> {
+    let is_of_list = |finding: &&Finding| {
+        matches!(finding.kind, FindingKind::MemberMissing | FindingKind::MemberUnchecked)
+    };
+    findings.iter().filter(is_of_list).cloned().collect()
+}
+
+fn repair_alone(place: &ArrayPlace, options: &RepairOptions) -> Result<RepairReport> {
+    let progress = options.check.progress.clone().unwrap_or_default();
+    let found = check_alone(place, &options.check, Phase::Checking)?;
+    let (left, members) = (found.clone(), Vec::new());
+    let mut report = RepairReport { left, found, mended: Vec::new(), aside: None, members };
     let mut bench = Bench { place, folder: None, done: Vec::new() };
     for _ in 0..MAX_ROUNDS {
         let is_first = report.mended.is_empty();
@@ -91,7 +152,7 @@ pub fn repair(place: &ArrayPlace, options: &RepairOptions) -> Result<RepairRepor
         if !did_any || options.is_dry_run {
             break;
         }
-        report.left = fsck_in(place, &options.check, Phase::Rechecking)?;
+        report.left = check_alone(place, &options.check, Phase::Rechecking)?;
     }
     report.aside = bench.folder;
     Ok(report)

@@ -6,22 +6,27 @@
 //! of fragments, duplicates, deletes and times that the array has. Arrays of dimension labels are treated alike.
 
 mod fragment;
+mod older;
 mod overlay;
 mod target;
 
 use crate::fsck::{Class, Finding, FindingKind, FsckOptions, FsckReport, Remedy, Step, fields_of, fsck};
 use crate::repair::steps_of;
+use older::{LostPlace, hide_older, older_cells};
 use overlay::{Overlay, Segment};
 use smalti_array::{ArrayPlace, DeleteCommit, Fragment, Snapshot};
 use smalti_format::names::{
-    CommitKind, FRAGMENT_META_FOLDER, FRAGMENT_METADATA_FILE, META_ENDING, commit_file_name, last_part,
+    CommitKind, FRAGMENT_META_FOLDER, FRAGMENT_METADATA_FILE, LABELS_FOLDER, META_ENDING, TimestampedName,
+    commit_file_name, last_part, parse_commit_file,
 };
 use smalti_format::{ConditionNode, DimensionLabel};
 use smalti_query::{Phase, Progress, Unit};
 use smalti_store::split;
-use smalti_types::{ErrorKind, Result, TimeRange};
+use smalti_types::{Error, ErrorKind, Result, TimeRange};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+pub use older::{Older, OlderCells};
 
 /// Giving up one thing may show another: so many times a salvage looks again.
 const MAX_ROUNDS: usize = 6;
@@ -48,8 +53,14 @@ pub struct Salvage {
     pub place: ArrayPlace,
     /// What is not in it.
     pub lost: Vec<LostCells>,
+    /// What of it shows an older value, because a newer one is lost or may be among what is lost.
+    pub older: Older,
     /// What was found in the array.
     pub found: FsckReport,
+    overlay: Overlay,
+    lost_places: Vec<LostPlace>,
+    /// Whether cells that show an older value are left out.
+    leaves_out_older: bool,
     /// Names of dimension labels that nothing is left of, or not enough.
     lost_labels: BTreeSet<String>,
     progress: Arc<Progress>,
@@ -64,7 +75,12 @@ pub fn salvage(place: &ArrayPlace, progress: Option<Arc<Progress>>) -> Result<Sa
     let progress = progress.unwrap_or_default();
     let _announced = progress.announce(&[Phase::Checking, Phase::Decoding]);
     let options = FsckOptions { progress: Some(Arc::clone(&progress)), ..FsckOptions::default() };
-    let mut view = View { place, overlay: Overlay::new(Arc::clone(place.store())), lost: Vec::new() };
+    let mut view = View {
+        place,
+        overlay: Overlay::new(Arc::clone(place.store())),
+        lost: Vec::new(),
+        lost_places: Vec::new(),
+    };
     let mut found = fsck(place, &options)?;
     if found.findings.iter().any(asks_for_data) {
         found = fsck(place, &FsckOptions { reads_data: true, ..options.clone() })?;
@@ -100,7 +116,48 @@ pub fn salvage(place: &ArrayPlace, progress: Option<Arc<Progress>>) -> Result<Sa
             lost_labels.insert(label.name.clone());
         }
     }
-    Ok(Salvage { place: view.place(), lost: view.lost, found, lost_labels, progress })
+    let older = older_cells(&snapshot, &view.lost_places)?;
+    let place = view.place();
+    let View { overlay, lost, lost_places, .. } = view;
+    let leaves_out_older = false;
+    Ok(Salvage { place, lost, older, found, overlay, lost_places, leaves_out_older, lost_labels, progress })
+}
+
+impl Salvage {
+    /// Leaves out the cells that show an older value: a sparse view is without them from now on; of a dense one a [new
+    /// array](Salvage::write_to) gets fill values there.
+    ///
+    /// # Errors
+    /// `Unsupported` when they cannot all be left out; what reads report.
+    pub fn leave_out_older(&mut self) -> Result<()> {
+        if self.leaves_out_older || self.older.cell_count == 0 {
+            return Ok(());
+        }
+        let snapshot = Snapshot::open(self.place.clone(), TimeRange::ALL)?;
+        let refused = |what: &str| {
+            let message = format!(
+                "cells with older values cannot be left out: {what}; salvage all of them, and see which they are"
+            );
+            Error::unsupported(message).at_uri(self.place.uri())
+        };
+        if snapshot.schema().is_dense() {
+            if self.older.are_cut() {
+                return Err(refused("they are in too many places"));
+            }
+        } else {
+            hide_older(&mut self.overlay, &self.place, &snapshot, &self.lost_places)?;
+            let key = self.place.cipher().map(|cipher| cipher.key.clone());
+            let (path, env) = (self.place.path().to_owned(), self.place.env().clone());
+            let shown = ArrayPlace::in_store(Arc::new(self.overlay.clone()), path, key, env);
+            let left = Snapshot::open(shown.clone(), TimeRange::ALL)?;
+            if older_cells(&left, &self.lost_places)?.cell_count > 0 {
+                return Err(refused("the array's format version has no deletes"));
+            }
+            self.place = shown;
+        }
+        self.leaves_out_older = true;
+        Ok(())
+    }
 }
 
 /// The tiles of a fragment, each for every field.
@@ -167,11 +224,23 @@ fn given_up(finding: &Finding) -> LostCells {
     LostCells { name: name.to_owned(), tile: None, field: None, cell_count: None, reason }
 }
 
+/// The fragment that a finding says is lost, or the times of the fragments. Those of dimension labels are no cells of the array.
+fn lost_fragment(finding: &Finding) -> Option<TimestampedName> {
+    let mut parts = finding.file.split('/').filter(|_| !finding.file.starts_with(LABELS_FOLDER));
+    parts.find_map(|part| match parse_commit_file(part) {
+        Some((name, CommitKind::Write | CommitKind::Consolidated)) => Some(name),
+        Some(_) => None,
+        None => TimestampedName::parse(part).ok(),
+    })
+}
+
 /// A view that grows.
 struct View<'a> {
     place: &'a ArrayPlace,
     overlay: Overlay,
     lost: Vec<LostCells>,
+    /// Where cells of the array itself are lost.
+    lost_places: Vec<LostPlace>,
 }
 
 impl View<'_> {
@@ -251,6 +320,8 @@ impl View<'_> {
             let is_given_up = shut.is_some() || matches!(finding.remedy, Remedy::GiveUp { .. });
             if finding.class == Class::Lost || is_given_up {
                 self.lost.push(given_up(finding));
+                let name = lost_fragment(finding).filter(|_| finding.class > Class::Harmless);
+                self.lost_places.extend(name.map(LostPlace::unknown));
             }
         }
         is_changed

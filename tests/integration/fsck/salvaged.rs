@@ -10,14 +10,14 @@ use crate::upkeep::crashes::changed;
 use crate::upkeep::operation::Operation;
 use crate::upkeep::state::State;
 use crate::upkeep::{CHANGES, DENSE_CHANGES};
-use smalti_array::Snapshot;
+use smalti_array::{ArrayPlace, Snapshot};
 use smalti_codecs::Encryption;
 use smalti_format::Version;
 use smalti_query::{Progress, ReadRequest, read};
 use smalti_store::{SeededEntropy, Store, StoreExt};
 use smalti_tile::{Scratch, write_generic_tile};
-use smalti_types::{ArrayType, EncryptionKey, ErrorKind, TimeRange};
-use smalti_upkeep::{LostCells, salvage};
+use smalti_types::{ArrayType, EncryptionKey, ErrorKind, Extent, Physical, TimeRange};
+use smalti_upkeep::{LostCells, Salvage, salvage};
 use std::sync::Arc;
 
 #[test]
@@ -123,6 +123,94 @@ fn of_two_values_of_a_cell_the_newer_is_salvaged() {
     let expected: Vec<(i32, u32)> = before.into_iter().filter(|(_, number)| *number >= 200).collect();
     assert_eq!(cells, expected);
     assert!(rest.lost.iter().any(|lost| lost.name.starts_with("__10_")), "{:?}", rest.lost);
+}
+
+/// A sparse array in which a later write replaces the cells 3 and 4, and adds 30.
+const REPLACED: &[Operation] = &[
+    Operation::Create,
+    Operation::Write { at: 10, cells: &[1, 2, 3, 4, 5, 6, 7], number: 100 },
+    Operation::Write { at: 20, cells: &[3, 4, 30], number: 200 },
+];
+
+/// The places that show older values, with the time that these are from.
+fn older(rest: &Salvage) -> Vec<(i32, i32, u64)> {
+    let places = rest.older.cells.iter().map(|cells| {
+        let [Extent::Num { lo, hi }] = cells.extents[..] else { panic!("{cells:?}") };
+        (<i32 as Physical>::from_ordinal(lo), <i32 as Physical>::from_ordinal(hi), cells.from.end)
+    });
+    let mut places: Vec<(i32, i32, u64)> = places.collect();
+    places.sort_unstable();
+    places
+}
+
+fn cells_of(place: &ArrayPlace) -> Vec<(i32, u32)> {
+    State::at(place, u64::MAX).unwrap().cells.unwrap()
+}
+
+/// What is listed, and the cells that are left where these are left out.
+fn listed_and_left_out(files: &Files) -> (Vec<(i32, i32, u64)>, Vec<i32>) {
+    let (_, place) = place_of(files, None);
+    let mut rest = salvage(&place, None).unwrap();
+    let (listed, before) = (older(&rest), cells_of(&rest.place));
+    assert_eq!(rest.older.cell_count, listed.len() as u64);
+    assert!(rest.older.cells.iter().all(|cells| cells.lost == TimeRange { start: 20, end: 20 }));
+    rest.leave_out_older().unwrap();
+    let left = cells_of(&rest.place);
+    assert_eq!(left.len() + listed.len(), before.len());
+    assert!(left.iter().all(|cell| before.contains(cell)));
+    let (_, target) = place_of(&Files::new(), None);
+    assert_eq!(rest.write_to(&target).unwrap(), left.len() as u64);
+    assert_eq!(cells_of(&target), left);
+    (listed, left.into_iter().map(|(x, _)| x).collect())
+}
+
+#[test]
+fn cells_that_show_an_older_value_are_listed_with_its_time_and_can_be_left_out() {
+    // Nothing but the rectangle of the lost tile is known.
+    let mut files = files_of(REPLACED, &[]);
+    cut(&mut files, "/d0.tdb");
+    assert_eq!(
+        listed_and_left_out(&files),
+        (vec![(3, 3, 10), (4, 4, 10), (5, 5, 10), (6, 6, 10), (7, 7, 10)], vec![1, 2])
+    );
+    // The tile is lost by an attribute that a delete asks for: its coordinates are known.
+    let mut files = files_of(REPLACED, &[Operation::Delete { at: 25, number: 777 }]);
+    let is_it = |(path, _): &(String, Vec<u8>)| path.contains("__20_") && path.ends_with("/a0.tdb");
+    let at = files.iter().position(is_it).unwrap();
+    files[at].1.pop();
+    assert_eq!(listed_and_left_out(&files), (vec![(3, 3, 10), (4, 4, 10)], vec![1, 2, 5, 6, 7]));
+    // Of the fragment nothing is left but its name, and a write came after it.
+    let mut files = files_of(REPLACED, &[Operation::Write { at: 30, cells: &[1, 50], number: 300 }]);
+    files.retain(|(path, _)| !(path.contains("__20_") && path.ends_with("__fragment_metadata.tdb")));
+    let (listed, left) = listed_and_left_out(&files);
+    assert_eq!(listed.iter().map(|(x, _, _)| *x).collect::<Vec<_>>(), [2, 3, 4, 5, 6, 7]);
+    assert_eq!(left, [1, 50]);
+    // What replaces nothing leaves nothing older.
+    let dups: Vec<Operation> =
+        [Operation::CreateDups].into_iter().chain(REPLACED[1..].iter().copied()).collect();
+    let mut files = files_of(&dups, &[]);
+    cut(&mut files, "/d0.tdb");
+    let rest = salvage(&place_of(&files, None).1, None).unwrap();
+    assert!(!rest.lost.is_empty() && rest.older.cell_count == 0, "{:?}", rest.older);
+}
+
+#[test]
+fn older_values_of_dense_arrays_are_listed_in_boxes_and_left_out_as_fill_values() {
+    let mut files = files_of(DENSE_CHANGES, &[]);
+    files.retain(|(path, _)| !(path.contains("__20_") && path.ends_with("__fragment_metadata.tdb")));
+    let (_, place) = place_of(&files, None);
+    let mut rest = salvage(&place, None).unwrap();
+    // From 6 on there is a later write.
+    assert_eq!((older(&rest), rest.older.cell_count), (vec![(1, 5, 10)], 5));
+    let with_values = |place: &ArrayPlace| -> Vec<i32> {
+        let cells = cells_of(place).into_iter().filter(|(_, number)| *number < 1_000);
+        cells.map(|(x, _)| x).collect()
+    };
+    assert_eq!(with_values(&rest.place), (1..=11).collect::<Vec<_>>());
+    rest.leave_out_older().unwrap();
+    let (_, target) = place_of(&Files::new(), None);
+    rest.write_to(&target).unwrap();
+    assert_eq!(with_values(&target), (6..=11).collect::<Vec<_>>());
 }
 
 #[test]

@@ -245,6 +245,8 @@ const COMMITS: User = User::Does(Operation::ConsolidateCommits);
 const VACUUM: User = User::Does(Operation::VacuumFragments);
 const COMMITS_VACUUM: User = User::Does(Operation::VacuumCommits);
 
+const REMOVER: User = User::Does(Operation::DeleteFragments { until: 35 });
+
 /// Three users at once.
 const TRIPLES: &[[User; 3]] = &[
     [WRITER, OTHER_WRITER, User::Reads],
@@ -257,6 +259,11 @@ const TRIPLES: &[[User; 3]] = &[
     [COMMITS_VACUUM, WRITER, User::Reads],
     [COMMITS, COMMITS_VACUUM, User::Reads],
     [User::Does(Operation::PurgeFragments), DELETER, User::Reads],
+    [REMOVER, WRITER, User::Reads],
+    [REMOVER, CONSOLIDATOR, User::Reads],
+    [REMOVER, VACUUM, User::Reads],
+    [REMOVER, COMMITS, User::Reads],
+    [REMOVER, COMMITS_VACUUM, WRITER],
 ];
 
 /// As [`play_pairs`], of [`TRIPLES`].

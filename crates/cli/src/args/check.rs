@@ -23,6 +23,9 @@ pub(crate) struct CheckArgs {
     /// Leave alone what no commit names as long as it is younger: somebody may be writing it
     #[arg(long, value_name = "HOURS", default_value_t = 24)]
     pub(crate) young: u64,
+    /// Of a group: look at its own files alone, not at its members
+    #[arg(long)]
+    pub(crate) shallow: bool,
 }
 
 /// Arguments of `smalti repair`.
@@ -51,6 +54,9 @@ pub(crate) struct SalvageArgs {
     /// Format of the file [default: by its ending; without one, a new array]
     #[arg(long)]
     pub(crate) format: Option<OutputFormat>,
+    /// Leave out the cells of which a newer value may be lost; of a dense array they get fill values in a new array
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 /// Arguments of `smalti digest`.

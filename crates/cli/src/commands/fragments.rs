@@ -5,6 +5,7 @@ use crate::args::{FragmentsAction, FragmentsArgs, Global, OpenTimes};
 use crate::failure::Outcome;
 use crate::formats::Table;
 use crate::interrupt::Watch;
+use crate::warning::warn;
 use crate::when::clock_ms;
 use crate::{engine, human};
 use smalti::upkeep::{FragmentChoice, FragmentDeletion, VacuumOptions};
@@ -36,6 +37,9 @@ pub(super) fn run(global: &Global, args: &FragmentsArgs) -> Outcome {
 
 fn list(global: &Global, args: &FragmentsArgs) -> Outcome {
     let array = engine::open(global, &args.array, args.times)?;
+    if let Some(lost) = array.lost_history()? {
+        warn(global, &args.array, lost);
+    }
     if global.json { list_json(&array, args.mbrs) } else { list_text(&array, args.mbrs) }
 }
 

@@ -16,7 +16,7 @@ pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
     let schema = array.schema();
     let fragments = array.fragments()?;
     let domain: Vec<Extent> = (0..schema.dimensions.len()).map(|idx| ranges::whole(schema, idx)).collect();
-    let non_empty = array.non_empty_extents()?;
+    let (non_empty, lost) = (array.non_empty_extents()?, array.lost_history()?);
     let cells = fragments.iter().filter_map(|fragment| fragment.cell_count()).fold(0, u64::saturating_add);
     let bytes = fragments
         .iter()
@@ -32,10 +32,14 @@ pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
             "fragments": fragments.len(),
             "cells": cells,
             "bytes": bytes,
+            "lost_history": lost,
         });
         return Ok(writeln!(out, "{json}")?);
     }
-    let non_empty = non_empty.map_or("nothing is written".into(), |extents| domain_text(schema, &extents));
+    // What is left of a past that was vacuumed is not what was written then.
+    let non_empty = lost.unwrap_or_else(|| {
+        non_empty.map_or("nothing is written".into(), |extents| domain_text(schema, &extents))
+    });
     let attributes: Vec<&str> = schema.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
     for (name, value) in [
         ("array", args.array.clone()),

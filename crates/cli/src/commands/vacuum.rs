@@ -6,9 +6,10 @@ use crate::engine;
 use crate::failure::Outcome;
 use crate::human;
 use crate::interrupt::Watch;
+use crate::warning::warn;
 use crate::when::clock_ms;
-use smalti::Progress;
 use smalti::upkeep::{UpkeepOptions, VacuumOptions};
+use smalti::{Progress, TimeRange};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -43,8 +44,16 @@ fn fragments(global: &Global, args: &VacuumArgs) -> Outcome {
         ignores_readers: args.ignore_readers,
         progress: Some(Arc::clone(&work)),
     };
+    if !args.dry_run {
+        // Told before it is done.
+        let due = array.vacuum(&VacuumOptions { is_dry_run: true, progress: None, ..options.clone() })?;
+        warn_of_history(global, args, &due.lost_history);
+    }
     let watch = Watch::over_writes(&work)?;
     let done = watch.run(|| array.vacuum(&options))?;
+    if args.dry_run {
+        warn_of_history(global, args, &done.lost_history);
+    }
     let mut out = std::io::stdout().lock();
     if done.waits_for_readers {
         eprintln!(
@@ -56,7 +65,9 @@ fn fragments(global: &Global, args: &VacuumArgs) -> Outcome {
     if global.json {
         let json = serde_json::json!({
             "dry_run": args.dry_run, "fragments": done.fragments, "bytes": done.byte_len,
-            "vacuum_files": done.vacuum_files, "waits_for_readers": done.waits_for_readers, "timestamp": clock_ms(),
+            "vacuum_files": done.vacuum_files, "waits_for_readers": done.waits_for_readers,
+            "lost_history": done.lost_history.iter().map(|time| [time.start, time.end]).collect::<Vec<_>>(),
+            "timestamp": clock_ms(),
         });
         return Ok(writeln!(out, "{json}")?);
     }
@@ -71,4 +82,30 @@ fn fragments(global: &Global, args: &VacuumArgs) -> Outcome {
         writeln!(out, "    {name}")?;
     }
     Ok(())
+}
+
+/// So many ranges of times are told one by one.
+const MAX_TOLD: usize = 3;
+
+/// Says which past cannot be read any more after the vacuum.
+fn warn_of_history(global: &Global, args: &VacuumArgs, lost: &[TimeRange]) {
+    if lost.is_empty() {
+        return;
+    }
+    let ranges: Vec<String> = lost
+        .iter()
+        .take(MAX_TOLD)
+        .map(|time| format!("{} to {}", human::timestamp(time.start), human::timestamp(time.end)))
+        .collect();
+    let more = match lost.len().saturating_sub(MAX_TOLD) as u64 {
+        0 => String::new(),
+        count => format!(" and {} other ranges of times", human::count(count)),
+    };
+    let takes = if args.dry_run { "it would take" } else { "it takes" };
+    let message = format!(
+        "{takes} history: the writes of {}{more} were merged, and without what goes they are not told apart; reads as of a time \
+         between are refused then",
+        ranges.join(", ")
+    );
+    warn(global, &args.array, message);
 }

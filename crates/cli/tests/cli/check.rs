@@ -76,3 +76,112 @@ fn differences_are_printed_and_tell_the_exit_status() {
     assert_eq!(run(&session, "diff grid nothing").1, 2);
     assert_eq!(run(&session, "diff grid").1, 2);
 }
+
+/// A group with an array and a group in its folder, which lists the first one again and an array elsewhere.
+fn atlas(session: &Session) {
+    grid(session);
+    session.text("group create atlas");
+    session.text("group create atlas/maps");
+    for array in ["atlas/height", "atlas/maps/europe", "outside"] {
+        session.text(&format!("create {array} --schema grid.json"));
+        session.text(&format!("write {array} --from first.csv --range y=1:2 --range x=1:2 --at 100"));
+    }
+    session.text("group add atlas atlas/height atlas/maps");
+    session.text("group add atlas/maps atlas/maps/europe outside");
+    session.text("group add atlas/maps atlas --name top");
+}
+
+#[test]
+fn a_check_of_a_group_checks_its_members_and_names_the_one_at_fault() {
+    let session = Session::new();
+    atlas(&session);
+    let (text, status) = run(&session, "fsck atlas --data");
+    assert_eq!(status, 0, "{text}");
+    assert!(text.starts_with("4 members, 3 fragments and ") && text.contains("nothing found"), "{text}");
+    assert_eq!(
+        run(&session, "fsck atlas --data --shallow"),
+        ("0 fragments checked: nothing found\n".into(), 0)
+    );
+
+    let file = session.fragment("outside").join("a1.tdb");
+    let content = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &content[..content.len() - 4]).unwrap();
+    let stray = session.path("atlas/maps/europe/__schema/notes");
+    std::fs::write(&stray, "x").unwrap();
+    std::fs::remove_dir_all(session.path("atlas/height")).unwrap();
+    let (text, status) = run(&session, "fsck atlas");
+    assert_eq!(status, 1, "{text}");
+    for part in [
+        "member-missing (lost data): the member \"height\"",
+        "member maps/europe at ",
+        "__schema/notes: stray",
+        ", outside the group's folder:",
+        "file-short (lost data)",
+        "3 members, ",
+        "`smalti repair` does something about 1 of them",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    assert_eq!(run(&session, "fsck atlas --shallow").1, 0);
+    let json: serde_json::Value = serde_json::from_str(&run(&session, "fsck atlas --json").0).unwrap();
+    let members = json["members"].as_array().unwrap();
+    let told: Vec<(&str, bool, bool)> = members
+        .iter()
+        .map(|member| {
+            let is = |key: &str| member[key].as_bool().unwrap();
+            (member["member"].as_str().unwrap(), is("inside"), is("sound"))
+        })
+        .collect();
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(told.contains(&("maps", true, true)) && told.contains(&("maps/europe", true, false)), "{told:?}");
+    assert!(told.iter().any(|(_, inside, sound)| !inside && !sound), "{told:?}");
+    assert_eq!(json["sound"], false);
+    assert_eq!(json["findings"][0]["kind"], "member-missing");
+
+    let (text, status) = run(&session, "repair atlas --dry-run");
+    assert!(status == 1 && text.contains("would be mended") && stray.exists(), "{text}");
+    let outside = std::fs::read(&file).unwrap();
+    let (text, status) = run(&session, "repair atlas --give-up");
+    assert!(status == 1 && text.contains("member maps/europe at "), "{text}");
+    assert!(text.contains("a repair of the group leaves it alone"), "{text}");
+    assert!(!stray.exists() && session.path("atlas/maps/europe/__aside").exists());
+    assert!(std::fs::read(&file).unwrap() == outside && !session.path("outside/__aside").exists());
+    session.text("group remove atlas height");
+    std::fs::write(&file, content).unwrap();
+    assert_eq!(run(&session, "fsck atlas --data").1, 0);
+}
+
+#[test]
+fn salvaged_cells_of_which_a_newer_value_may_be_lost_are_told_and_left_out_on_request() {
+    let session = Session::new();
+    session.file(
+        "tiny.json",
+        r#"{"array_type": "sparse", "dims": [{"name": "d", "type": "INT32", "domain": [1, 9], "tile": 3}], "attrs": [{"name": "a", "type": "INT64"}]}"#,
+    );
+    session.text("create tiny --schema tiny.json");
+    for (at, cells) in [(100, "2,1\n5,2\n7,3\n"), (200, "5,20\n6,30\n")] {
+        session.file("tiny.csv", format!("d,a\n{cells}"));
+        session.text(&format!("write tiny --from tiny.csv --at {at}"));
+    }
+    let folders = std::fs::read_dir(session.path("tiny/__fragments")).unwrap();
+    let is_last = |path: &std::path::PathBuf| path.to_string_lossy().contains("/__200_");
+    let file = folders.map(|entry| entry.unwrap().path()).find(is_last).unwrap().join("d0.tdb");
+    let content = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &content[..content.len() - 4]).unwrap();
+    let (text, status) = run(&session, "salvage tiny -o all.csv");
+    let told =
+        "older: d 5: the value is of 1970-01-01T00:00:00.100Z; what was written at 1970-01-01T00:00:00.200Z";
+    assert!(status == 1 && text.contains(told), "{text}");
+    assert!(text.contains("1 cells with older values"), "{text}");
+    let rows = |name: &str| std::fs::read_to_string(session.path(name)).unwrap();
+    assert_eq!(rows("all.csv"), "d,a\n2,1\n5,2\n7,3\n");
+    let (text, _) = run(&session, "salvage tiny -o some.csv --strict --json");
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let older = serde_json::json!({
+        "cells": 1, "left_out": true, "places": [{"domain": [[5, 5]], "from": [100, 100], "lost": [200, 200]}],
+    });
+    assert_eq!(json["older"], older);
+    assert_eq!(rows("some.csv"), "d,a\n2,1\n7,3\n");
+    assert_eq!(run(&session, "salvage tiny -o some --strict").1, 1);
+    assert_eq!(session.text("read some --format csv"), rows("some.csv"));
+}

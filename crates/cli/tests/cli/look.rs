@@ -105,3 +105,14 @@ fn inspect_explains_a_damaged_file_up_to_the_damage() {
     assert!(text.contains("of which the footer says nothing") && text.contains("unexplained"), "{text}");
     session.check("inspect_damage");
 }
+
+#[test]
+fn what_is_left_of_an_array_without_its_schema_is_no_free_path() {
+    let session = Session::new();
+    grid(&session);
+    std::fs::remove_file(session.schema_file("grid")).unwrap();
+    for command in ["info", "read", "schema"] {
+        let problem = session.problem(&format!("{command} grid"), 1);
+        assert!(problem.contains("parts of an array are here, but no schema"), "{problem}");
+    }
+}

@@ -1,5 +1,6 @@
 //! `smalti consolidate` and `smalti vacuum`.
 
+use crate::fixtures::grid;
 use crate::session::Session;
 use serde_json::Value;
 
@@ -88,4 +89,35 @@ fn every_other_mode_consolidates_and_vacuums_files() {
     }
     assert_eq!(session.text("meta cells get colour"), "red\n");
     assert_eq!(session.text("read cells --format csv --at 10"), "x,a\n1,10\n2,20\n");
+}
+
+#[test]
+fn history_that_a_vacuum_takes_is_told_before_and_in_the_same_words_by_info_and_read() {
+    let session = Session::new();
+    grid(&session);
+    session.text("consolidate grid");
+    let warning = |line: &str| {
+        let output = session.output_of(line, b"");
+        assert!(output.status.success(), "{line}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(warning("info grid --at 150"), "");
+    let would = session.output_of("vacuum grid --dry-run --json", b"");
+    let report: Value = serde_json::from_slice(&would.stdout).unwrap();
+    assert_eq!(report["lost_history"], serde_json::json!([[100, 200]]));
+    let warned: Value = serde_json::from_slice(&would.stderr).unwrap();
+    assert!(warned["message"].as_str().unwrap().contains("it would take history"), "{warned}");
+    assert!(session.text("read grid --at 150 --limit 1").contains("11"), "a dry run takes nothing");
+    let told = warning("vacuum grid");
+    assert!(told.contains("warning: grid: it takes history") && told.lines().count() == 1, "{told}");
+    let refused = session.problem("read grid --at 150", 1);
+    let lost = json(&session, "info grid --at 150 --json")["lost_history"].as_str().unwrap().to_owned();
+    assert!(lost.contains("was vacuumed") && refused.ends_with(&lost), "{lost}: {refused}");
+    let info = session.text("info grid --at 150");
+    assert!(info.contains(&lost) && !info.contains("nothing is written"), "{info}");
+    assert!(warning("fragments grid --at 150").contains(&lost));
+    assert_eq!(json(&session, "info grid --json")["lost_history"], Value::Null);
+    let sparse = session_with_three_writes();
+    sparse.text("consolidate cells");
+    assert_eq!(json(&sparse, "vacuum cells --json")["lost_history"], serde_json::json!([]));
 }

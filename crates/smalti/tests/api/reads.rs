@@ -1,5 +1,7 @@
 //! Ranges, orders and shapes of reads.
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
 use ndarray::{Axis, array};
 use smalti::Extent;
 use smalti::{Array, Dimension, prelude::*};
@@ -124,4 +126,28 @@ fn a_null_that_an_ndarray_cannot_hold_is_named_in_whatever_batch_it_comes() {
     assert!(error.message().contains(&format!("cell {NULL} ")), "{error}");
     let part = read().range("x", ..NULL as i64).to_ndarray::<i64>("a").unwrap();
     assert!(part.iter().copied().eq(0..NULL as i64));
+}
+
+/// What libtiledb does with dense arrays, and with sparse ones in unordered reads.
+#[test]
+fn dense_reads_give_a_cell_for_each_range_that_holds_it_and_sparse_ones_once() {
+    let read = |name: &str, is_dense: bool, layout: Layout| -> Vec<i32> {
+        let x = Dimension::new("x", 0..=9).tile(4);
+        let schema = if is_dense { Schema::dense() } else { Schema::sparse() };
+        let schema = schema.dimension(x).attribute(Attribute::of::<i32>("a")).build().unwrap();
+        let array = Array::create(&format!("mem://{name}"), &schema).unwrap();
+        let cells: Vec<i32> = (0..10).collect();
+        let write = if is_dense { array.write() } else { array.write().column("x", &cells) };
+        write.column("a", &cells).commit().unwrap();
+        let ranges = [5..=6, 2..=3, 5..=5, 3..=6];
+        let read = ranges.into_iter().fold(array.read(), |read, range| read.range("x", range));
+        let found = read.order(layout).select(["a"]).collect().unwrap();
+        found.column(0).as_primitive::<Int32Type>().values().to_vec()
+    };
+    for (number, layout) in [Layout::RowMajor, Layout::ColMajor].into_iter().enumerate() {
+        let dense = read(&format!("ranges-dense-{number}"), true, layout);
+        assert_eq!(dense, [5, 6, 2, 3, 5, 3, 4, 5, 6], "{layout:?}");
+        let sparse = read(&format!("ranges-sparse-{number}"), false, layout);
+        assert_eq!(sparse, [2, 3, 4, 5, 6], "{layout:?}");
+    }
 }

@@ -139,6 +139,10 @@ kinds! {
     CellOutside = "cell-outside";
     /// Cells that are not in the array's order.
     CellDisorder = "cell-disorder";
+    /// A member of a group that is not where the group's list says, or is something else.
+    MemberMissing = "member-missing";
+    /// A member of a group that could not be checked: out of reach, locked by another key, or nested too deep.
+    MemberUnchecked = "member-unchecked";
     /// A cell that a fragment has twice although the array allows no duplicates.
     CellTwice = "cell-twice";
     /// A cell of type STRING_ASCII that holds other bytes: readers that trust the type may fail on it.

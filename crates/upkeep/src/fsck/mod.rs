@@ -11,6 +11,7 @@ mod files;
 mod finding;
 mod fragment;
 mod histories;
+mod members;
 mod offsets;
 mod rebuild;
 mod schemas;
@@ -21,6 +22,7 @@ mod unlisted;
 mod vacuum;
 
 pub use finding::{Class, Finding, FindingKind, Remedy, Step};
+pub use members::MemberReport;
 
 pub(crate) use data::TileSource;
 pub(crate) use files::fields_of;
@@ -28,7 +30,7 @@ pub(crate) use fragment::Examined;
 pub(crate) use rebuild::{Mending, assemble};
 pub(crate) use survey::ASIDE_FOLDER;
 
-use smalti_array::ArrayPlace;
+use smalti_array::{ArrayPlace, ObjectKind};
 use smalti_query::{Phase, Progress};
 use smalti_types::Result;
 use std::sync::Arc;
@@ -44,14 +46,16 @@ pub struct FsckOptions {
     pub reads_data: bool,
     /// What no commit names is left alone until it is so old, in milliseconds: somebody may be writing it.
     pub young_ms: u64,
+    /// Whether a group is checked without its members.
+    pub is_shallow: bool,
     /// Where the check tells how far it is, and listens for the word to stop.
     pub progress: Option<Arc<Progress>>,
 }
 
 impl Default for FsckOptions {
-    /// Metadata alone; writers have a day.
+    /// Metadata alone, of a group its members too; writers have a day.
     fn default() -> Self {
-        FsckOptions { reads_data: false, young_ms: 24 * 60 * 60 * 1000, progress: None }
+        FsckOptions { reads_data: false, young_ms: 24 * 60 * 60 * 1000, is_shallow: false, progress: None }
     }
 }
 
@@ -64,12 +68,20 @@ pub struct FsckReport {
     pub fragment_count: u64,
     /// The tiles that were read back; each counts for every field.
     pub tile_count: u64,
+    /// Of a group: what was found in its members, and in theirs, each group before its members.
+    pub members: Vec<MemberReport>,
 }
 
 impl FsckReport {
-    /// The worst class of all findings; `None` without any.
+    /// The worst class of all findings, those in members included; `None` without any.
     pub fn worst(&self) -> Option<Class> {
-        self.findings.iter().map(|finding| finding.class).max()
+        self.all_findings().map(|finding| finding.class).max()
+    }
+
+    /// The findings, then those in members.
+    pub fn all_findings(&self) -> impl Iterator<Item = &Finding> {
+        let of_members = self.members.iter().flat_map(|member| &member.report.findings);
+        self.findings.iter().chain(of_members)
     }
 
     /// Whether nothing was found that concerns readers.
@@ -78,26 +90,53 @@ impl FsckReport {
     }
 }
 
-/// Checks an array or group.
+/// Checks an array or group, and unless that is to be shallow, the members of the group wherever they are, those of groups among
+/// them too, each once.
 ///
 /// # Errors
 /// `NotFound` when nothing is there; `Permission` when no schema opens with the key, or without one; `Cancelled`; `Io` when a
 /// folder cannot be listed. Damage is no error.
 pub fn fsck(place: &ArrayPlace, options: &FsckOptions) -> Result<FsckReport> {
-    fsck_in(place, options, Phase::Checking)
+    let progress = options.progress.clone().unwrap_or_default();
+    let _announced = progress.announce(&[Phase::Checking]);
+    let mut report = check_alone(place, options, Phase::Checking)?;
+    let members = check_members(place, options, &mut report)?;
+    report.members = members.into_iter().map(|(member, _)| member).collect();
+    Ok(report)
 }
 
-/// As [`fsck`], in a phase of other work.
-pub(crate) fn fsck_in(place: &ArrayPlace, options: &FsckOptions, phase: Phase) -> Result<FsckReport> {
+/// Checks the members of a group, each with its place; there are none of an array, or where the check is shallow.
+///
+/// # Errors
+/// `Cancelled`.
+pub(crate) fn check_members(
+    place: &ArrayPlace,
+    options: &FsckOptions,
+    own: &mut FsckReport,
+) -> Result<Vec<(MemberReport, ArrayPlace)>> {
+    let has_members = !options.is_shallow && place.object_kind().unwrap_or(None) == Some(ObjectKind::Group);
+    if has_members { members::check_members(place, options, own) } else { Ok(Vec::new()) }
+}
+
+/// Checks an array or group without members, in a phase of other work.
+///
+/// # Errors
+/// As [`fsck`].
+pub(crate) fn check_alone(place: &ArrayPlace, options: &FsckOptions, phase: Phase) -> Result<FsckReport> {
     let progress = options.progress.clone().unwrap_or_default();
     let _announced = progress.announce(&[phase]);
     let mut report = FsckReport::default();
     let work = Watched { progress: &progress, phase };
     check_at(place, options, &work, "", 0, &mut report)?;
-    report.findings.sort_by(|a, b| {
+    sort(&mut report.findings);
+    Ok(report)
+}
+
+/// The worst findings first, then by file.
+fn sort(findings: &mut [Finding]) {
+    findings.sort_by(|a, b| {
         b.class.cmp(&a.class).then_with(|| a.file.cmp(&b.file)).then_with(|| a.kind.cmp(&b.kind))
     });
-    Ok(report)
 }
 
 /// Where a check tells how far it is.

@@ -1,5 +1,6 @@
 //! A fragment shown without the tiles that cannot be decoded.
 
+use super::older::LostPlace;
 use super::overlay::Segment;
 use super::{LostCells, View};
 use crate::fsck::{Examined, FsckOptions, Mending, TileSource, assemble, fields_of};
@@ -78,19 +79,34 @@ impl View<'_> {
                 reason: error.message().to_owned(),
             });
         }
+        if !fragment.is_dense() && below.is_empty() {
+            self.lost_places.extend(LostPlace::of_tiles(fragment, &sources, &dropped));
+        }
         let tile_count = usize::try_from(fragment.tile_count()).unwrap_or(usize::MAX);
         let patched = match dropped.len() < tile_count {
             true => self.patched(shown, fragment, &sources, &damages, &dropped),
             false => Err(Error::corrupt("no tile is left")),
         };
-        if let Err(error) = patched {
-            self.leave_out(below, fragment, &error)?;
+        match patched {
+            // The lost tiles are known one by one.
+            Err(error) if !fragment.is_dense() && dropped.len() == tile_count => {
+                self.hide(below, fragment, &error)?;
+            }
+            Err(error) => self.leave_out(below, fragment, &error)?,
+            Ok(()) => {}
         }
         Ok(true)
     }
 
-    /// Shows the array without a fragment.
+    /// Shows the array without a fragment, of which all cells are lost.
     pub(super) fn leave_out(&mut self, below: &str, fragment: &Fragment, error: &Error) -> Result<()> {
+        if below.is_empty() {
+            self.lost_places.push(LostPlace::of_fragment(fragment));
+        }
+        self.hide(below, fragment, error)
+    }
+
+    fn hide(&mut self, below: &str, fragment: &Fragment, error: &Error) -> Result<()> {
         let file = fragment.data_file(FieldId::Timestamps, Plane::Fixed)?;
         self.overlay.hide(split(&file).0.to_owned());
         self.lost.push(LostCells {

@@ -1,6 +1,6 @@
 //! What was salvaged, in a new array.
 
-use super::{LostCells, Salvage};
+use super::{LostCells, OlderCells, Salvage};
 use smalti_array::{ArrayPlace, Definitions, Snapshot};
 use smalti_format::{ArraySchema, MetadataEntry, Rule, Version};
 use smalti_query::{
@@ -9,7 +9,7 @@ use smalti_query::{
 };
 use smalti_store::{LEFTOVER_PREFIX, StoreExt, join, split};
 use smalti_tile::ColumnRef;
-use smalti_types::{Error, ErrorKind, Extent, Layout, Result, TimeRange};
+use smalti_types::{AlignedBuf, Error, ErrorKind, Extent, Layout, Result, TimeRange};
 use std::sync::Arc;
 
 /// Cells of a dense array that are read and written at once, as far as its tiles let them be cut.
@@ -63,8 +63,25 @@ impl Salvage {
             self.copy(source, &beside(target, &target.join(label.path()?)))?;
         }
         let cell_count = self.copy(&source, target)?;
+        self.fill_older(target)?;
         self.progress.complete(Phase::Copying);
         Ok(cell_count)
+    }
+
+    /// Writes fill values over what a dense array shows of before something that is lost, where that is to be left out.
+    fn fill_older(&self, target: &ArrayPlace) -> Result<()> {
+        let boxes = self.older.cells.iter().filter(|_| self.leaves_out_older);
+        for OlderCells { extents, .. } in boxes {
+            let snapshot = Snapshot::open(target.clone(), TimeRange::ALL)?;
+            if !snapshot.schema().is_dense() {
+                break;
+            }
+            for subarray in parts_of(extents) {
+                self.progress.check()?;
+                write_fill(&snapshot, subarray)?;
+            }
+        }
+        Ok(())
     }
 
     /// The arrays of the labels that are left.
@@ -255,5 +272,83 @@ impl Salvage {
                 None => return Ok(cell_count),
             }
         }
+    }
+}
+
+/// A box in parts of at most [`SLAB_CELL_COUNT`] cells.
+fn parts_of(extents: &[Extent]) -> impl Iterator<Item = Vec<Extent>> {
+    let mut pending = vec![extents.to_vec()];
+    std::iter::from_fn(move || {
+        loop {
+            let mut part = pending.pop()?;
+            if cell_count_of(&part) <= SLAB_CELL_COUNT {
+                return Some(part);
+            }
+            let longest = (0..part.len()).max_by_key(|dim| side_len(&part[*dim]))?;
+            let Extent::Num { lo, hi } = part[longest] else { return None };
+            let middle = lo + (hi - lo) / 2;
+            let mut first = part.clone();
+            first[longest] = Extent::Num { lo, hi: middle };
+            part[longest] = Extent::Num { lo: middle + 1, hi };
+            pending.extend([part, first]);
+        }
+    })
+}
+
+fn side_len(side: &Extent) -> u64 {
+    match side {
+        Extent::Num { lo, hi } => (hi - lo).saturating_add(1),
+        Extent::Str { .. } => 1,
+    }
+}
+
+fn cell_count_of(extents: &[Extent]) -> u64 {
+    extents.iter().map(side_len).fold(1, u64::saturating_mul)
+}
+
+/// Writes fill values to a box of a dense array.
+fn write_fill(snapshot: &Snapshot, subarray: Vec<Extent>) -> Result<()> {
+    let cell_count = usize::try_from(cell_count_of(&subarray)).unwrap_or(usize::MAX);
+    let mut made = Vec::new();
+    for attribute in &snapshot.schema().attributes {
+        let fill = &attribute.fill_value;
+        let mut data = AlignedBuf::zeroed(cell_count.saturating_mul(fill.len()))?;
+        for value in data.as_mut_slice().chunks_mut(fill.len().max(1)) {
+            value.copy_from_slice(fill);
+        }
+        let is_var = attribute.cell_val_num.fixed().is_none();
+        let offsets =
+            is_var.then(|| (0..=cell_count as u64).map(|cell| cell * fill.len() as u64).collect::<Vec<_>>());
+        let validity = attribute.nullable.then(|| vec![u8::from(attribute.fill_valid); cell_count]);
+        made.push((data, offsets, validity));
+    }
+    let mut columns = Vec::new();
+    for (attribute, (data, offsets, validity)) in snapshot.schema().attributes.iter().zip(&made) {
+        let mut cells = match offsets {
+            Some(offsets) => ColumnRef::var(data.as_slice(), offsets),
+            None => ColumnRef::fixed(data.as_slice()),
+        };
+        if let Some(validity) = validity {
+            cells = cells.with_validity(validity);
+        }
+        columns.push((attribute.name.clone(), cells));
+    }
+    let (layout, duplicates) = (Layout::RowMajor, Duplicates::Refuse);
+    let (subarray, progress) = (Some(subarray), None);
+    write(snapshot, &WriteRequest { columns, subarray, layout, at: None, duplicates, progress })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_box_are_small_and_hold_it_all() {
+        let whole = [Extent::Num { lo: 3, hi: 4_002 }, Extent::Num { lo: 0, hi: 9_999 }];
+        let parts: Vec<Vec<Extent>> = parts_of(&whole).collect();
+        assert!(parts.iter().all(|part| cell_count_of(part) <= SLAB_CELL_COUNT));
+        assert_eq!(parts.iter().map(|part| cell_count_of(part)).sum::<u64>(), cell_count_of(&whole));
+        assert!(parts_of(&[Extent::Num { lo: 0, hi: u64::MAX }]).next().is_some());
     }
 }

@@ -49,6 +49,9 @@ pub struct VacuumedFragments {
     pub byte_len: u64,
     /// The paths of vacuum files, relative to the array.
     pub vacuum_files: Vec<String>,
+    /// The times of writes that are not told apart any more without what is removed: merged fragments whose cells have no times of
+    /// their own, such as those of dense arrays. Reads as of a time inside of such a range are refused afterwards.
+    pub lost_history: Vec<TimeRange>,
     /// Nothing was removed, because snapshots of the array are open: vacuum again when they are closed.
     pub waits_for_readers: bool,
 }
@@ -68,8 +71,8 @@ pub fn vacuum_fragments(place: &ArrayPlace, options: &VacuumOptions) -> Result<V
         finish_pending(place, &listing)?;
     }
     let listing = Listing::read(place, TimeRange::ALL, is_dense)?;
-    let due = Due::of(&listing, options.time);
-    let report = due.report(place, &progress)?;
+    let due = Due::of(&listing, options);
+    let report = due.report(place, &listing, is_dense, &progress)?;
     if options.is_dry_run || due.vacuums.is_empty() {
         return Ok(report);
     }
@@ -108,11 +111,17 @@ struct Due<'a> {
 }
 
 impl<'a> Due<'a> {
-    fn of(listing: &'a Listing, time: TimeRange) -> Self {
+    /// A vacuum finishes consolidations that were cut short; a dry run counts on that, and takes pending vacuum files for finished.
+    fn of(listing: &'a Listing, options: &VacuumOptions) -> Self {
+        let counts = |vacuum: &&ListedVacuum| {
+            let has_proper =
+                || listing.vacuums.iter().any(|other| !other.is_pending && other.name == vacuum.name);
+            !vacuum.is_pending || (options.is_dry_run && !has_proper())
+        };
         let vacuums: Vec<&ListedVacuum> = listing
             .vacuums
             .iter()
-            .filter(|vacuum| !vacuum.is_pending && time.contains(vacuum.name.range()))
+            .filter(|vacuum| counts(vacuum) && options.time.contains(vacuum.name.range()))
             .collect();
         let names: HashSet<&str> =
             vacuums.iter().flat_map(|vacuum| &vacuum.replaces).map(String::as_str).collect();
@@ -121,7 +130,13 @@ impl<'a> Due<'a> {
         Due { vacuums, fragments }
     }
 
-    fn report(&self, place: &ArrayPlace, progress: &Progress) -> Result<VacuumedFragments> {
+    fn report(
+        &self,
+        place: &ArrayPlace,
+        listing: &Listing,
+        is_dense: bool,
+        progress: &Progress,
+    ) -> Result<VacuumedFragments> {
         let mut byte_len = 0;
         let present: Vec<_> = self.fragments.iter().filter(|replaced| replaced.is_present).collect();
         progress.enter(Phase::Choosing, Unit::Fragments, Some(present.len() as u64));
@@ -136,27 +151,34 @@ impl<'a> Due<'a> {
             fragments: self.fragments.iter().map(|replaced| replaced.fragment.name.to_string()).collect(),
             byte_len,
             vacuum_files: self.vacuums.iter().map(|vacuum| vacuum.path.clone()).collect(),
+            lost_history: self.merged_times(listing, is_dense)?.iter().map(|name| name.range()).collect(),
             waits_for_readers: false,
         })
     }
 
-    /// Writes down which merged fragments cannot be told apart any more: those of which cells have no times of their own.
-    fn tell_what_goes(&self, place: &ArrayPlace, listing: &Listing, is_dense: bool) -> Result<()> {
+    /// The merged fragments of which the times cannot be told apart without what they replace: those of which cells have no times of
+    /// their own.
+    fn merged_times(&self, listing: &Listing, is_dense: bool) -> Result<Vec<&'a TimestampedName>> {
+        let mut merged = Vec::new();
         for vacuum in &self.vacuums {
             let TimeRange { start, end } = vacuum.name.range();
-            let version = vacuum.name.fragment_version()?;
-            let tells_times = !is_dense && version.has(Rule::CellTimestamps);
+            let tells_times = !is_dense && vacuum.name.fragment_version()?.has(Rule::CellTimestamps);
             // One that is replaced itself still speaks for its times until its own commit goes, which may be after those that it replaces.
             let mut replaced = listing.replaced.iter().filter(|replaced| replaced.is_present);
             let is_there = listing.fragments.iter().any(|fragment| fragment.name == vacuum.name)
                 || replaced.any(|replaced| replaced.fragment.name == vacuum.name);
-            if tells_times || start == end || !is_there {
-                continue;
+            if !tells_times && start != end && is_there {
+                merged.push(&vacuum.name);
             }
-            match place
-                .store()
-                .put(&place.join(&gone_path(&vacuum.name, version)), &[gone_file(None).as_bytes()])
-            {
+        }
+        Ok(merged)
+    }
+
+    /// Writes down which merged fragments cannot be told apart any more.
+    fn tell_what_goes(&self, place: &ArrayPlace, listing: &Listing, is_dense: bool) -> Result<()> {
+        for name in self.merged_times(listing, is_dense)? {
+            let path = place.join(&gone_path(name, name.fragment_version()?));
+            match place.store().put(&path, &[gone_file(None).as_bytes()]) {
                 Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
                 _ => {}
             }
