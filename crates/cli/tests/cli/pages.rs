@@ -210,8 +210,8 @@ fn comparable_line(line: &str) -> String {
 /// Whether a word is a moment in which a test may run: ISO 8601, or milliseconds since 1970.
 fn is_now(word: &str) -> bool {
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
-    let is_date = digits == 4 && word.len() >= 10 && word.as_bytes()[4] == b'-' && word[..4] >= *"2026";
-    let is_milliseconds = digits == 13 && word.len() == 13 && *word >= *"1767225600000";
+    let is_date = digits == 4 && word.len() >= 10 && word.as_bytes()[4] == b'-' && word[..4] >= *"2025";
+    let is_milliseconds = digits == 13 && word.len() == 13 && *word >= *"1735689600000";
     is_milliseconds || (is_date && word[..4] < *"2100")
 }
 
