@@ -199,13 +199,17 @@ impl TextFormat for Csv {
                     columns.len()
                 ));
             }
+            // A record is read as a whole: other columns than this one would be blamed.
+            if let Some((idx, _)) =
+                record.iter().enumerate().find(|(_, value)| std::str::from_utf8(value).is_err())
+            {
+                return of_line(format!(
+                    "column {:?}: bytes that are no UTF-8; convert the file, with iconv say",
+                    columns[idx].name
+                ));
+            }
             for (idx, (value, column)) in record.iter().zip(columns).enumerate() {
-                let Ok(text) = std::str::from_utf8(value) else {
-                    return of_line(format!(
-                        "column {:?}: bytes that are no UTF-8; convert the file, with iconv say",
-                        column.name
-                    ));
-                };
+                let Ok(text) = std::str::from_utf8(value) else { continue };
                 if column.target.is_some()
                     && !self.is_null(text)
                     && self.decoded(bytes, columns, vec![idx]).is_err()
