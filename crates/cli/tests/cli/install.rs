@@ -18,17 +18,6 @@ fn the_program_needs_the_c_library_and_nothing_else() {
     }
 }
 
-/// Only what is loaded counts: names of symbols and debugging information, which the profile decides about, do not.
-#[test]
-fn the_program_is_small_without_names_of_symbols() {
-    if cfg!(debug_assertions) {
-        return; // It is the optimised program that is installed.
-    }
-    let program = Elf::read();
-    let byte_len = program.segments().map(|segment| segment.file.end).max().unwrap();
-    assert!(byte_len < 20 << 20, "{byte_len} bytes");
-}
-
 /// A file in the Executable and Linkable Format, 64 bits, little-endian: System V ABI, chapters 4 and 5.
 struct Elf {
     content: Vec<u8>,

@@ -98,7 +98,7 @@ impl Session {
         let output = self.output_of(line, input.as_bytes());
         let text = |bytes: Vec<u8>| self.masked(&String::from_utf8(bytes).unwrap());
         let (stdout, stderr) = (text(output.stdout), text(output.stderr));
-        self.record.push_str(&format!("$ smalti {line}\n{stdout}"));
+        self.record.push_str(&format!("$ smalti {}\n{stdout}", masked_names(line)));
         for problem in stderr.lines() {
             self.record.push_str(&format!("stderr: {problem}\n"));
         }

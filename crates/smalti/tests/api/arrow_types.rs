@@ -264,13 +264,13 @@ fn arrow_cells_that_do_not_fit_are_refused_with_the_reason() {
             "text",
             Attribute::utf8("a"),
             Arc::new(BinaryArray::from(vec![&b"x"[..], b"\xff", b""])),
-            "cell 1 is not UTF-8",
+            "cell 1, \"\u{fffd}\", is not UTF-8",
         ),
         (
             "ascii",
             Attribute::ascii("a"),
             Arc::new(StringArray::from(vec!["x", "y", "é"])),
-            "cell 2 is not ASCII",
+            "cell 2, \"é\", is not ASCII",
         ),
         (
             "uneven",

@@ -54,7 +54,10 @@ fn cells_of_the_wrong_type_are_refused_with_the_right_one() {
         (bytes("wrong-null", Attribute::of::<i32>("a"), &[Some(1), None]), "cell 1 is null"),
         (bytes("wrong-len", Attribute::of::<i32>("a"), &[1, 2, 3]), "3 cells"),
         (bytes("wrong-shape", Attribute::of::<i32>("a"), &ndarray::arr2(&[[1, 2]])), "shape"),
-        (bytes("split-text", Attribute::utf8("a"), &[&[0xc3_u8][..], &[0xa9]]), "cell 0 is not UTF-8"),
+        (
+            bytes("split-text", Attribute::utf8("a"), &[&[0xc3_u8][..], &[0xa9]]),
+            "cell 0, \"\u{fffd}\", is not UTF-8",
+        ),
     ];
     for (result, words) in cases {
         let error = result.unwrap_err();
