@@ -57,7 +57,7 @@ fn an_array_is_described_on_one_page() {
     let mut session = Session::new();
     places(&session);
     session.text("meta places put title 'All places' --at 4200-01-08");
-    session.text("meta places put scale '[1.5, 2]' --at 4200-01-08");
+    session.text("meta places put scale '[1.5, 2]' --at 4200-01-09");
     session.show("describe places --at 4200-01-05");
     session.show("describe places --since 4200-01-01 --json");
     grid(&session);
