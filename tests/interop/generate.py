@@ -206,6 +206,8 @@ class Values:
             raw = bytes(rng.randrange(128) for _ in range(count))
         else:
             raw = bytes(rng.randrange(256) for _ in range(count))
+        if self.datatype == "STRING_ASCII":
+            raw = bytes(byte & 0x7F for byte in raw)
         return raw[: self.longest] if self.number == "var" else raw[:count].ljust(count, b"x")
 
 

@@ -133,6 +133,10 @@ def normal_schema(schema):
         one["domain"] = _numbers(dim.get("domain"))
         extent = _numbers(dim.get("tile"))
         one["tile"] = extent[0] if isinstance(extent, list) else extent
+        if dim["type"] == "FLOAT32":
+            # Written shortest by the one side, as doubles by the other.
+            one["domain"] = [celltypes.float32(end) for end in one["domain"]]
+            one["tile"] = one["tile"] and celltypes.float32(one["tile"])
         filters = _filters(dim.get("filters"))
         one["filters"] = filters if filters["filters"] else out["coords_filters"]
         out["dims"].append(one)
