@@ -54,7 +54,7 @@ pub(crate) fn write_cells(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Re
 /// is an orphan that no reader sees.
 ///
 /// # Errors
-/// As [`write`]; `Unsupported` for columns of dimension labels, which are fragments of other arrays.
+/// As [`write`](fn@write); `Unsupported` for columns of dimension labels, which are fragments of other arrays.
 pub fn seal(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<NewFragment> {
     if let Some((name, _)) = request.columns.iter().find(|(name, _)| snapshot.schema().label(name).is_some())
     {
