@@ -23,7 +23,7 @@ from releases import RELEASES, VERSIONS, CannotFetch, library_path, readers
 from smalti import SmaltiError
 from trial import Mismatch, Refused, Trial, Unsuitable
 
-TIMEOUT_S = 60
+TIMEOUT_S = 5
 _readers = {}
 
 
