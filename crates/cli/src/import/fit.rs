@@ -125,7 +125,7 @@ pub(super) fn fields_of_new(source: &Source<'_>, array: &Array) -> Outcome<Vec<W
     let field = |name: &str, shape: CellShape| -> Outcome<WrittenField> {
         let column = columns.iter().find(|column| column.name() == name);
         let origin = match column {
-            Some(column) => Origin::Column(Some(type_of(column)?.arrow)),
+            Some(column) => Origin::Column(type_of(column)?.arrow),
             None => Origin::RowNumber,
         };
         Ok(WrittenField { name: name.to_owned(), shape, origin })
@@ -159,12 +159,12 @@ pub(super) fn fields_of_existing(source: &Source<'_>, array: &Array) -> Outcome<
             extra.join(", ")
         )));
     }
-    let has = |name: &str| columns.iter().any(|column| column.name() == name);
+    let column = |name: &str| columns.iter().find(|column| column.name() == name);
     let is_text = source.files.iter().any(|file| file.format.is_text());
     let mut fields = Vec::new();
     for dimension in &schema.dimensions {
-        let origin = if has(&dimension.name) {
-            Origin::Column(None)
+        let origin = if let Some(column) = column(&dimension.name) {
+            Origin::Column(column.data_type().clone())
         } else if dimension.name == ROW
             && dimension.datatype == Datatype::UInt64
             && schema.dimensions.len() == 1
@@ -176,7 +176,7 @@ pub(super) fn fields_of_existing(source: &Source<'_>, array: &Array) -> Outcome<
                 dimension.name
             )));
         };
-        if is_text && has(&dimension.name) {
+        if is_text && column(&dimension.name).is_some() {
             kind_of_field(&dimension.name, shape_of_dimension(dimension)).map_err(&wrong)?;
         }
         fields.push(WrittenField {
@@ -187,11 +187,11 @@ pub(super) fn fields_of_existing(source: &Source<'_>, array: &Array) -> Outcome<
     }
     for attribute in &schema.attributes {
         let default = default_fill_value(attribute.datatype, attribute.cell_val_num);
-        let origin = if has(&attribute.name) {
+        let origin = if let Some(column) = column(&attribute.name) {
             if is_text && attribute.enumeration.is_none() {
                 kind_of_field(&attribute.name, shape_of_attribute(attribute)).map_err(&wrong)?;
             }
-            Origin::Column(None)
+            Origin::Column(column.data_type().clone())
         } else if attribute.nullable {
             Origin::Null
         } else if attribute.fill_value != default {
@@ -269,7 +269,7 @@ pub(super) fn converted(
             (Origin::RowNumber, _) => {
                 Arc::new(UInt64Array::from_iter_values(first..first + row_count as u64))
             }
-            (Origin::Column(Some(to)), Some(array)) => cast(array, to).map_err(|problem| {
+            (Origin::Column(to), Some(array)) => cast(array, to).map_err(|problem| {
                 let place = source.place(rows.file, rows.first_row);
                 Failure::invalid(format!("{place} and behind: column {:?}: {problem}", field.name))
             })?,

@@ -1,6 +1,7 @@
 //! The first pass over a table: what its columns hold, and whether it fits an array that is there.
 
 use super::source::{Rows, Source};
+use super::types::{as_texts, unpacked};
 use crate::failure::{Failure, Outcome};
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -214,16 +215,6 @@ fn take_labels(
     Ok(byte_len)
 }
 
-/// The texts of a column of text.
-fn as_texts(array: &ArrayRef) -> Option<Vec<Option<&str>>> {
-    Some(match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().iter().collect(),
-        DataType::LargeUtf8 => array.as_string::<i64>().iter().collect(),
-        DataType::Utf8View => array.as_string_view().iter().collect(),
-        _ => return None,
-    })
-}
-
 fn first_beyond_ascii(array: &ArrayRef) -> Option<(usize, String)> {
     let values = array.as_any_dictionary_opt().map_or(array, |dictionary| dictionary.values());
     let texts = as_texts(values)?;
@@ -275,11 +266,11 @@ fn check_domain(
 /// The row of a NaN.
 pub(super) fn bounds(array: &ArrayRef) -> Result<Option<(Scalar, Scalar)>, usize> {
     use DataType::*;
-    let unpacked;
+    let plain;
     let array = match array.data_type() {
-        Dictionary(_, values) => {
-            unpacked = arrow_cast::cast(array, values).map_err(|_| 0_usize)?;
-            &unpacked
+        Dictionary(..) => {
+            plain = unpacked(array).map_err(|_| 0_usize)?;
+            &plain
         }
         _ => array,
     };

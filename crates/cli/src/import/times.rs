@@ -1,13 +1,11 @@
 //! Columns of text to the dates and times that they tell.
 
 use super::kind::{Kind, digits, fraction_len};
+use super::types::timestamps;
 use arrow_array::builder::{Date32Builder, Int64Builder};
 use arrow_array::cast::AsArray;
 use arrow_array::timezone::Tz;
-use arrow_array::types::{
-    Date32Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType,
-};
+use arrow_array::types::Date32Type;
 use arrow_array::{Array, ArrayRef};
 use arrow_cast::parse::{Parser, string_to_datetime};
 use arrow_schema::{DataType, TimeUnit};
@@ -65,12 +63,7 @@ fn times(array: &ArrayRef, unit: TimeUnit, zone: &Tz) -> Result<ArrayRef, usize>
     };
     let mut built = integers(array, stored)?;
     let values = built.finish();
-    Ok(match unit {
-        TimeUnit::Second => Arc::new(values.reinterpret_cast::<TimestampSecondType>()),
-        TimeUnit::Millisecond => Arc::new(values.reinterpret_cast::<TimestampMillisecondType>()),
-        TimeUnit::Microsecond => Arc::new(values.reinterpret_cast::<TimestampMicrosecondType>()),
-        TimeUnit::Nanosecond => Arc::new(values.reinterpret_cast::<TimestampNanosecondType>()),
-    })
+    Ok(timestamps(&values, unit))
 }
 
 fn integers(array: &ArrayRef, stored: impl Fn(&str) -> Option<i64>) -> Result<Int64Builder, usize> {

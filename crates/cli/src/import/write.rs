@@ -3,15 +3,19 @@
 use super::plan::ROW;
 use super::source::{Rows, Source, Watched};
 use super::state::State;
-use super::types::cast;
+use super::types::{cast, unpacked};
 use crate::failure::{Failure, Outcome};
-use arrow_array::{Array as _, ArrayRef, UInt64Array, new_null_array};
-use arrow_schema::DataType;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array as _, ArrayRef, UInt64Array, make_array, new_null_array};
+use arrow_data::ArrayData;
+use arrow_data::transform::MutableArrayData;
+use arrow_schema::{ArrowError, DataType};
 use smalti::arrow::{ArrowForm, arrow_array, arrow_column, arrow_field};
 use smalti::format::ArraySchema;
 use smalti::{AlignedBuf, Array, CellShape, Column, ErrorKind, SealedFragment};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
+use std::sync::Arc;
 
 /// Rows of one fragment: cell numbers of a write have 32 bits.
 const MAX_CHUNK_ROW_COUNT: usize = 1 << 30;
@@ -19,8 +23,8 @@ const MAX_CHUNK_ROW_COUNT: usize = 1 << 30;
 /// Where the cells of a field come from.
 #[derive(Debug, Clone)]
 pub(super) enum Origin {
-    /// A column of the table, in this Arrow type if it has one.
-    Column(Option<DataType>),
+    /// A column of the table, in the Arrow type that it has in all files together.
+    Column(DataType),
     /// The number of the row.
     RowNumber,
     /// No column: null.
@@ -145,21 +149,20 @@ impl<'a> Writer<'a> {
 
     fn cells(&self, field: &WrittenField, rows: &Rows) -> Outcome<ArrayRef> {
         let row_count = rows.batch.num_rows();
-        let arrow = || arrow_field(&field.name, field.shape, ArrowForm::default()).data_type().clone();
         let column = rows.batch.column_by_name(&field.name);
         match (&field.origin, column) {
-            (Origin::RowNumber, _) => Ok(std::sync::Arc::new(UInt64Array::from_iter_values(
+            (Origin::RowNumber, _) => Ok(Arc::new(UInt64Array::from_iter_values(
                 self.row_number..self.row_number + row_count as u64,
             ))),
-            (Origin::Column(to), Some(array)) => match to {
-                Some(to) => cast(array, to).map_err(|problem| {
-                    let place = self.source.place(rows.file, rows.first_row);
-                    Failure::invalid(format!("{place} and behind: column {:?}: {problem}", field.name))
-                }),
-                None => Ok(array.clone()),
-            },
-            (Origin::Column(to), None) => Ok(new_null_array(&to.clone().unwrap_or_else(arrow), row_count)),
-            (Origin::Null, _) => Ok(new_null_array(&arrow(), row_count)),
+            (Origin::Column(to), Some(array)) => cast(array, to).map_err(|problem| {
+                let place = self.source.place(rows.file, rows.first_row);
+                Failure::invalid(format!("{place} and behind: column {:?}: {problem}", field.name))
+            }),
+            (Origin::Column(to), None) => Ok(new_null_array(to, row_count)),
+            (Origin::Null, _) => {
+                let arrow = arrow_field(&field.name, field.shape, ArrowForm::default());
+                Ok(new_null_array(arrow.data_type(), row_count))
+            }
             (Origin::Fill(value), _) => {
                 let mut column = Column::default();
                 column.data.extend_from_slice(&value.repeat(row_count))?;
@@ -318,29 +321,36 @@ fn repeated(first: &str) -> String {
     )
 }
 
-/// The arrays of a column as one.
+/// The arrays of a column, all of one type, as one.
 fn joined(arrays: Vec<ArrayRef>) -> Outcome<ArrayRef> {
-    use arrow_array::cast::AsArray;
-    if let [only] = arrays.as_slice() {
-        return Ok(only.clone());
+    let wrong = |error: ArrowError| Failure::invalid(error.to_string());
+    let [first, others @ ..] = arrays.as_slice() else { return Err(Failure::invalid("no cells")) };
+    if others.is_empty() {
+        return Ok(first.clone());
     }
-    let is_plain = match arrays.first().map(|array| array.data_type()) {
-        // Dictionaries of several parts need not fit the type of their keys together.
-        Some(DataType::Dictionary(..)) => arrays.windows(2).all(|pair| {
-            std::sync::Arc::ptr_eq(pair[0].as_any_dictionary().values(), pair[1].as_any_dictionary().values())
-        }),
-        _ => true,
+    // Dictionaries of several parts need not fit the type of their keys together.
+    let differs = |other: &ArrayRef| match (first.as_any_dictionary_opt(), other.as_any_dictionary_opt()) {
+        (Some(first), Some(other)) => !Arc::ptr_eq(first.values(), other.values()),
+        _ => false,
     };
-    let unpacked;
-    let arrays = if is_plain {
-        &arrays
+    let plain;
+    let arrays = if others.iter().any(differs) {
+        plain = arrays.iter().map(unpacked).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+        &plain
     } else {
-        let plain = |array: &ArrayRef| cast(array, array.as_any_dictionary().values().data_type());
-        unpacked = arrays.iter().map(plain).collect::<Result<Vec<_>, _>>().map_err(Failure::invalid)?;
-        &unpacked
+        &arrays
     };
-    let all: Vec<&dyn arrow_array::Array> = arrays.iter().map(AsRef::as_ref).collect();
-    arrow_select::concat::concat(&all).map_err(|error| Failure::invalid(error.to_string()))
+    let parts: Vec<ArrayData> = arrays.iter().map(|array| array.to_data()).collect();
+    if let Some(other) = parts.iter().find(|part| part.data_type() != parts[0].data_type()) {
+        let (a, b) = (parts[0].data_type(), other.data_type());
+        return Err(Failure::invalid(format!("cells of {a} and of {b} in one column")));
+    }
+    let row_count = arrays.iter().map(|array| array.len()).sum();
+    let mut all = MutableArrayData::new(parts.iter().collect(), false, row_count);
+    for (idx, part) in parts.iter().enumerate() {
+        all.try_extend(idx, 0, part.len()).map_err(wrong)?;
+    }
+    Ok(make_array(all.freeze()))
 }
 
 /// The next number of a row of an array whose rows are numbered.
