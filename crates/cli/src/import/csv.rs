@@ -66,7 +66,7 @@ impl Csv {
     ) -> Result<RecordBatch, ArrowError> {
         let field = |column: &TextColumn| Field::new(&column.name, column.kind.parsed_type(), true);
         let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
-        let row_count = bytes.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let row_count = memchr::memchr_iter(b'\n', bytes).count() + 1;
         let mut decoder = ReaderBuilder::new(Arc::clone(&schema))
             .with_format(self.arrow_format())
             .with_batch_size(row_count)
@@ -94,8 +94,8 @@ fn kept(columns: &[TextColumn]) -> Vec<usize> {
 
 impl TextFormat for Csv {
     fn cut(&self, bytes: &[u8]) -> Option<usize> {
-        if !bytes.contains(&self.quote) {
-            return bytes.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+        if memchr::memchr(self.quote, bytes).is_none() {
+            return memchr::memrchr(b'\n', bytes).map(|at| at + 1);
         }
         // As the parser sees it: a quote counts at the start of a value, and inside quotes.
         let (mut in_quotes, mut is_start, mut end) = (false, true, None);

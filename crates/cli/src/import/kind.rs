@@ -1,10 +1,9 @@
 //! What the values of a text column are, and how the kinds of several values become one.
 
-use arrow_array::timezone::Tz;
-use arrow_cast::parse::string_to_datetime;
+use super::times::{Told, zone_of};
 use arrow_schema::{DataType, TimeUnit};
+use jiff::tz::TimeZone;
 use smalti::Datatype;
-use std::sync::LazyLock;
 
 /// What the values of a column are.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,20 +69,10 @@ impl Kind {
 
     /// Dates and times in ISO 8601; `None` for anything else.
     pub(super) fn of_time(text: &str) -> Option<Kind> {
-        let bytes = text.as_bytes();
-        let is_date = bytes.len() >= 10
-            && bytes[..10].iter().enumerate().all(|(at, byte)| match at {
-                4 | 7 => *byte == b'-',
-                _ => byte.is_ascii_digit(),
-            });
-        if !is_date {
-            return None;
-        }
-        string_to_datetime(&*UTC, text).ok()?;
-        match bytes.get(10) {
-            None => Some(Kind::Date),
-            Some(b'T' | b' ') => Some(Kind::Time(unit_of(fraction_len(text))?)),
-            Some(_) => None,
+        Told::parse(text)?;
+        match text.len() {
+            10 => Some(Kind::Date),
+            _ => Some(Kind::Time(unit_of(fraction_len(text))?)),
         }
     }
 
@@ -173,13 +162,10 @@ fn unit_of(fraction_len: usize) -> Option<TimeUnit> {
     units.into_iter().find(|unit| fraction_len <= digits(*unit))
 }
 
-/// The zone of text that tells its kind, which no zone changes.
-static UTC: LazyLock<Tz> = LazyLock::new(|| "+00:00".parse().expect("the offset zero is a zone"));
-
 /// The zone of times that name none.
-pub(super) fn zone(name: Option<&str>) -> Result<Tz, String> {
-    name.unwrap_or("+00:00").parse().map_err(|_| {
-        let name = name.unwrap_or_default();
+pub(super) fn zone(name: Option<&str>) -> Result<TimeZone, String> {
+    let Some(name) = name else { return Ok(TimeZone::UTC) };
+    zone_of(name).ok_or_else(|| {
         format!(
             "--time-zone {name}: no such zone; give a name such as Europe/Paris, or an offset such as +02:00"
         )

@@ -5,14 +5,14 @@ use super::csv::Csv;
 use super::jsonl::JsonLines;
 use super::kind::{Kind, zone};
 use super::survey::{ColumnFacts, Survey, bounds};
-use super::text::{TextColumn, TextFormat, TextReading, line_of_row};
+use super::text::{BLOCKS_PER_THREAD, TextColumn, TextFormat, TextReading, line_of_row};
 use crate::args::{Global, ImportFormat, TableArgs};
 use crate::failure::{Failure, Outcome};
 use crate::formats::Budget;
 use crate::warning::warn;
-use arrow_array::timezone::Tz;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field};
+use jiff::tz::TimeZone;
 use smalti::{Phase, Progress, Unit};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -107,7 +107,7 @@ pub(super) struct Source<'a> {
     global: &'a Global,
     pub(super) files: Vec<InputFile>,
     csv: Csv,
-    zone: Tz,
+    zone: TimeZone,
     /// New names by the names in the files.
     rename: HashMap<String, String>,
     /// The columns to take, by their new names; empty for all.
@@ -153,6 +153,8 @@ impl<'a> Source<'a> {
         }
         let is_tab = files.iter().any(|file| file.path.extension().is_some_and(|ending| ending == "tsv"));
         let delimiter = args.delimiter.unwrap_or(if is_tab { b'\t' } else { b',' });
+        // Those that are parsed, and those that are read at the same time.
+        let blocks = 2 * BLOCKS_PER_THREAD * rayon::current_num_threads();
         let mut rename = HashMap::new();
         for text in &args.rename {
             let (from, to) = text
@@ -170,7 +172,7 @@ impl<'a> Source<'a> {
             zone: zone(args.time_zone.as_deref()).map_err(Failure::usage)?,
             rename,
             columns: args.columns.clone(),
-            block_byte_len: (memory / 64).clamp(64 << 10, 4 << 20),
+            block_byte_len: (memory / 16 / blocks).clamp(64 << 10, 4 << 20),
             text: RefCell::default(),
             fields: RefCell::default(),
         })
@@ -332,7 +334,7 @@ impl<'a> Source<'a> {
             path: &file.path,
             file_idx: idx,
             naming: &naming,
-            zone: self.zone,
+            zone: self.zone.clone(),
             block_byte_len: self.block_byte_len,
             watched,
             on_text: &on_text,

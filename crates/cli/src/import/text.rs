@@ -4,9 +4,9 @@ use super::kind::Kind;
 use super::source::{Rows, Visit, Watched};
 use super::times::converted;
 use crate::failure::{Failure, Outcome};
-use arrow_array::timezone::Tz;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Field, Schema};
+use jiff::tz::TimeZone;
 use rayon::prelude::*;
 use std::io::Read;
 use std::path::Path;
@@ -14,6 +14,9 @@ use std::sync::Arc;
 
 /// Longer records are refused: in most files they mean that a quote or a line end is missing.
 pub(super) const MAX_RECORD_BYTE_LEN: usize = 8 << 20;
+
+/// Blocks that are parsed together: with one alone, threads would wait for each other.
+pub(super) const BLOCKS_PER_THREAD: usize = 2;
 
 /// Records whose values tell the kinds of the columns at first.
 const SAMPLE_BYTE_LEN: usize = 1 << 20;
@@ -83,7 +86,7 @@ pub(super) struct TextReading<'a> {
     pub(super) path: &'a Path,
     pub(super) file_idx: usize,
     pub(super) naming: Naming<'a>,
-    pub(super) zone: Tz,
+    pub(super) zone: TimeZone,
     pub(super) block_byte_len: usize,
     pub(super) watched: &'a Watched<'a>,
     /// Told of columns that become text behind values of another kind: the line, and what it says.
@@ -103,32 +106,17 @@ impl TextReading<'_> {
     ) -> Outcome {
         let input = Box::new(self.watched.counted(self.path)?);
         let mut blocks = Blocks::open(self.format, self.path, input, self.block_byte_len)?;
-        let mut group: Vec<Block> = Vec::new();
         let mut first_row = 0;
-        let mut is_first = true;
+        let block_count = BLOCKS_PER_THREAD * rayon::current_num_threads();
+        let (format, zone) = (self.format, &self.zone);
+        let mut group = blocks.group(block_count)?;
         // Every file has its own order of columns.
-        let mut own: Vec<TextColumn> = Vec::new();
-        let threads = rayon::current_num_threads();
-        let (format, zone) = (self.format, self.zone);
-        loop {
+        let mut own = self.columns_of_file(&blocks, columns)?;
+        if let (Some(first), true) = (group.first(), is_survey && !self.format.is_self_describing()) {
+            self.sample(first, &mut own)?;
+        }
+        while !group.is_empty() {
             self.watched.check()?;
-            group.clear();
-            while group.len() < threads {
-                match blocks.next()? {
-                    Some(block) => group.push(block),
-                    None => break,
-                }
-            }
-            if is_first {
-                own = self.columns_of_file(&blocks, columns)?;
-                if let (Some(first), true) = (group.first(), is_survey && !self.format.is_self_describing()) {
-                    self.sample(first, &mut own)?;
-                }
-                is_first = false;
-            }
-            if group.is_empty() {
-                break;
-            }
             if is_survey && self.format.is_self_describing() {
                 let widen = |block: &Block| {
                     let mut found = own.clone();
@@ -141,7 +129,11 @@ impl TextReading<'_> {
                     }
                 }
             }
-            let parsed: Vec<_> = group.par_iter().map(|block| parse(format, &zone, block, &own)).collect();
+            // The next blocks are read while these are parsed.
+            let (next, parsed) = rayon::join(
+                || blocks.group(block_count),
+                || group.par_iter().map(|block| parse(format, zone, block, &own)).collect::<Vec<_>>(),
+            );
             for (block, batch) in group.iter().zip(parsed) {
                 let batch = match batch {
                     Ok(batch) => batch,
@@ -152,6 +144,7 @@ impl TextReading<'_> {
                 visit(Rows { batch, file: self.file_idx, first_row })?;
                 first_row += row_count;
             }
+            group = next?;
         }
         if is_survey {
             for column in own {
@@ -297,7 +290,7 @@ impl TextReading<'_> {
 /// The columns of a block that are not left out, with the names of the array.
 fn parse(
     format: &dyn TextFormat,
-    zone: &Tz,
+    zone: &TimeZone,
     block: &Block,
     columns: &[TextColumn],
 ) -> Result<RecordBatch, ArrowError> {
@@ -337,7 +330,7 @@ pub(super) fn line_of_row(format: &dyn TextFormat, path: &Path, row: u64) -> Out
 struct Blocks<'a> {
     format: &'a dyn TextFormat,
     path: &'a Path,
-    input: Box<dyn Read + 'a>,
+    input: Box<dyn Read + Send + 'a>,
     /// What was read and not handed out.
     buffer: Vec<u8>,
     block_byte_len: usize,
@@ -351,7 +344,7 @@ impl<'a> Blocks<'a> {
     fn open(
         format: &'a dyn TextFormat,
         path: &'a Path,
-        input: Box<dyn Read + 'a>,
+        input: Box<dyn Read + Send + 'a>,
         block_byte_len: usize,
     ) -> Outcome<Self> {
         let (buffer, names) = (Vec::new(), Vec::new());
@@ -374,6 +367,18 @@ impl<'a> Blocks<'a> {
         blocks.line += line_count;
         blocks.names = names;
         Ok(blocks)
+    }
+
+    /// The next blocks, as many as there are up to a number.
+    fn group(&mut self, block_count: usize) -> Outcome<Vec<Block>> {
+        let mut group = Vec::with_capacity(block_count);
+        while group.len() < block_count {
+            match self.next()? {
+                Some(block) => group.push(block),
+                None => break,
+            }
+        }
+        Ok(group)
     }
 
     /// The next block; `None` at the end.
@@ -410,7 +415,7 @@ impl<'a> Blocks<'a> {
             let rest = self.buffer.split_off(end);
             let bytes = std::mem::replace(&mut self.buffer, rest);
             let line = self.line;
-            self.line += bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+            self.line += memchr::memchr_iter(b'\n', &bytes).count() as u64;
             return Ok(Some(Block { bytes, line }));
         }
     }

@@ -10,6 +10,7 @@ use arrow_array::{Array as _, ArrayRef, UInt64Array, make_array, new_null_array}
 use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
 use arrow_schema::{ArrowError, DataType};
+use rayon::prelude::*;
 use smalti::arrow::{ArrowForm, arrow_array, arrow_column, arrow_field};
 use smalti::format::ArraySchema;
 use smalti::{AlignedBuf, Array, CellShape, Column, ErrorKind, SealedFragment};
@@ -195,8 +196,9 @@ impl<'a> Writer<'a> {
         if let Some(at) = at {
             write = write.at(at);
         }
-        for (field, arrays) in self.fields.iter().zip(chunk.arrays) {
-            write = write.column(field.name.clone(), joined(arrays)?);
+        let joined: Vec<Outcome<ArrayRef>> = chunk.arrays.into_par_iter().map(joined).collect();
+        for (field, cells) in self.fields.iter().zip(joined) {
+            write = write.column(field.name.clone(), cells?);
         }
         let sealed = write.seal().map_err(|error| self.explained(error, first))?;
         self.written.row_count += chunk.row_count as u64;
