@@ -68,14 +68,28 @@ def member(archive, name):
     return content
 
 
+SEA = 255
+BESIDE_THE_SEA = 16
+
+
+def predicted(values):
+    """What the cells left, above, and left of above let expect of each: the median predictor of JPEG-LS where all three are land."""
+    padded = np.pad(values.astype(np.int16), ((1, 0), (1, 0)), constant_values=SEA)
+    left, above, corner = padded[1:, :-1], padded[:-1, 1:], padded[:-1, :-1]
+    least, greatest = np.minimum(left, above), np.maximum(left, above)
+    median = np.where(corner >= greatest, least, np.where(corner <= least, greatest, left + above - corner))
+    one = np.where(left != SEA, left, np.where(above != SEA, above, np.where(corner != SEA, corner, BESIDE_THE_SEA)))
+    return np.where((left != SEA) & (above != SEA) & (corner != SEA), median, one)
+
+
 def encode_elevation(altitude_h5):
-    """u32 rows, u32 columns, then each row as differences to the cell on the left, modulo 256."""
+    """u32 rows, u32 columns, a bit for each cell that is land, then for each of these its value less the predicted one, modulo 256."""
     with h5py.File(io.BytesIO(altitude_h5)) as opened:
         values = opened["Altitude"][:]
     assert values.dtype == np.uint8 and values.shape == (2160, 4320)
-    differences = np.diff(values, axis=1, prepend=np.uint8(0))
-    assert (np.cumsum(differences, axis=1, dtype=np.uint8) == values).all()
-    return struct.pack("<II", *values.shape) + differences.tobytes()
+    land = values != SEA
+    differences = (values - predicted(values)).astype(np.uint8)[land]
+    return struct.pack("<II", *values.shape) + np.packbits(land, bitorder="little").tobytes() + differences.tobytes()
 
 
 def to_units(degrees):
@@ -86,11 +100,12 @@ def to_units(degrees):
 
 
 def encode_cities(cities_csv):
-    """u32 count, latitudes and longitudes as i32, then names, regions and countries, a line each."""
+    """u32 count, latitudes and longitudes as i32 in planes of bytes, then names, regions and countries, a line each."""
     rows = list(csv.DictReader(io.StringIO(cities_csv.decode("utf-8"), newline="")))
     parts = [struct.pack("<I", len(rows))]
     for coordinate in ("lat", "lon"):
-        parts.append(np.array([to_units(row[coordinate]) for row in rows], dtype="<i4").tobytes())
+        units = np.array([to_units(row[coordinate]) for row in rows], dtype="<i4")
+        parts.append(units.view(np.uint8).reshape(-1, 4).T.tobytes())
     for text in ("name", "admin1", "cc"):
         assert not any("\n" in row[text] for row in rows)
         parts.append("".join(row[text] + "\n" for row in rows).encode("utf-8"))

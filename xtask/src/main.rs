@@ -5,6 +5,7 @@
 
 mod arrows;
 mod bench;
+mod dist;
 mod docs;
 mod fuzz;
 mod interop;
@@ -40,6 +41,7 @@ cargo xtask COMMAND
                              --share I/N does every Nth unit, --schedules N (200) of each pair, from --seed S (1000),
                              --stride N looks at every Nth state of cuts; see docs/reliability.md
   timed                      the tests that measure time, on a quiet machine: hostile arrays, reads that are stopped
+  dist                       target/dist/bin/smalti: what is handed out, under 20 MB
   docs                       writes docs/format anew from the tables in crates/format, and docs/commands from the command line
   bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
 ";
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
             Workspace::load().and_then(|workspace| states::long_run(&workspace, options))
         }
         ["timed"] => Workspace::load().and_then(|workspace| timed::run_all(&workspace)),
+        ["dist"] => Workspace::load().and_then(|workspace| dist::build(&workspace)),
         ["docs"] => Workspace::load().and_then(|workspace| docs::write_pages(&workspace)),
         [] | ["help" | "-h" | "--help"] => {
             print!("{USAGE}");

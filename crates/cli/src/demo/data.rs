@@ -72,16 +72,23 @@ impl Elevation {
         let content = zstd::bulk::decompress(compressed, MAX_BYTE_LEN)?;
         let mut rest = content.as_slice();
         let (rows, cols) = (take_u32(&mut rest)?, take_u32(&mut rest)?);
-        if cols == 0 || rows.checked_mul(cols) != Some(rest.len()) {
-            return Err(damaged("the raster is not rows times columns long"));
-        }
-        let mut values = rest.to_vec();
-        for row in values.chunks_exact_mut(cols) {
-            let mut left = 0_u8;
-            for value in row {
-                *value = value.wrapping_add(left);
-                left = *value;
+        let wrong = || damaged("the raster is not rows times columns long");
+        let cell_count = rows.checked_mul(cols).filter(|count| *count > 0).ok_or_else(wrong)?;
+        let (land, differences) = rest.split_at_checked(cell_count.div_ceil(8)).ok_or_else(wrong)?;
+        let mut differences = differences.iter();
+        let mut values = vec![NO_ELEVATION; cell_count];
+        for cell in 0..cell_count {
+            if land[cell / 8] >> (cell % 8) & 1 == 1 {
+                let near =
+                    |is_there: bool, back: usize| if is_there { values[cell - back] } else { NO_ELEVATION };
+                let (has_left, has_above) = (cell % cols > 0, cell >= cols);
+                let left = near(has_left, 1);
+                let predicted = predicted(left, near(has_above, cols), near(has_left && has_above, cols + 1));
+                values[cell] = differences.next().ok_or_else(wrong)?.wrapping_add(predicted);
             }
+        }
+        if differences.len() > 0 {
+            return Err(wrong());
         }
         Ok(Self { rows, cols, values })
     }
@@ -137,19 +144,37 @@ impl City {
     }
 }
 
+/// What the cells left, above, and left of above let expect: `crates/cli/data/README.md`.
+fn predicted(left: u8, above: u8, corner: u8) -> u8 {
+    const BESIDE_THE_SEA: u8 = 16;
+    if left == NO_ELEVATION || above == NO_ELEVATION || corner == NO_ELEVATION {
+        let land = [left, above, corner].into_iter().find(|value| *value != NO_ELEVATION);
+        return land.unwrap_or(BESIDE_THE_SEA);
+    }
+    let (least, greatest) = (left.min(above), left.max(above));
+    if corner >= greatest {
+        least
+    } else if corner <= least {
+        greatest
+    } else {
+        // Between the two.
+        least + (greatest - corner)
+    }
+}
+
 fn take_u32(rest: &mut &[u8]) -> Result<usize> {
     let (head, tail) = rest.split_first_chunk().ok_or_else(|| damaged("it ends early"))?;
     *rest = tail;
     Ok(u32::from_le_bytes(*head) as usize)
 }
 
-/// `count` coordinates, stored as whole hundred-thousandths of a degree.
+/// `count` coordinates, stored as whole hundred-thousandths of a degree in planes of bytes.
 fn take_degrees<'a>(rest: &mut &'a [u8], count: usize) -> Result<impl Iterator<Item = f64> + use<'a>> {
     let byte_len = count.checked_mul(4).ok_or_else(|| damaged("it counts too many cities"))?;
     let (head, tail) = rest.split_at_checked(byte_len).ok_or_else(|| damaged("it ends early"))?;
     *rest = tail;
-    let (units, _) = head.as_chunks();
-    Ok(units.iter().map(|&unit| f64::from(i32::from_le_bytes(unit)) / 100_000.0))
+    let unit = move |at: usize| i32::from_le_bytes(std::array::from_fn(|plane| head[plane * count + at]));
+    Ok((0..count).map(move |at| f64::from(unit(at)) / 100_000.0))
 }
 
 fn damaged(what: &str) -> Error {

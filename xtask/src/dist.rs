@@ -1,0 +1,27 @@
+//! What is handed out: `target/dist/bin/smalti`, small and without symbols.
+
+use crate::Outcome;
+use crate::process::run;
+use crate::workspace::{Workspace, cargo};
+use std::process::Command;
+
+/// The program is smaller: what is meant to be carried about and put into containers.
+const MAX_PROGRAM_BYTE_LEN: u64 = 20_000_000;
+
+/// Builds the program with the profile `dist`, and checks its size.
+pub(crate) fn build(workspace: &Workspace) -> Outcome {
+    let mut build = Command::new(cargo());
+    let options = ["build", "--profile", "dist", "--locked", "--package", "smalti-cli"];
+    run(build.args(options).current_dir(&workspace.root))?;
+    let built = workspace.target.join("dist").join("smalti");
+    let wrong = |error: std::io::Error| format!("{}: {error}", built.display());
+    let folder = workspace.target.join("dist").join("bin");
+    std::fs::create_dir_all(&folder).map_err(wrong)?;
+    let program = folder.join("smalti");
+    let byte_len = std::fs::copy(&built, &program).map_err(wrong)?;
+    println!("{}: {:.1} MB", program.display(), byte_len as f64 / 1e6);
+    match byte_len {
+        0..MAX_PROGRAM_BYTE_LEN => Ok(()),
+        _ => Err(format!("the program has {byte_len} bytes, more than {MAX_PROGRAM_BYTE_LEN}")),
+    }
+}
