@@ -8,13 +8,10 @@ use std::process::Command;
 /// The program is smaller: what is meant to be carried about and put into containers.
 const MAX_PROGRAM_BYTE_LEN: u64 = 20_000_000;
 
-/// On this target the compiler brings its linker, which can keep functions of the same code once: a tenth of the program.
-const FOLDED: &str = r#"target.x86_64-unknown-linux-gnu.rustflags=["-Clink-arg=-Wl,--icf=all"]"#;
-
 /// Builds the program with the profile `dist`, and checks its size.
 pub(crate) fn build(workspace: &Workspace) -> Outcome {
     let mut build = Command::new(cargo());
-    let options = ["build", "--profile", "dist", "--locked", "--package", "smalti-cli", "--config", FOLDED];
+    let options = ["build", "--profile", "dist", "--locked", "--package", "smalti-cli"];
     run(build.args(options).current_dir(&workspace.root))?;
     let built = workspace.target.join("dist").join("smalti");
     let wrong = |error: std::io::Error| format!("{}: {error}", built.display());
