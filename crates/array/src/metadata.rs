@@ -6,7 +6,7 @@ use crate::history::{self, History};
 use crate::stamp::next_timestamp;
 use smalti_format::names::{METADATA_FOLDER, TimestampedName};
 use smalti_format::{MetadataEntry, MetadataFile, MetadataValue};
-use smalti_types::{Error, ErrorKind, Result, TimeRange};
+use smalti_types::{Datatype, Error, ErrorKind, Result, TimeRange};
 use std::collections::{BTreeMap, HashSet};
 
 impl ArrayPlace {
@@ -58,8 +58,18 @@ impl ArrayPlace {
     /// milliseconds since 1970.
     ///
     /// # Errors
-    /// `InvalidArgument` for no entries or a key given twice; what the store reports.
+    /// `InvalidArgument` for no entries, a key given twice, or text that is none of its type; what the store reports.
     pub fn put_metadata(&self, entries: Vec<MetadataEntry>, at: Option<u64>) -> Result<u64> {
+        entries.iter().try_for_each(check_text)?;
+        self.put_known_metadata(entries, at)
+    }
+
+    /// As [`put_metadata`](ArrayPlace::put_metadata), for entries that an array has already: others may have written text into them
+    /// that this engine refuses.
+    ///
+    /// # Errors
+    /// As there, but for the text.
+    pub fn put_known_metadata(&self, entries: Vec<MetadataEntry>, at: Option<u64>) -> Result<u64> {
         if entries.is_empty() {
             return Err(Error::invalid("there are no metadata entries to write"));
         }
@@ -72,4 +82,19 @@ impl ArrayPlace {
         history::put(self, METADATA_FOLDER, name.as_str(), &MetadataFile { entries }.encode()?)?;
         Ok(time)
     }
+}
+
+/// Checks that text is text of its type, as for cells.
+fn check_text(entry: &MetadataEntry) -> Result<()> {
+    let Some(MetadataValue { datatype, bytes }) = &entry.value else { return Ok(()) };
+    let Some(what) = datatype.text_fault(bytes) else { return Ok(()) };
+    let shown: String = String::from_utf8_lossy(bytes).chars().take(40).collect();
+    let remedy = match datatype {
+        Datatype::StringAscii => "STRING_UTF8 takes all text, BLOB all bytes",
+        _ => "BLOB takes all bytes",
+    };
+    Err(Error::invalid(format!(
+        "the value of the metadata key {:?}, {shown:?}, is not {what}, as the type {datatype} demands; {remedy}",
+        entry.key
+    )))
 }
