@@ -127,6 +127,9 @@ pub(crate) struct CreateArgs {
     /// Part of a dimension that is in use for now, instead of what the file says; `smalti evolve` makes it larger
     #[arg(long, value_name = "D=LO:HI")]
     pub(crate) current_domain: Vec<String>,
+    /// Time that the array notes as that of its creation, as for `smalti read --at` [default: now]
+    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    pub(crate) at: Option<When>,
 }
 
 /// Arguments of `smalti aggregate`.

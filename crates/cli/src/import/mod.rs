@@ -22,6 +22,7 @@ use crate::args::{Global, ImportArgs, ImportFormat, TableArgs};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Watch;
 use crate::progress::Bar;
+use crate::when::When;
 use crate::{engine, human};
 use arrow_array::RecordBatch;
 use plan::Plan;
@@ -138,6 +139,16 @@ impl Import<'_> {
         engine::change_time(self.global, &self.args.array, self.args.at)
     }
 
+    fn new_array(&self, plan: &Plan, is_staged: bool) -> Outcome<NewArray<'_>> {
+        NewArray::create(
+            self.global,
+            &self.args.array,
+            &plan.schema.to_string(),
+            self.args.at.map(When::moment),
+            is_staged,
+        )
+    }
+
     fn watched(&self, phase: Phase) -> Watched<'_> {
         Watched { phase, work: self.work }
     }
@@ -160,7 +171,7 @@ impl Import<'_> {
             );
         }
         let is_staged = !args.as_it_goes;
-        let target = NewArray::create(self.global, &args.array, &plan.schema.to_string(), is_staged)?;
+        let target = self.new_array(&plan, is_staged)?;
         let fields = fit::fields_of_new(source, target.array()?)?;
         let written = self.write(source, target.array()?, fields, &survey, true, retained, 0)?;
         target.keep()?;
@@ -276,7 +287,7 @@ impl Import<'_> {
             self.show(&plan);
             return Ok(None);
         }
-        let target = NewArray::create(self.global, &args.array, &plan.schema.to_string(), true)?;
+        let target = self.new_array(&plan, true)?;
         let written = grid::write_npy(path, format, members, target.array()?, self.at(), memory, &watched)?;
         target.keep()?;
         Ok(Some((written, true)))
