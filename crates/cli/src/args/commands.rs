@@ -296,7 +296,7 @@ pub(crate) enum MetaAction {
 pub(crate) struct InspectArgs {
     /// The file, or the folder of an array, group or fragment, whose files are listed
     pub(crate) file: PathBuf,
-    /// Of a folder each file in turn. Of a file every item of long lists, all of long values, and the frames of filtered tiles; with --json that is always so
+    /// Of a folder each file in turn, with --json an object a line. Of a file every item of long lists, all of long values, and the frames of filtered tiles; with --json that is always so
     #[arg(long)]
     pub(crate) all: bool,
 }

@@ -143,6 +143,15 @@ fn a_folder_is_inspected_file_by_file() {
     session.show(&format!("inspect grid/__fragments/{fragment} --json"));
     let all = session.text("inspect grid/__commits --all");
     assert_eq!(all.lines().filter(|line| line.contains("commit")).count(), 2, "{all}");
+    let lines = session.text("inspect grid --all --json");
+    let told: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<Option<&str>> = told.iter().map(|file| file["kind"].as_str()).collect();
+    assert_eq!(kinds.iter().filter(|kind| **kind == Some("data file")).count(), 10, "{kinds:?}");
+    assert_eq!(told.len(), 17);
+    let notes = told.last().unwrap();
+    assert!(notes["file"].as_str().unwrap().ends_with("notes.txt") && notes["damage"].is_string(), "{notes}");
+    assert!(told[..16].iter().all(|file| file["damage"].is_null() && file["parts"].is_array()), "{lines}");
     session.show("inspect nothing");
     session.check("inspect_folder");
 }
