@@ -2,7 +2,8 @@
 """Random tables and NumPy files that smalti imports: libtiledb must read the cells that pyarrow and numpy read from the files.
 
 Every case draws columns and rows, writes them as CSV, JSON lines, Parquet, Arrow IPC, NPY or NPZ, has `smalti import` make an array of
-them (in one chunk or many, all at once or as it goes), opens it with tiledb-py, and compares the cells by their row numbers.
+them (in one chunk or many, all at once or as it goes), opens it with tiledb-py, and compares the cells by their row numbers. Then
+it asks two conditions of every table (between, like, lists, nulls, booleans alone), of the array and of pyarrow over the same rows.
 """
 import argparse
 import datetime
@@ -16,6 +17,7 @@ import tempfile
 
 import numpy
 import pyarrow
+import pyarrow.compute as compute
 import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
@@ -146,6 +148,62 @@ def plain(value):
     return value
 
 
+def literal(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, datetime.date)):
+        text = value if isinstance(value, str) else text_of(value)
+        return "'%s'" % text.replace("'", "''")
+    return repr(value)
+
+
+def draw_question(rng, name, kind, values):
+    """A condition on a column as text, and the rows that it holds for, as pyarrow has it: null where it is not known."""
+    column = pyarrow.array(values, pyarrow.string() if kind == "label" else ARROW[kind])
+    known = [value for value in values if value is not None]
+    no = rng.choice(["", "not "])
+    turned = compute.invert if no else lambda mask: mask
+    forms = ["in", "null"]
+    forms += {"bool": ["alone"] * 3, "text": ["like"] * 3, "label": ["like"] * 3}.get(kind, ["between"] * 3)
+    form = rng.choice(forms)
+    if form == "null":
+        return "%s is %snull" % (name, no), turned(compute.is_null(column))
+    if form == "alone":
+        return no + name, turned(column)
+    if form == "between":
+        low, high = (rng.choice(known) for _ in range(2))
+        if rng.random() < 0.8:
+            low, high = min(low, high), max(low, high)
+        inside = compute.and_(*(test(column, pyarrow.scalar(end, column.type))
+                                for test, end in [(compute.greater_equal, low), (compute.less_equal, high)]))
+        words = rng.choice(["%sbetween %s and %s", "%sBETWEEN %s AND %s"])
+        return name + " " + words % (no, literal(low), literal(high)), turned(inside)
+    if form == "like":
+        value = rng.choice(known)
+        prefix = value[:rng.randint(0, len(value))]
+        return "%s %slike %s" % (name, no, literal(prefix + "%")), turned(compute.starts_with(column, prefix))
+    members = [rng.choice(known) for _ in range(rng.randint(1, 3))]
+    inside = compute.if_else(compute.is_valid(column), compute.is_in(column, pyarrow.array(members, column.type)), None)
+    brackets = rng.choice(["[%s]", "(%s)"]) % ", ".join(map(literal, members))
+    return "%s %sin %s" % (name, no, brackets), turned(inside)
+
+
+def check_questions(rng, binary, uri, columns, kinds):
+    """Conditions are asked of the array, and of pyarrow over the same rows."""
+    for _ in range(2):
+        names = rng.choices(sorted(set(columns) - {"n"}), k=rng.choice([1, 1, 2]))
+        asked = [draw_question(rng, name, kinds[name], columns[name]) for name in names]
+        word, both = rng.choice([("and", compute.and_kleene), ("or", compute.or_kleene)])
+        text, mask = asked[0]
+        if len(asked) > 1:
+            text, mask = "%s %s %s" % (text, word, asked[1][0]), both(mask, asked[1][1])
+        want = sorted(number for number, holds in zip(columns["n"], mask.to_pylist()) if holds)
+        lines = run(binary, "read", uri, "--where", text, "--select", "n", "--format", "csv").stdout.split()
+        found = sorted(map(int, lines[1:]))
+        if found != want:
+            raise Failure("where %s: %d rows, not %d" % (text, len(found), len(want)))
+
+
 def check_table(rng, binary, folder):
     columns, kinds = draw_table(rng)
     path = write_file(rng, folder, columns, kinds)
@@ -173,6 +231,7 @@ def check_table(rng, binary, folder):
         want = [plain(columns[name][idx]) for name in names]
         if found[number] != want:
             raise Failure("%s: row %d: %s, not %s" % (path.name, idx, found[number], want))
+    check_questions(rng, binary, uri, columns, kinds)
     # The same rows again take the place of these.
     if rng.random() < 0.3:
         run(binary, "import", path, uri)

@@ -33,6 +33,15 @@ impl ArrayPlace {
     /// `InvalidArgument` when the schema breaks a rule, or names an enumeration or label that is not given;
     /// `AlreadyExists` when something is at the place.
     pub fn create_with(&self, schema: &ArraySchema, definitions: &Definitions) -> Result<()> {
+        self.create_at(schema, definitions, None)
+    }
+
+    /// As [`create_with`](ArrayPlace::create_with), at a time in milliseconds since 1970 instead of now: that of the schema, and of
+    /// the schemas of its labels.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn create_at(&self, schema: &ArraySchema, definitions: &Definitions, at: Option<u64>) -> Result<()> {
         if !schema.version.has(Rule::CommitsFolder) {
             return Err(Error::unsupported(format!(
                 "arrays of format version {} cannot be created; versions 12 to 23 can",
@@ -40,7 +49,7 @@ impl ArrayPlace {
             )));
         }
         let mut contents = Contents::default();
-        self.lay_out("", schema, definitions, &mut contents)?;
+        self.lay_out("", schema, definitions, at, &mut contents)?;
         let folders: Vec<&str> = contents.folders.iter().map(String::as_str).collect();
         let parts: Vec<[&[u8]; 1]> = contents.files.iter().map(|(_, bytes)| [bytes.as_slice()]).collect();
         let files = contents.files.iter().zip(&parts);
@@ -56,6 +65,7 @@ impl ArrayPlace {
         below: &str,
         schema: &ArraySchema,
         definitions: &Definitions,
+        at: Option<u64>,
         contents: &mut Contents,
     ) -> Result<()> {
         let mut schema = definitions.naming(schema);
@@ -69,7 +79,7 @@ impl ArrayPlace {
             *file = name;
             contents.files.push((join(below, &path), bytes));
         }
-        let (name, tile) = (self.new_schema_name(None)?, self.encode_schema(&schema)?);
+        let (name, tile) = (self.new_schema_name(at)?, self.encode_schema(&schema)?);
         contents.files.push((join(below, &format!("{SCHEMA_FOLDER}/{name}")), tile));
         let mut folders = vec![COMMITS_FOLDER, FRAGMENTS_FOLDER, FRAGMENT_META_FOLDER, METADATA_FOLDER];
         let enumerations = join(SCHEMA_FOLDER, ENUMERATIONS_FOLDER);
@@ -83,7 +93,7 @@ impl ArrayPlace {
         for (label, array) in schema.dimension_labels.iter().zip(definitions.label_arrays(&schema)?) {
             let named = |error: Error| error.context(format_args!("dimension label {:?}", label.name));
             let below = join(below, label.path()?);
-            self.lay_out(&below, &array, &Definitions::default(), contents).map_err(named)?;
+            self.lay_out(&below, &array, &Definitions::default(), at, contents).map_err(named)?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use crate::history::{self, History};
 use crate::stamp::next_timestamp;
 use smalti_format::names::{METADATA_FOLDER, TimestampedName};
 use smalti_format::{MetadataEntry, MetadataFile, MetadataValue};
-use smalti_types::{Error, ErrorKind, Result, TimeRange};
+use smalti_types::{Datatype, Error, ErrorKind, Result, TimeRange};
 use std::collections::{BTreeMap, HashSet};
 
 impl ArrayPlace {
@@ -58,8 +58,18 @@ impl ArrayPlace {
     /// milliseconds since 1970.
     ///
     /// # Errors
-    /// `InvalidArgument` for no entries or a key given twice; what the store reports.
+    /// `InvalidArgument` for no entries, a key given twice, or text of type `STRING_ASCII` that is not ASCII; what the store reports.
     pub fn put_metadata(&self, entries: Vec<MetadataEntry>, at: Option<u64>) -> Result<u64> {
+        entries.iter().try_for_each(check_text)?;
+        self.put_known_metadata(entries, at)
+    }
+
+    /// As [`put_metadata`](ArrayPlace::put_metadata), for entries that an array has already: others may have written text into them
+    /// that this engine refuses.
+    ///
+    /// # Errors
+    /// As there, but for the text.
+    pub fn put_known_metadata(&self, entries: Vec<MetadataEntry>, at: Option<u64>) -> Result<u64> {
         if entries.is_empty() {
             return Err(Error::invalid("there are no metadata entries to write"));
         }
@@ -72,4 +82,18 @@ impl ArrayPlace {
         history::put(self, METADATA_FOLDER, name.as_str(), &MetadataFile { entries }.encode()?)?;
         Ok(time)
     }
+}
+
+/// Checks that ASCII text is ASCII, as for cells. UTF-8 is what the writer says it is: libtiledb keeps any bytes as such.
+fn check_text(entry: &MetadataEntry) -> Result<()> {
+    let Some(MetadataValue { datatype: Datatype::StringAscii, bytes }) = &entry.value else { return Ok(()) };
+    if Datatype::StringAscii.text_fault(bytes).is_none() {
+        return Ok(());
+    }
+    let shown: String = String::from_utf8_lossy(bytes).chars().take(40).collect();
+    Err(Error::invalid(format!(
+        "the value of the metadata key {:?}, {shown:?}, is not ASCII, as the type STRING_ASCII demands; STRING_UTF8 takes all text, \
+         BLOB all bytes",
+        entry.key
+    )))
 }

@@ -152,9 +152,12 @@ fn either(global: &Global, uri: &str, times: OpenTimes, array: Outcome<Array>) -
     }
 }
 
-/// Creates an array.
-pub(crate) fn create(global: &Global, uri: &str, file: SchemaFile) -> Outcome<Array> {
+/// Creates an array, now or at a time in milliseconds since 1970.
+pub(crate) fn create(global: &Global, uri: &str, file: SchemaFile, at: Option<u64>) -> Outcome<Array> {
     let schema = file.build().map_err(|error| error.at_uri(uri))?;
-    let options = options(global, OpenTimes::default())?;
+    let mut options = options(global, OpenTimes::default())?;
+    if let Some(at) = at {
+        options = options.created_at(at);
+    }
     Ok(Array::create_with(uri, &schema, &options).map_err(|error| error.at_uri(uri))?)
 }

@@ -19,6 +19,14 @@ const TICK: Duration = Duration::from_millis(10);
 /// How long a read may take to stop. It can be held up by a pipe that nobody reads from.
 const GRACE: Duration = Duration::from_millis(300);
 
+/// When work that does not stop is left where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    Always,
+    WhileReading,
+    Never,
+}
+
 /// Watches for signals while work goes on.
 #[derive(Debug)]
 pub(crate) struct Watch {
@@ -35,7 +43,7 @@ impl Watch {
     /// # Errors
     /// Those of the system.
     pub(crate) fn start(work: &Arc<Progress>, partial: Option<PathBuf>) -> Outcome<Self> {
-        Watch::over(work, partial, true)
+        Watch::over(work, partial, Cut::Always)
     }
 
     /// Watches work that writes: it is given all the time that it takes to remove what it wrote. Only while it is in the phase of
@@ -44,10 +52,18 @@ impl Watch {
     /// # Errors
     /// Those of the system.
     pub(crate) fn over_writes(work: &Arc<Progress>) -> Outcome<Self> {
-        Watch::over(work, None, false)
+        Watch::over(work, None, Cut::WhileReading)
     }
 
-    fn over(work: &Arc<Progress>, partial: Option<PathBuf>, may_be_cut: bool) -> Outcome<Self> {
+    /// As [`over_writes`](Watch::over_writes), for work whose input is files: reading them ends soon.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub(crate) fn over_imports(work: &Arc<Progress>) -> Outcome<Self> {
+        Watch::over(work, None, Cut::Never)
+    }
+
+    fn over(work: &Arc<Progress>, partial: Option<PathBuf>, cut: Cut) -> Outcome<Self> {
         let (signal, is_stopping) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
         for (number, _) in SIGNALS {
             // In this order: the first signal finds the flag unset.
@@ -76,7 +92,8 @@ impl Watch {
             }
             let start = Instant::now();
             let is_reading = || work.phase().is_some_and(|phase| phase.phase == Phase::Reading);
-            while start.elapsed() < GRACE || !(may_be_cut || is_reading()) {
+            let may_be_cut = || cut == Cut::Always || cut == Cut::WhileReading && is_reading();
+            while start.elapsed() < GRACE || !may_be_cut() {
                 if is_over.load(SeqCst) {
                     return;
                 }

@@ -111,18 +111,24 @@ fn counts(phase: &PhaseProgress, read: &ReadStatistics) -> String {
     format!("{}{of}{unit}{read}", shown(phase.done))
 }
 
-/// Input whose bytes are counted in the phase of reading, and that ends in an error when the work was stopped.
+/// Input whose bytes are counted in a phase, and that ends in an error when the work was stopped.
 #[derive(Debug)]
 pub(crate) struct Counted<R> {
     input: R,
     progress: Arc<Progress>,
+    phase: Phase,
 }
 
 impl<R> Counted<R> {
     /// Begins the phase of reading, with the number of bytes if it is known.
     pub(crate) fn new(input: R, byte_len: Option<u64>, progress: &Arc<Progress>) -> Self {
-        progress.enter(Phase::Reading, Unit::Bytes, byte_len);
-        Counted { input, progress: Arc::clone(progress) }
+        Counted::in_phase(input, byte_len, progress, Phase::Reading)
+    }
+
+    /// Begins another phase.
+    pub(crate) fn in_phase(input: R, byte_len: Option<u64>, progress: &Arc<Progress>, phase: Phase) -> Self {
+        progress.enter(phase, Unit::Bytes, byte_len);
+        Counted { input, progress: Arc::clone(progress), phase }
     }
 }
 
@@ -130,7 +136,7 @@ impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
         self.progress.check().map_err(std::io::Error::other)?;
         let byte_len = self.input.read(buf)?;
-        self.progress.advance(Phase::Reading, Unit::Bytes, byte_len as u64);
+        self.progress.advance(self.phase, Unit::Bytes, byte_len as u64);
         Ok(byte_len)
     }
 }

@@ -359,6 +359,19 @@ impl Progress {
         self.counted.store(code(phase, unit), Relaxed);
     }
 
+    /// Goes on with a phase that others came in between of, and counts on from where it was: input is read again once what was read of
+    /// it is written. One that has not begun is passed over.
+    pub fn resume(&self, phase: Phase) {
+        let mut work = self.work();
+        let place = work.entered.iter().position(|entered| entered.phase == phase);
+        let Some(place) = place.filter(|_| work.is_under_way) else { return };
+        self.settle(&mut work);
+        let resumed = work.entered.remove(place);
+        work.entered.push(resumed);
+        self.done.store(resumed.done, Relaxed);
+        self.counted.store(code(phase, resumed.unit), Relaxed);
+    }
+
     /// Says that the phases to come are those of one part of the work: which, from 1 on, and of how many.
     pub fn part(&self, number: u64, count: u64) {
         self.work().part = (count > 1).then_some((number, count));
@@ -409,6 +422,24 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_phase_that_is_resumed_counts_on() {
+        let progress = Arc::new(Progress::new());
+        let _work = progress.announce(&[Phase::Reading, Phase::Writing]);
+        progress.resume(Phase::Reading);
+        assert_eq!(progress.phase(), None);
+        progress.enter(Phase::Reading, Unit::Bytes, Some(10));
+        progress.advance(Phase::Reading, Unit::Bytes, 4);
+        progress.enter(Phase::Writing, Unit::Tiles, Some(2));
+        progress.advance(Phase::Writing, Unit::Tiles, 2);
+        progress.resume(Phase::Reading);
+        progress.advance(Phase::Reading, Unit::Bytes, 5);
+        let told: Vec<(Phase, u64)> =
+            progress.phases().iter().map(|phase| (phase.phase, phase.done)).collect();
+        assert_eq!(told, [(Phase::Writing, 2), (Phase::Reading, 9)]);
+        assert_eq!(progress.phase().unwrap().number, 1);
+    }
 
     #[test]
     fn phases_of_inner_work_count_where_the_outer_work_announced_them() {

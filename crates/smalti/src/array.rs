@@ -65,7 +65,7 @@ impl Array {
         Array::create_with(uri, schema, &Options::new())
     }
 
-    /// Creates an array with a key, another durability, or another clock.
+    /// Creates an array with a key, another durability, another time of its creation, or another clock.
     ///
     /// # Errors
     /// As [`create`](Array::create).
@@ -85,7 +85,7 @@ impl Array {
     /// ```
     pub fn create_with(uri: &str, schema: &Schema, options: &Options) -> Result<Array> {
         options.time()?;
-        options.place(uri)?.create_with(schema, schema.definitions())?;
+        options.place(uri)?.create_at(schema, schema.definitions(), options.creation_time())?;
         Array::open_with(uri, options)
     }
 

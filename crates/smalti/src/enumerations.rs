@@ -64,7 +64,7 @@ impl Enumeration {
         let own = self.stored.datatype;
         let alike = own.is_bytes() && datatype.is_bytes()
             || !own.is_bytes() && !datatype.is_bytes() && own.physical() == datatype.physical();
-        if !alike || datatype == Datatype::StringAscii && !self.stored.data.is_ascii() {
+        if !alike || datatype.text_fault(&self.stored.data).is_some() {
             self.refused.get_or_insert_with(|| format!("labels of type {own} cannot be of type {datatype}"));
         }
         Arc::make_mut(&mut self.stored).datatype = datatype;

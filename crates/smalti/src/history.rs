@@ -8,7 +8,7 @@ use smalti_format::names::{METADATA_FOLDER, TimestampedName};
 use smalti_format::{ArraySchema, CurrentDomain};
 use smalti_query::condition::{Condition, told};
 use smalti_query::{Aggregate, AggregateRequest, AggregateValue};
-use smalti_types::{Error, Result, Scalar, TimeRange};
+use smalti_types::{Error, ErrorKind, Result, Scalar, TimeRange};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -75,6 +75,13 @@ pub enum Event {
         /// Keys that were deleted.
         deleted: Vec<String>,
     },
+    /// The array of a dimension label changed: its labels were written, or what was written of them merged.
+    Label {
+        /// The name of the label.
+        label: String,
+        /// What changed, a [`Write`](Event::Write) or [`Merge`](Event::Merge).
+        event: Box<Event>,
+    },
     /// Files of metadata were merged.
     MetadataMerge {
         /// The files that were merged; none where that is not told any more.
@@ -91,7 +98,7 @@ pub enum Event {
 
 impl Array {
     /// What happened to the array in the time range of the handle, oldest first, as far as the array tells: writes, merges, deletes,
-    /// changes of the schema and of metadata. What was merged is told as long as it was not vacuumed.
+    /// changes of the schema, of metadata and of dimension labels. What was merged is told as long as it was not vacuumed.
     ///
     /// # Errors
     /// What listing the array and reading its schemas, footers, deletes and metadata report.
@@ -124,6 +131,7 @@ impl Array {
             schemas.reverse();
             entries.extend(evolutions(&snapshot, &schemas));
             entries.extend(fragments(&snapshot, &schemas)?);
+            entries.extend(labels(&snapshot)?);
             entries.extend(metadata(place)?);
             Ok(in_range(entries, self.time()))
         })
@@ -199,13 +207,17 @@ impl Group {
 /// Entries in the order of their times; at one time the schema comes first, and what was merged behind what it was merged of.
 fn in_range(mut entries: Vec<HistoryEntry>, time: TimeRange) -> Vec<HistoryEntry> {
     entries.retain(|entry| (time.start..=time.end).contains(&entry.time.end));
-    let rank = |entry: &HistoryEntry| match entry.event {
-        Event::Created { .. } => 0,
-        Event::Evolution { .. } => 1,
-        Event::Write { .. } | Event::Metadata { .. } | Event::Members { .. } => 2,
-        Event::Delete { .. } => 3,
-        Event::Merge { .. } | Event::MetadataMerge { .. } => 4,
-    };
+    fn rank_of(event: &Event) -> u8 {
+        match event {
+            Event::Created { .. } => 0,
+            Event::Evolution { .. } => 1,
+            Event::Write { .. } | Event::Metadata { .. } | Event::Members { .. } => 2,
+            Event::Delete { .. } => 3,
+            Event::Merge { .. } | Event::MetadataMerge { .. } => 4,
+            Event::Label { event, .. } => rank_of(event),
+        }
+    }
+    let rank = |entry: &HistoryEntry| rank_of(&entry.event);
     let key = |entry: &HistoryEntry| (entry.time.end, rank(entry), u64::MAX - entry.time.start);
     entries.sort_by(|a, b| key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name)));
     entries
@@ -267,12 +279,13 @@ fn differences(snapshot: &Snapshot, old: &ArraySchema, new: &ArraySchema) -> Vec
         };
         match old.enumeration_file(name) {
             None => {
-                let labels = count(new).map_or(String::new(), |count| format!(" of {count} labels"));
+                let labels =
+                    count(new).map_or(String::new(), |count| format!(" of {}", counted(count, "label")));
                 changes.push(format!("added enumeration {name}{labels}"));
             }
             Some(before) if before != file => {
                 let more = count(new).zip(count(old)).and_then(|(new, old)| new.checked_sub(old));
-                let more = more.map_or(String::new(), |more| format!(" by {more} labels"));
+                let more = more.map_or(String::new(), |more| format!(" by {}", counted(more, "label")));
                 changes.push(format!("extended enumeration {name}{more}"));
             }
             Some(_) => {}
@@ -288,6 +301,11 @@ fn differences(snapshot: &Snapshot, old: &ArraySchema, new: &ArraySchema) -> Vec
         changes.push("schema written anew".into());
     }
     changes
+}
+
+/// A number of things: `1 label`, `2 labels`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn domain_change(old: &ArraySchema, new: &ArraySchema) -> String {
@@ -364,6 +382,24 @@ fn fragments(snapshot: &Snapshot, schemas: &[(String, Arc<ArraySchema>)]) -> Res
     snapshot.fragments().iter().chain(&others).map(entry).collect()
 }
 
+/// Changes of the arrays of labels; those outside the array are not this array's.
+fn labels(snapshot: &Snapshot) -> Result<Vec<HistoryEntry>> {
+    let mut entries = Vec::new();
+    for label in &snapshot.schema().dimension_labels {
+        let array = match snapshot.open_label(label) {
+            Err(error) if error.kind() == ErrorKind::Unsupported => continue,
+            array => array?,
+        };
+        let schemas = array.schema_history()?.into_iter().map(|(name, schema)| (name, Arc::new(schema)));
+        let schemas: Vec<(String, Arc<ArraySchema>)> = schemas.collect();
+        entries.extend(fragments(&array, &schemas)?.into_iter().map(|entry| HistoryEntry {
+            event: Event::Label { label: label.name.clone(), event: Box::new(entry.event) },
+            ..entry
+        }));
+    }
+    Ok(entries)
+}
+
 fn metadata(place: &smalti_array::ArrayPlace) -> Result<Vec<HistoryEntry>> {
     let history = History::read(place, METADATA_FOLDER)?;
     let entry = |(name, _): &(TimestampedName, u64)| {
@@ -391,10 +427,10 @@ impl std::fmt::Display for Event {
             Some(count) => format!("{count} cells"),
             None => "cells beyond 64 bits".to_owned(),
         };
+        // How many were merged is gone with the list of them, which a vacuum removes last.
         let files = |count: usize, what: &str| match count {
-            0 => format!("{what}s that are gone"),
-            1 => format!("1 {what}"),
-            count => format!("{count} {what}s"),
+            0 => format!("{what}s"),
+            count => counted(count, what),
         };
         match self {
             Event::Created { format_version } => write!(f, "created, format version {format_version}"),
@@ -404,8 +440,8 @@ impl std::fmt::Display for Event {
             }
             Event::Merge { inputs, is_vacuumed, purged_until, cell_count, merged_into, .. } => {
                 write!(f, "merged {} into one of {}", files(inputs.len(), "fragment"), cells(cell_count))?;
-                if *is_vacuumed && !inputs.is_empty() {
-                    f.write_str(", vacuumed")?;
+                if *is_vacuumed {
+                    f.write_str(", and vacuumed them")?;
                 }
                 if purged_until.is_some() {
                     f.write_str(", deleted cells purged")?;
@@ -424,7 +460,11 @@ impl std::fmt::Display for Event {
                     parts.map(|(verb, keys)| format!("{verb} {}", keys.join(", "))).collect();
                 f.write_str(&parts.join("; "))
             }
-            Event::MetadataMerge { inputs } => write!(f, "merged {}", files(inputs.len(), "file")),
+            Event::MetadataMerge { inputs } => {
+                let vacuumed = if inputs.is_empty() { ", and vacuumed them" } else { "" };
+                write!(f, "merged {}{vacuumed}", files(inputs.len(), "file"))
+            }
+            Event::Label { label, event } => write!(f, "label {label}: {event}"),
             Event::Members { added, removed } => {
                 let added: Vec<&str> = added.iter().map(|(name, _)| name.as_str()).collect();
                 let removed: Vec<&str> = removed.iter().map(String::as_str).collect();

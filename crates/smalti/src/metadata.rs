@@ -90,7 +90,7 @@ impl<'a> MetadataBuilder<'a> {
     /// Makes the change, atomic and durable. Returns its time in milliseconds since 1970.
     ///
     /// # Errors
-    /// `InvalidArgument` for no keys or a key given twice; what the store reports.
+    /// `InvalidArgument` for no keys, a key given twice, or text of type `STRING_ASCII` that is not ASCII; what the store reports.
     pub fn commit(self) -> Result<u64> {
         self.place.put_metadata(self.entries, self.at)
     }

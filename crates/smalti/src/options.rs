@@ -20,6 +20,7 @@ use std::sync::Arc;
 pub struct Options {
     at: Option<u64>,
     since: Option<u64>,
+    created_at: Option<u64>,
     key: Option<EncryptionKey>,
     sync: SyncLevel,
     env: Option<Env>,
@@ -44,6 +45,23 @@ impl Options {
     #[must_use]
     pub fn since(mut self, time: impl IntoTimestamp) -> Options {
         self.since = Some(time.into_timestamp());
+        self
+    }
+
+    /// The time that a new array notes as that of its creation, for cells that are older than it: by default now. Groups note none,
+    /// and what is opened keeps what it has.
+    ///
+    /// ```
+    /// use smalti::{Array, Dimension, Options, prelude::*};
+    ///
+    /// let schema = Schema::sparse().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// let array = Array::create_with("mem://created-at-docs", &schema, &Options::new().created_at(1000))?;
+    /// assert_eq!(array.schema_timestamp(), Some(1000));
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    #[must_use]
+    pub fn created_at(mut self, time: impl IntoTimestamp) -> Options {
+        self.created_at = Some(time.into_timestamp());
         self
     }
 
@@ -86,6 +104,10 @@ impl Options {
 
     pub(crate) fn sync_level(&self) -> SyncLevel {
         self.sync
+    }
+
+    pub(crate) fn creation_time(&self) -> Option<u64> {
+        self.created_at
     }
 
     pub(crate) fn place(&self, uri: &str) -> Result<ArrayPlace> {

@@ -193,6 +193,19 @@ impl Datatype {
         matches!(self, Char | StringAscii | StringUtf8 | Any | Blob | GeomWkb | GeomWkt)
     }
 
+    /// What text of this type has to be and these bytes are not: `ASCII` or `UTF-8`. `None` for bytes that will do, and for
+    /// types that take all bytes. Stricter than libtiledb, which stores any bytes as text: so what is there already may be of
+    /// another kind, and writes ask.
+    pub fn text_fault(self, bytes: &[u8]) -> Option<&'static str> {
+        match self {
+            Datatype::StringAscii => (!bytes.is_ascii()).then_some("ASCII"),
+            Datatype::StringUtf8 | Datatype::GeomWkt => {
+                std::str::from_utf8(bytes).is_err().then_some("UTF-8")
+            }
+            _ => None,
+        }
+    }
+
     /// The bytes of the default fill value of one value (specification: `array_schema.md`, fill values).
     ///
     /// Integers: the minimum of signed and the maximum of unsigned types; floats: NaN; `CHAR`: byte 0x80;

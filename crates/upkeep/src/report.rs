@@ -1,14 +1,30 @@
 //! What an operation is asked for, and what it says it did.
 
 use smalti_array::ArrayPlace;
+use smalti_query::{Announced, Phase, Progress, Unit};
 use smalti_store::Store;
 use smalti_types::Result;
+use std::sync::Arc;
 
 /// How an operation on files runs.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Whether to change nothing, and only report what would be done.
     pub dry_run: bool,
+    /// Where the operation tells how far it is, and listens for the word to stop.
+    pub progress: Option<Arc<Progress>>,
+}
+
+/// The phases of putting files together in one.
+const PUT_TOGETHER: &[Phase] = &[Phase::Reading, Phase::Publishing];
+
+impl Options {
+    /// The progress, with the phases of putting files together in one announced.
+    pub(crate) fn announce(&self) -> (Arc<Progress>, Announced) {
+        let progress = self.progress.clone().unwrap_or_default();
+        let announced = progress.announce(PUT_TOGETHER);
+        (progress, announced)
+    }
 }
 
 /// A file that an operation has read, written or removed.
@@ -66,9 +82,14 @@ pub(crate) fn remove(
         return Ok(());
     }
     if !options.dry_run {
+        let progress = options.progress.clone().unwrap_or_default();
+        let _announced = progress.announce(&[Phase::Removing]);
+        progress.check()?;
+        progress.enter(Phase::Removing, Unit::Files, Some(files.len() as u64));
         let paths: Vec<String> = files.iter().map(|file| place.join(&file.path)).collect();
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
         place.store().delete_files(&paths)?;
+        progress.complete(Phase::Removing);
     }
     for file in files {
         report.note_removed(&file.path, file.byte_len);

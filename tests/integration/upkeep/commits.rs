@@ -40,7 +40,8 @@ fn nothing_to_do_is_an_empty_report_and_a_dry_run_changes_nothing() {
     let (store, place) = array_in_memory(CHANGES);
     for operation in UPKEEP {
         let before = store.files();
-        let dry = operation.run_with(&place, &Options { dry_run: true }).unwrap().unwrap();
+        let dry =
+            operation.run_with(&place, &Options { dry_run: true, ..Options::default() }).unwrap().unwrap();
         assert_eq!(store.files(), before, "{operation:?}");
         let done = operation.run(&place).unwrap().unwrap();
         assert_eq!(dry.read, done.read, "{operation:?}");

@@ -127,6 +127,9 @@ pub(crate) struct CreateArgs {
     /// Part of a dimension that is in use for now, instead of what the file says; `smalti evolve` makes it larger
     #[arg(long, value_name = "D=LO:HI")]
     pub(crate) current_domain: Vec<String>,
+    /// Time that the array notes as that of its creation, as for `smalti read --at` [default: now]
+    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    pub(crate) at: Option<When>,
 }
 
 /// Arguments of `smalti aggregate`.
@@ -293,7 +296,7 @@ pub(crate) enum MetaAction {
 pub(crate) struct InspectArgs {
     /// The file, or the folder of an array, group or fragment, whose files are listed
     pub(crate) file: PathBuf,
-    /// Of a folder each file in turn. Of a file every item of long lists, all of long values, and the frames of filtered tiles; with --json that is always so
+    /// Of a folder each file in turn, with --json an object a line. Of a file every item of long lists, all of long values, and the frames of filtered tiles; with --json that is always so
     #[arg(long)]
     pub(crate) all: bool,
 }

@@ -115,7 +115,8 @@ impl Field {
     /// # Errors
     /// What is wrong, with the value.
     pub(crate) fn check_cell(&self, cell: &[u8]) -> Result<(), String> {
-        if self.datatype != Datatype::StringAscii || self.labels.is_some() || cell.is_ascii() {
+        let is_ascii_asked = self.datatype == Datatype::StringAscii && self.labels.is_none();
+        if !is_ascii_asked || self.datatype.text_fault(cell).is_none() {
             return Ok(());
         }
         let shown = short(cell);

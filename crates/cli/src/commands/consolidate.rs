@@ -24,15 +24,27 @@ pub(super) fn run(global: &Global, args: &ConsolidateArgs) -> Outcome {
 
 /// Every mode but that of fragments.
 fn files(global: &Global, args: &ConsolidateArgs, mode: UpkeepMode) -> Outcome {
-    let options = UpkeepOptions { dry_run: args.dry_run };
+    let work = Arc::new(Progress::new());
+    let options = UpkeepOptions { dry_run: args.dry_run, progress: Some(Arc::clone(&work)) };
+    let watch = Watch::over_writes(&work)?;
     let array = || engine::open(global, &args.array, OpenTimes::default());
     let report = match mode {
-        UpkeepMode::FragmentMeta => array()?.consolidate_fragment_meta(&options)?,
-        UpkeepMode::Commits => array()?.consolidate_commits(&options)?,
-        UpkeepMode::GroupMeta => {
-            engine::open_group(global, &args.array, OpenTimes::default())?.consolidate_metadata(&options)?
+        UpkeepMode::FragmentMeta => {
+            let array = array()?;
+            watch.run(|| array.consolidate_fragment_meta(&options))?
         }
-        UpkeepMode::ArrayMeta | UpkeepMode::Fragments => array()?.consolidate_metadata(&options)?,
+        UpkeepMode::Commits => {
+            let array = array()?;
+            watch.run(|| array.consolidate_commits(&options))?
+        }
+        UpkeepMode::GroupMeta => {
+            let group = engine::open_group(global, &args.array, OpenTimes::default())?;
+            watch.run(|| group.consolidate_metadata(&options))?
+        }
+        UpkeepMode::ArrayMeta | UpkeepMode::Fragments => {
+            let array = array()?;
+            watch.run(|| array.consolidate_metadata(&options))?
+        }
     };
     print_files(global, &args.array, args.dry_run, &report)
 }

@@ -24,7 +24,8 @@ pub(super) fn run(global: &Global, args: &CreateArgs) -> Outcome {
     if !args.current_domain.is_empty() {
         file.schema.current_domain = ranges::current_domain(&file.schema, &args.current_domain)?;
     }
-    let array = engine::create(global, &args.array, file)?;
+    let at = engine::change_time(global, &args.array, args.at);
+    let array = engine::create(global, &args.array, file, at)?;
     let timestamp = array.schema_timestamp();
     if global.json {
         println!("{}", serde_json::json!({"created": args.array, "timestamp": timestamp}));

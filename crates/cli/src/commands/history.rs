@@ -5,7 +5,7 @@ use crate::engine::{self, Opened};
 use crate::failure::Outcome;
 use crate::human;
 use serde_json::{Value as Json, json};
-use smalti::{Event, HistoryEntry};
+use smalti::{Event, HistoryEntry, TimeRange};
 use std::io::Write;
 
 pub(super) fn run(global: &Global, args: &HistoryArgs) -> Outcome {
@@ -37,38 +37,58 @@ pub(super) fn run(global: &Global, args: &HistoryArgs) -> Outcome {
 
 /// A change on one line, whatever names and conditions hold.
 fn line(entry: &HistoryEntry, deleted: Option<u64>) -> String {
-    let mut text = match &entry.event {
+    let (label, event) = of_label(&entry.event);
+    let mut text = label.map_or(String::new(), |label| format!("label {label}: "));
+    text += &told(event, entry.time, deleted);
+    if matches!(event, Event::Write { .. } | Event::Merge { .. }) {
+        text = format!("{text}  {}", entry.name);
+    }
+    let is_dated = entry.time.end > 0 || !matches!(event, Event::Created { .. });
+    let time = if is_dated { human::timestamp(entry.time.end) } else { "at an unknown time".into() };
+    let text: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    format!("{time:<24}  {:<10}{text}", kind(event))
+}
+
+/// The dimension label that a change is of, if it is of one, and what changed.
+fn of_label(event: &Event) -> (Option<&str>, &Event) {
+    match event {
+        Event::Label { label, event } => (Some(label), event),
+        event => (None, event),
+    }
+}
+
+/// What changed, behind the word for its kind.
+fn told(event: &Event, time: TimeRange, deleted: Option<u64>) -> String {
+    match event {
         Event::Write { cell_count, byte_len, merged_into } => {
             format!("{}, {}{}", cells(*cell_count), human::bytes(*byte_len), since(merged_into))
         }
         Event::Merge { inputs, is_vacuumed, purged_until, cell_count, byte_len, merged_into } => {
-            let what = match inputs.len() {
-                0 => "fragments that are gone".to_owned(),
-                1 => "1 fragment".to_owned(),
-                count => format!("{} fragments", human::count(count as u64)),
-            };
-            let start = human::timestamp(entry.time.start);
-            let vacuumed = if *is_vacuumed && !inputs.is_empty() { ", vacuumed" } else { "" };
+            let start = human::timestamp(time.start);
             let purged = match purged_until {
                 Some(time) => format!(", cells deleted up to {} purged", human::timestamp(*time)),
                 None => String::new(),
             };
             let (cells, bytes) = (cells(*cell_count), human::bytes(*byte_len));
-            format!("{what} since {start} with {cells}, {bytes}{vacuumed}{purged}{}", since(merged_into))
+            let told = match inputs.len() {
+                0 => format!(
+                    "what was written since {start} is one fragment of {cells}, {bytes}; the single writes were vacuumed"
+                ),
+                count => {
+                    let noun = if count == 1 { "fragment" } else { "fragments" };
+                    let vacuumed = if *is_vacuumed { ", vacuumed" } else { "" };
+                    let count = human::count(count as u64);
+                    format!("{count} {noun} since {start} with {cells}, {bytes}{vacuumed}")
+                }
+            };
+            format!("{told}{purged}{}", since(merged_into))
         }
         Event::Delete { condition: Some(condition) } => {
             let count = deleted.map_or(String::new(), |count| format!("{} ", human::cells(count)));
             format!("{count}where {condition}")
         }
         event => event.to_string(),
-    };
-    if matches!(entry.event, Event::Write { .. } | Event::Merge { .. }) {
-        text = format!("{text}  {}", entry.name);
     }
-    let is_dated = entry.time.end > 0 || !matches!(entry.event, Event::Created { .. });
-    let time = if is_dated { human::timestamp(entry.time.end) } else { "at an unknown time".into() };
-    let text: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    format!("{time:<24}  {:<10}{text}", kind(&entry.event))
 }
 
 fn since(merged_into: &Option<String>) -> &'static str {
@@ -95,14 +115,18 @@ fn kind(event: &Event) -> &'static str {
 
 /// A change for programs.
 pub(super) fn to_json(entry: &HistoryEntry, deleted: Option<u64>) -> Json {
+    let (label, event) = of_label(&entry.event);
     let mut json = json!({
         "timestamp": entry.time.end,
         "timestamps": [entry.time.start, entry.time.end],
-        "change": kind(&entry.event),
+        "change": kind(event),
         "name": entry.name,
     });
     let mut set = |key: &str, value: Json| json[key] = value;
-    match &entry.event {
+    if let Some(label) = label {
+        set("label", json!(label));
+    }
+    match event {
         Event::Created { format_version } => set("format_version", json!(format_version)),
         Event::Write { cell_count, byte_len, merged_into } => {
             set("cells", json!(cell_count));

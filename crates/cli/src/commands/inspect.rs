@@ -21,19 +21,11 @@ fn folder(global: &Global, args: &InspectArgs, folder: &Path) -> Outcome {
     list(folder, &mut files)?;
     files.sort();
     if args.all {
-        if global.json {
-            return Err(Failure::usage(
-                "--json prints the files of a folder one at a time: inspect each alone",
-            ));
-        }
-        for (idx, (path, _)) in files.iter().enumerate() {
-            if idx > 0 {
+        for (idx, (path, byte_len)) in files.iter().enumerate() {
+            if idx > 0 && !global.json {
                 println!();
             }
-            match file(global, args, &path.to_string_lossy()) {
-                Err(Failure::Error(error)) => println!("{}: {error}", path.display()),
-                outcome => outcome?,
-            }
+            each(global, args, path, *byte_len)?;
         }
         return Ok(());
     }
@@ -67,6 +59,26 @@ fn folder(global: &Global, args: &InspectArgs, folder: &Path) -> Outcome {
     Ok(out.flush()?)
 }
 
+/// Prints a file of a folder; what is wrong with it, or what it is instead, is told in its place.
+fn each(global: &Global, args: &InspectArgs, path: &Path, byte_len: u64) -> Outcome {
+    let opened = inspector(global, &path.to_string_lossy());
+    let problem = match opened.and_then(|inspector| print(global, args, &inspector)) {
+        // The damage of a file stands behind its parts, in JSON as one of its keys.
+        Ok(Err(_)) if global.json => return Ok(()),
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) | Err(Failure::Error(error)) => error,
+        Err(failure) => return Err(failure),
+    };
+    let mut out = std::io::stdout().lock();
+    if global.json {
+        let json = serde_json::json!({
+            "file": path.to_string_lossy(), "kind": null, "bytes": byte_len, "parts": [], "damage": problem.to_string(),
+        });
+        return Ok(writeln!(out, "{json}")?);
+    }
+    Ok(writeln!(out, "{}: {problem}", path.display())?)
+}
+
 /// The most files that people are shown.
 const MAX_LISTED_FILES: usize = 1000;
 
@@ -89,23 +101,32 @@ fn list(folder: &Path, files: &mut Vec<(PathBuf, u64)>) -> Outcome {
 }
 
 fn file(global: &Global, args: &InspectArgs, uri: &str) -> Outcome {
-    let mut inspector = Inspector::open(uri, global.encryption_key()?, smalti::system_env())
+    Ok(print(global, args, &inspector(global, uri)?)??)
+}
+
+fn inspector(global: &Global, uri: &str) -> Outcome<Inspector> {
+    let inspector = Inspector::open(uri, global.encryption_key()?, smalti::system_env())
         .map_err(|error| error.at_uri(uri))?;
-    if let Some(byte_len) = global.metadata_limit {
-        inspector = inspector.with_metadata_limit(byte_len);
-    }
+    Ok(match global.metadata_limit {
+        Some(byte_len) => inspector.with_metadata_limit(byte_len),
+        None => inspector,
+    })
+}
+
+/// Prints a file up to its damage, if there is some: that is told, and given back.
+fn print(global: &Global, args: &InspectArgs, inspector: &Inspector) -> Outcome<smalti::Result<()>> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let detail = if args.all || global.json { TraceDetail::Full } else { TraceDetail::Folded };
     let (all, json) = (args.all, global.json);
     let mut shown = Shown { out: &mut out, all, json, part_count: 0, is_summed_up: false, failure: None };
-    shown.head(&inspector)?;
+    shown.head(inspector)?;
     let outcome = inspector.parts(detail, &mut |part| shown.part(&part));
     if let Some(failure) = shown.failure {
         return Err(failure);
     }
     shown.end(outcome.as_ref().err())?;
     out.flush()?;
-    Ok(outcome?)
+    Ok(outcome)
 }
 
 /// The parts of a file as they come: files may be large.

@@ -22,15 +22,27 @@ pub(super) fn run(global: &Global, args: &VacuumArgs) -> Outcome {
 
 /// Every mode but that of fragments.
 fn files(global: &Global, args: &VacuumArgs, mode: UpkeepMode) -> Outcome {
-    let options = UpkeepOptions { dry_run: args.dry_run };
+    let work = Arc::new(Progress::new());
+    let options = UpkeepOptions { dry_run: args.dry_run, progress: Some(Arc::clone(&work)) };
+    let watch = Watch::over_writes(&work)?;
     let array = || engine::open(global, &args.array, OpenTimes::default());
     let report = match mode {
-        UpkeepMode::FragmentMeta => array()?.vacuum_fragment_meta(&options)?,
-        UpkeepMode::Commits => array()?.vacuum_commits(&options)?,
-        UpkeepMode::GroupMeta => {
-            engine::open_group(global, &args.array, OpenTimes::default())?.vacuum_metadata(&options)?
+        UpkeepMode::FragmentMeta => {
+            let array = array()?;
+            watch.run(|| array.vacuum_fragment_meta(&options))?
         }
-        UpkeepMode::ArrayMeta | UpkeepMode::Fragments => array()?.vacuum_metadata(&options)?,
+        UpkeepMode::Commits => {
+            let array = array()?;
+            watch.run(|| array.vacuum_commits(&options))?
+        }
+        UpkeepMode::GroupMeta => {
+            let group = engine::open_group(global, &args.array, OpenTimes::default())?;
+            watch.run(|| group.vacuum_metadata(&options))?
+        }
+        UpkeepMode::ArrayMeta | UpkeepMode::Fragments => {
+            let array = array()?;
+            watch.run(|| array.vacuum_metadata(&options))?
+        }
     };
     print_files(global, &args.array, args.dry_run, &report)
 }

@@ -196,7 +196,7 @@ impl Input<'_> {
         if self.format == InputFormat::Parquet {
             return open_parquet(path, self.budget).map(|(batches, row_count)| (batches, Some(row_count)));
         }
-        Ok((open_arrow(path, self.budget, &self.work)?, None))
+        Ok((open_arrow(path, self.budget, &self.work, Phase::Reading)?, None))
     }
 
     fn open(&self) -> Outcome<Box<dyn BufRead>> {

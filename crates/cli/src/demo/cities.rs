@@ -74,7 +74,7 @@ impl Region {
 
 /// Creates the array and writes a region after the other.
 pub(super) fn store(global: &Global, uri: &str, cities: &[City], report: &mut Report) -> Outcome {
-    let array = engine::create(global, uri, smalti::json::schema_from_json(SCHEMA)?)?;
+    let array = engine::create(global, uri, smalti::json::schema_from_json(SCHEMA)?, None)?;
     let mut seconds = 0.0;
     for (region, at, date) in WRITES {
         let some: Vec<&City> = cities.iter().filter(|city| Region::of(&city.country) == region).collect();

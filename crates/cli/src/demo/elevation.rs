@@ -53,7 +53,7 @@ impl RasterWindow {
 
 /// Creates the array and writes all of the raster.
 pub(super) fn store(global: &Global, uri: &str, raster: &Elevation, report: &mut Report) -> Outcome {
-    let array = engine::create(global, uri, smalti::json::schema_from_json(SCHEMA)?)?;
+    let array = engine::create(global, uri, smalti::json::schema_from_json(SCHEMA)?, None)?;
     let start = Instant::now();
     let request = WriteRequest {
         columns: vec![("elevation".into(), ColumnRef::fixed(&raster.values))],

@@ -1,11 +1,11 @@
 //! Slices of dense arrays: cells as pixels of a raster, or points of lines.
 
-use super::Source;
 use super::plan::{Drawn, Slice};
 use super::values::Drawable;
+use super::{Source, series};
 use crate::failure::{Failure, Outcome};
 use crate::picture::{Raster, Series};
-use smalti::{Array, Layout, ReadRequest};
+use smalti::{Array, Layout};
 
 /// Sums of cells that fall together.
 struct Bins {
@@ -44,12 +44,7 @@ fn each_cell(
     slice: &Slice,
     mut take: impl FnMut(u64, &[f64]),
 ) -> Outcome {
-    let request = ReadRequest {
-        fields: fields.iter().map(|field| field.name.clone()).collect(),
-        ranges: slice.ranges.clone(),
-        layout: Some(Layout::RowMajor),
-        ..source.request()
-    };
+    let request = source.request(slice, fields, Layout::RowMajor);
     let mut nth = 0;
     let mut cell = vec![f64::NAN; fields.len()];
     source.each_batch(array, request, |batch| {
@@ -77,7 +72,7 @@ pub(super) fn raster(
     slice: &Slice,
     is_y_down: bool,
 ) -> Outcome<Raster> {
-    let [x, y] = slice.axes.as_slice() else { return Err(Failure::invalid("a map has two axes")) };
+    let (x, y) = slice.plane()?;
     let (cols, rows) = (x.bins, y.bins);
     let mut bins = Bins::new(cols * rows);
     let is_x_inner = x.idx > y.idx;
@@ -101,17 +96,16 @@ pub(super) fn lines(
     fields: &[Drawable],
     slice: &Slice,
 ) -> Outcome<Vec<Series>> {
-    let [axis] = slice.axes.as_slice() else { return Err(Failure::invalid("lines have one axis")) };
+    let axis = slice.line()?;
     let mut bins: Vec<Bins> = fields.iter().map(|_| Bins::new(axis.bins)).collect();
     each_cell(source, array, fields, slice, |nth, cell| {
         let bin = bin(axis, nth).min(axis.bins - 1);
         bins.iter_mut().zip(cell).for_each(|(bins, value)| bins.add(bin, *value));
     })?;
     let width = (axis.ends.1 - axis.ends.0) / axis.bins.saturating_sub(1).max(1) as f64;
-    let named = fields.iter().zip(bins).map(|(field, bins)| {
+    let points = bins.into_iter().map(|bins| {
         let means = bins.means().into_iter().enumerate();
-        let points = means.map(|(bin, value)| (axis.ends.0 + bin as f64 * width, value)).collect();
-        Series { name: field.name.clone(), points }
+        means.map(|(bin, value)| (axis.ends.0 + bin as f64 * width, value)).collect()
     });
-    Ok(named.collect())
+    Ok(series(fields, points))
 }

@@ -9,14 +9,14 @@ mod values;
 use crate::args::{DrawArgs, Global, OpenTimes};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Watch;
-use crate::picture::{Axis, Content, Figure, Panel, Ramp, Scale, Unit};
+use crate::picture::{Axis, Content, Figure, Panel, Ramp, Scale, Series, Unit};
 use crate::progress::Bar;
 use crate::ranges::{self, Ranges};
 use crate::warning::warn;
 use crate::when::When;
 use crate::{commands, engine, human};
 use plan::Slice;
-use smalti::{Array, Batch, Condition, ReadRequest, Value};
+use smalti::{Array, Batch, Condition, Layout, ReadRequest, Value};
 use std::sync::Arc;
 use values::Drawable;
 
@@ -34,10 +34,24 @@ struct Source<'a> {
     condition: Option<Condition>,
 }
 
+/// A line for each field.
+fn series(fields: &[Drawable], points: impl IntoIterator<Item = Vec<(f64, f64)>>) -> Vec<Series> {
+    let named = fields.iter().zip(points);
+    named.map(|(field, points)| Series { name: field.name.clone(), points }).collect()
+}
+
 impl Source<'_> {
-    /// A request without fields and ranges.
-    fn request(&self) -> ReadRequest {
+    /// A request for fields of the cells of a slice.
+    fn request<'f>(
+        &self,
+        slice: &Slice,
+        fields: impl IntoIterator<Item = &'f Drawable>,
+        layout: Layout,
+    ) -> ReadRequest {
         ReadRequest {
+            fields: fields.into_iter().map(|field| field.name.clone()).collect(),
+            ranges: slice.ranges.clone(),
+            layout: Some(layout),
             condition: self.condition.clone(),
             memory_byte_len: self
                 .global

@@ -38,6 +38,24 @@ pub(super) struct Slice {
     pub(super) assumed: Vec<String>,
 }
 
+impl Slice {
+    /// The axis of lines.
+    pub(super) fn line(&self) -> Outcome<&Drawn> {
+        match self.axes.as_slice() {
+            [axis] => Ok(axis),
+            _ => Err(Failure::invalid("lines have one axis")),
+        }
+    }
+
+    /// The axes of a map, from left to right and from bottom to top.
+    pub(super) fn plane(&self) -> Outcome<(&Drawn, &Drawn)> {
+        match self.axes.as_slice() {
+            [x, y] => Ok((x, y)),
+            _ => Err(Failure::invalid("a map has two axes")),
+        }
+    }
+}
+
 impl Drawn {
     fn new(schema: &ArraySchema, idx: usize, ranges: Vec<Extent>) -> Outcome<Drawn> {
         let dimension = &schema.dimensions[idx];

@@ -1,11 +1,11 @@
 //! Cells of sparse arrays: points, or how many there are where.
 
-use super::Source;
 use super::plan::Slice;
 use super::values::Drawable;
-use crate::failure::{Failure, Outcome};
+use super::{Source, series};
+use crate::failure::Outcome;
 use crate::picture::{Axis, Content, Raster, Series};
-use smalti::{Array, Layout, ReadRequest};
+use smalti::{Array, Layout};
 
 /// More points are drawn as their density.
 const MAX_POINTS: usize = 20_000;
@@ -22,15 +22,9 @@ pub(super) fn points(
     is_y_down: bool,
     only: Option<bool>,
 ) -> Outcome<Content> {
-    let [x, y] = slice.axes.as_slice() else { return Err(Failure::invalid("a map has two axes")) };
+    let (x, y) = slice.plane()?;
     let places = [Drawable::find(array, &x.name)?, Drawable::find(array, &y.name)?];
-    let names = places.iter().chain(field).map(|field| field.name.clone()).collect();
-    let request = ReadRequest {
-        fields: names,
-        ranges: slice.ranges.clone(),
-        layout: Some(Layout::Unordered),
-        ..source.request()
-    };
+    let request = source.request(slice, places.iter().chain(field), Layout::Unordered);
     let (cols, rows) = (320, 240);
     let (mut sums, mut counts) = (vec![0.0; cols * rows], vec![0_u32; cols * rows]);
     let mut points: Vec<(f64, f64, f64)> = Vec::new();
@@ -82,29 +76,21 @@ pub(super) fn lines(
     fields: &[Drawable],
     slice: &Slice,
 ) -> Outcome<Vec<Series>> {
-    let [axis] = slice.axes.as_slice() else { return Err(Failure::invalid("lines have one axis")) };
-    let place = Drawable::find(array, &axis.name)?;
-    let names = std::iter::once(&place).chain(fields).map(|field| field.name.clone()).collect();
-    let request = ReadRequest {
-        fields: names,
-        ranges: slice.ranges.clone(),
-        layout: Some(Layout::RowMajor),
-        ..source.request()
-    };
-    let mut series: Vec<Series> =
-        fields.iter().map(|field| Series { name: field.name.clone(), points: Vec::new() }).collect();
+    let place = Drawable::find(array, &slice.line()?.name)?;
+    let request = source.request(slice, std::iter::once(&place).chain(fields), Layout::RowMajor);
+    let mut lines: Vec<Vec<(f64, f64)>> = vec![Vec::new(); fields.len()];
     source.each_batch(array, request, |batch| {
         let Some((first, rest)) = batch.columns.split_first() else { return Ok(()) };
         let places = place.numbers(first);
-        for ((series, field), column) in series.iter_mut().zip(fields).zip(rest) {
-            series.points.extend(places.iter().copied().zip(field.numbers(column)));
-            if series.points.len() > MAX_LINE_POINTS * 2 {
-                series.points = halved(&series.points);
+        for ((points, field), column) in lines.iter_mut().zip(fields).zip(rest) {
+            points.extend(places.iter().copied().zip(field.numbers(column)));
+            if points.len() > MAX_LINE_POINTS * 2 {
+                *points = halved(points);
             }
         }
         Ok(())
     })?;
-    Ok(series)
+    Ok(series(fields, lines))
 }
 
 /// The means of two points each.

@@ -14,11 +14,11 @@ use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use smalti::Unit;
 use std::fs::File;
 
-/// The columns of a file.
+/// The columns of a file; `naming` says which of them are wanted.
 ///
 /// # Errors
 /// Content that is none of the format.
-pub(super) fn fields(file: &InputFile) -> Outcome<Vec<Field>> {
+pub(super) fn fields(file: &InputFile, naming: Naming<'_>) -> Outcome<Vec<Field>> {
     let schema = match file.format {
         ImportFormat::Parquet => parquet(file)?.schema().clone(),
         ImportFormat::Arrow => {
@@ -26,7 +26,7 @@ pub(super) fn fields(file: &InputFile) -> Outcome<Vec<Field>> {
             arrow_schema(&file.path, file.budget)
                 .map_err(|failure| failure.at(file.path.display().to_string()))?
         }
-        _ => return npy::columns(&file.path, file.format),
+        _ => return npy::columns(&file.path, file.format, naming),
     };
     Ok(schema.fields().iter().map(|field| field.as_ref().clone()).collect())
 }
@@ -76,13 +76,14 @@ impl BinaryReading<'_> {
             }
             ImportFormat::Arrow => {
                 open(path)?;
-                for batch in open_arrow(Some(path), self.file.budget, self.watched.work).map_err(in_file)? {
+                let Watched { work, phase } = self.watched;
+                for batch in open_arrow(Some(path), self.file.budget, work, *phase).map_err(in_file)? {
                     let batch = batch.map_err(in_file)?;
                     hand_on(batch)?;
                 }
                 Ok(())
             }
-            _ => npy::rows(path, self.file.format, self.watched, &mut hand_on),
+            _ => npy::rows(path, self.file.format, self.naming, self.watched, &mut hand_on),
         }
     }
 }

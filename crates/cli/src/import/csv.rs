@@ -1,7 +1,7 @@
 //! Comma-separated values.
 
 use super::kind::Kind;
-use super::text::{Block, Fault, TextColumn, TextFormat};
+use super::text::{Block, Fault, TextColumn, TextFormat, fed};
 use crate::failure::{Failure, Outcome};
 use arrow_array::RecordBatch;
 use arrow_csv::reader::{Format, ReaderBuilder};
@@ -72,14 +72,7 @@ impl Csv {
             .with_batch_size(row_count)
             .with_projection(projection.clone())
             .build_decoder();
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let taken = decoder.decode(rest)?;
-            if taken == 0 {
-                break;
-            }
-            rest = &rest[taken..];
-        }
+        fed(bytes, |rest| decoder.decode(rest))?;
         decoder.decode(&[])?;
         match decoder.flush()? {
             Some(batch) => Ok(batch),

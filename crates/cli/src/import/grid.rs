@@ -2,27 +2,30 @@
 
 use super::npy::{self, Member};
 use super::source::{Rows, Source, Watched};
-use super::write::Written;
+use super::write::{Written, published};
 use crate::args::{Dates, Enums, ImportFormat, Notation};
 use crate::cells::{Field, Region, place_with};
 use crate::failure::{Failure, Outcome};
 use crate::formats::gather;
 use arrow_array::RecordBatch;
 use smalti::{
-    AlignedBuf, Array, Column, ColumnRef, Duplicates, Extent, Layout, SealedFragment, Unit, WriteRequest,
+    AlignedBuf, Array, Column, ColumnRef, Duplicates, Extent, Layout, Phase, SealedFragment, Unit,
+    WriteRequest,
 };
 use std::path::Path;
+use std::sync::Arc;
 
 /// Makes fragments of rectangles, visible together.
 struct Sealing<'a> {
     array: &'a Array,
     at: Option<u64>,
+    watched: &'a Watched<'a>,
     sealed: Vec<SealedFragment>,
 }
 
 impl<'a> Sealing<'a> {
-    fn new(array: &'a Array, at: Option<u64>) -> Self {
-        Sealing { array, at, sealed: Vec::new() }
+    fn new(array: &'a Array, at: Option<u64>, watched: &'a Watched<'a>) -> Self {
+        Sealing { array, at, watched, sealed: Vec::new() }
     }
 
     fn write(
@@ -33,14 +36,17 @@ impl<'a> Sealing<'a> {
     ) -> Outcome {
         let at = self.at.or_else(|| self.sealed.first().map(SealedFragment::timestamp));
         let duplicates = Duplicates::default();
-        let request = WriteRequest { columns, subarray: Some(sides), layout, at, duplicates, progress: None };
+        let progress = Some(Arc::clone(self.watched.work));
+        let request = WriteRequest { columns, subarray: Some(sides), layout, at, duplicates, progress };
         self.sealed.push(self.array.seal_raw(&request)?);
+        self.watched.work.complete(Phase::Syncing);
+        self.watched.resume();
         Ok(())
     }
 
     fn commit(self, row_count: u64) -> Outcome<Written> {
         let timestamp = self.sealed.first().map_or(0, SealedFragment::timestamp);
-        let fragments = self.array.commit_together(self.sealed)?;
+        let fragments = published(self.array, self.sealed, self.watched.work)?;
         let fragments = fragments.iter().map(|fragment| fragment.name().to_owned()).collect();
         Ok(Written { row_count, fragments, timestamp })
     }
@@ -81,7 +87,7 @@ pub(super) fn write_npy(
     // Whole tiles where they fit; a tile that does not is written in parts.
     let lines = if lines >= extent { lines / extent * extent } else { extent };
     watched.begin(Unit::Bytes, Some((cell_count * width) as u64));
-    let mut sealing = Sealing::new(array, at);
+    let mut sealing = Sealing::new(array, at, watched);
     npy::with_values(path, format, members, |inputs| {
         for start in (0..len).step_by(lines.max(1)) {
             watched.check()?;
@@ -159,7 +165,7 @@ pub(super) fn write_table(
         let (_, attribute) = array.schema().attribute(&field.name)?;
         (!attribute.nullable || attribute.fill_valid).then(|| attribute.fill_value.clone())
     };
-    let mut sealing = Sealing::new(array, at);
+    let mut sealing = Sealing::new(array, at, watched);
     let mut slab: Vec<RecordBatch> = Vec::new();
     let mut current: Option<u64> = None;
     let mut first: Option<(usize, u64)> = None;

@@ -1,7 +1,7 @@
 //! JSON lines: an object a line.
 
 use super::kind::Kind;
-use super::text::{Block, Fault, TextColumn, TextFormat};
+use super::text::{Block, Fault, TextColumn, TextFormat, fed};
 use arrow_array::RecordBatch;
 use arrow_json::ReaderBuilder;
 use arrow_schema::{ArrowError, Field, Schema};
@@ -31,14 +31,7 @@ fn decoded(bytes: &[u8], row_count: usize, schema: &Arc<Schema>) -> Result<Recor
     // Numbers among text are text.
     let builder = ReaderBuilder::new(Arc::clone(schema)).with_coerce_primitive(true);
     let mut decoder = builder.with_batch_size(row_count.max(1)).build_decoder()?;
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let taken = decoder.decode(rest)?;
-        if taken == 0 {
-            break;
-        }
-        rest = &rest[taken..];
-    }
+    fed(bytes, |rest| decoder.decode(rest))?;
     Ok(decoder.flush()?.unwrap_or_else(|| RecordBatch::new_empty(Arc::clone(schema))))
 }
 

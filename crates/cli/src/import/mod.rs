@@ -22,6 +22,7 @@ use crate::args::{Global, ImportArgs, ImportFormat, TableArgs};
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Watch;
 use crate::progress::Bar;
+use crate::when::When;
 use crate::{engine, human};
 use arrow_array::RecordBatch;
 use plan::Plan;
@@ -42,7 +43,7 @@ pub(crate) fn run(global: &Global, args: &ImportArgs) -> Outcome {
         return Err(Failure::usage("--dry-run writes nothing; leave out --as-it-goes and --resume"));
     }
     let work = Arc::new(Progress::new());
-    let watch = Watch::over_writes(&work)?;
+    let watch = Watch::over_imports(&work)?;
     let bar = Bar::of(&work);
     let outcome = with_threads(global, || Import { global, args, work: &work }.run());
     drop(bar);
@@ -77,13 +78,14 @@ pub(crate) fn run(global: &Global, args: &ImportArgs) -> Outcome {
 /// As [`run`].
 pub(crate) fn schema_from(global: &Global, table: &TableArgs, file: &std::path::Path) -> Outcome<String> {
     let work = Arc::new(Progress::new());
-    let watch = Watch::over_writes(&work)?;
+    let watch = Watch::over_imports(&work)?;
     let files = [file.to_path_buf()];
     let bar = Bar::of(&work);
     let plan = with_threads(global, || match grid_members(table, &files, None)? {
         Some((members, _)) => plan_of_grid(table, &members),
         None => {
             let source = Source::open(global, table, &files, memory(global))?;
+            let _announced = work.announce(&[Phase::Inferring]);
             let watched = Watched { phase: Phase::Inferring, work: &work };
             survey_new(&source, table, &watched, None)
                 .and_then(|survey| plan_of_table(&source, table, &survey))
@@ -125,6 +127,8 @@ impl Import<'_> {
             return self.grid(existing, &members, format);
         }
         let source = Source::open(self.global, &args.table, &args.files, memory(self.global))?;
+        let is_dense = existing.as_ref().map_or(args.table.dense, |array| array.schema().is_dense());
+        let _announced = self.work.announce(&self.phases(Some(Phase::Inferring), is_dense));
         match existing {
             Some(array) => self.append(&source, array),
             None if args.resume => {
@@ -136,6 +140,30 @@ impl Import<'_> {
 
     fn at(&self) -> Option<u64> {
         engine::change_time(self.global, &self.args.array, self.args.at)
+    }
+
+    fn new_array(&self, plan: &Plan, is_staged: bool) -> Outcome<NewArray<'_>> {
+        NewArray::create(
+            self.global,
+            &self.args.array,
+            &plan.schema.to_string(),
+            self.args.at.map(When::moment),
+            is_staged,
+        )
+    }
+
+    /// The phases of the import: what is written of it goes through those of a write, chunk by chunk.
+    fn phases(&self, first: Option<Phase>, is_dense: bool) -> Vec<Phase> {
+        let mut phases: Vec<Phase> = first.into_iter().collect();
+        if self.args.dry_run {
+            return phases;
+        }
+        phases.push(Phase::Reading);
+        phases.extend(if is_dense { Phase::DENSE_WRITE } else { Phase::SPARSE_WRITE });
+        if !self.args.as_it_goes && !self.args.resume {
+            phases.push(Phase::Publishing);
+        }
+        phases
     }
 
     fn watched(&self, phase: Phase) -> Watched<'_> {
@@ -160,7 +188,7 @@ impl Import<'_> {
             );
         }
         let is_staged = !args.as_it_goes;
-        let target = NewArray::create(self.global, &args.array, &plan.schema.to_string(), is_staged)?;
+        let target = self.new_array(&plan, is_staged)?;
         let fields = fit::fields_of_new(source, target.array()?)?;
         let written = self.write(source, target.array()?, fields, &survey, true, retained, 0)?;
         target.keep()?;
@@ -261,6 +289,7 @@ impl Import<'_> {
         }
         let path = &args.files[0];
         let memory = memory(self.global);
+        let _announced = self.work.announce(&self.phases(None, true));
         let watched = self.watched(Phase::Reading);
         if let Some(array) = existing {
             fit::check_options(&args.table)?;
@@ -276,7 +305,7 @@ impl Import<'_> {
             self.show(&plan);
             return Ok(None);
         }
-        let target = NewArray::create(self.global, &args.array, &plan.schema.to_string(), true)?;
+        let target = self.new_array(&plan, true)?;
         let written = grid::write_npy(path, format, members, target.array()?, self.at(), memory, &watched)?;
         target.keep()?;
         Ok(Some((written, true)))
@@ -432,7 +461,16 @@ fn grid_members(
     else {
         return Ok(None);
     };
-    let members = npy::members(path, format)?;
+    let target = |name: &str| {
+        let renamed = table.rename.iter().filter_map(|text| text.split_once('='));
+        let to = renamed.into_iter().find(|(from, _)| *from == name).map_or(name, |(_, to)| to);
+        let is_kept = table.columns.is_empty() || table.columns.iter().any(|column| column == to);
+        is_kept.then(|| to.to_owned())
+    };
+    let mut members = npy::members(path, format, &target)?;
+    for member in &mut members {
+        member.name = target(&member.name).unwrap_or_default();
+    }
     let is_line = members.iter().all(|member| member.shape.len() == 1);
     // Columns that are named as dimensions make a table of arrays of one axis.
     let names_columns =
@@ -449,25 +487,11 @@ fn grid_members(
             "a dense array is made of one NumPy file; join them with numpy.stack, or import one after the other",
         ));
     }
-    let kept = |name: &String| table.columns.is_empty() || table.columns.contains(name);
-    let mut renamed = Vec::new();
-    for mut member in members {
-        let to = table
-            .rename
-            .iter()
-            .filter_map(|text| text.split_once('='))
-            .find(|(from, _)| *from == member.name);
-        if let Some((_, to)) = to {
-            member.name = to.to_owned();
-        }
-        if kept(&member.name) {
-            renamed.push(member);
-        }
-    }
-    if renamed.is_empty() {
+    if members.is_empty() {
         return Err(Failure::usage("--columns: no array of the file is named"));
     }
-    Ok(Some((renamed, format)))
+    npy::check_shapes(path, &members)?;
+    Ok(Some((members, format)))
 }
 
 fn plan_of_grid(table: &TableArgs, members: &[npy::Member]) -> Outcome<Plan> {
@@ -500,4 +524,56 @@ fn plan_of_grid(table: &TableArgs, members: &[npy::Member]) -> Outcome<Plan> {
     };
     let cells = first.shape.iter().fold(1_u64, |count, len| count.saturating_mul(*len as u64));
     plan::of_parts(table, true, dimensions, members.iter().map(attribute).collect(), cells)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+
+    /// Runs an import in a folder of its own, and gives its phases, each of which is done.
+    fn phases(file: &str, content: &[u8], options: &[&str]) -> Vec<Phase> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        std::fs::write(path(file), content).unwrap();
+        let line = ["smalti".to_owned(), "import".to_owned(), path(file), path("array")];
+        let line = line.into_iter().chain(options.iter().map(|&option| option.to_owned()));
+        let cli = Cli::try_parse_from(line).unwrap();
+        let Command::Import(args) = &cli.command else { panic!("{:?}", cli.command) };
+        let work = Arc::new(Progress::new());
+        Import { global: &cli.global, args, work: &work }.run().map_err(|failure| failure.report()).unwrap();
+        for phase in work.phases() {
+            assert!(phase.total.is_some() && phase.total == Some(phase.done), "{phase:?}");
+        }
+        work.phases().iter().map(|phase| phase.phase).collect()
+    }
+
+    #[test]
+    fn an_import_goes_through_the_phases_of_its_writes_each_with_a_total() {
+        use Phase::*;
+        let written = [Validating, Sorting, Writing, Syncing, Publishing];
+        let short = phases("short.csv", b"x,a\n1,2\n2,3\n", &["--dims", "x"]);
+        assert_eq!(short, [&[Inferring][..], &written].concat());
+        let mut long = String::from("x,a\n");
+        (0..200_000).for_each(|row| long.push_str(&format!("{row},{row}\n")));
+        let long = phases("long.csv", long.as_bytes(), &["--dims", "x", "--memory", "4MiB"]);
+        // Reading goes on between the chunks: where all of them are written it began before the last.
+        let mut both = long.clone();
+        both.sort_by_key(|phase| *phase as u8);
+        let mut all = [&[Inferring, Reading][..], &written].concat();
+        all.sort_by_key(|phase| *phase as u8);
+        assert_eq!((both, long[0], long.last()), (all, Inferring, Some(&Publishing)));
+        let dry = phases("dry.csv", b"x,a\n1,2\n2,3\n", &["--dims", "x", "--dry-run"]);
+        assert_eq!(dry, [Inferring]);
+        let header = b"{'descr': '<i4', 'fortran_order': False, 'shape': (2, 2), }\n";
+        let start = [&b"\x93NUMPY\x01\x00"[..], &[header.len() as u8, 0]].concat();
+        let npy = [&start[..], header, &[0; 16]];
+        let grid = phases("grid.npy", &npy.concat(), &[]);
+        let mut all = [Reading, Validating, Writing, Syncing, Publishing];
+        all.sort_by_key(|phase| *phase as u8);
+        let mut sorted = grid.clone();
+        sorted.sort_by_key(|phase| *phase as u8);
+        assert_eq!((sorted.as_slice(), grid.last()), (&all[..], Some(&Publishing)));
+    }
 }

@@ -2,11 +2,12 @@
 //! where they have one axis.
 
 use super::source::{Watched, open};
+use super::text::Naming;
 use crate::args::ImportFormat;
 use crate::failure::{Failure, Outcome};
 use crate::formats::{NpyHeader as Header, descr};
 use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{Field, Schema};
+use arrow_schema::{DataType, Field, Schema};
 use smalti::arrow::{ArrowForm, arrow_array, arrow_field};
 use smalti::{AlignedBuf, CellShape, CellValNum, Column, Datatype, Unit};
 use std::fs::File;
@@ -44,41 +45,78 @@ impl Member {
     }
 }
 
-/// The arrays of a file, all of one shape.
+/// The most arrays whose shapes are told.
+const MAX_TOLD_COUNT: usize = 20;
+
+/// The arrays of a file that `naming` wants; what the others are does not matter.
 ///
 /// # Errors
-/// Content that is none of the format, types that no datatype holds, and arrays of several shapes.
-pub(super) fn members(path: &Path, format: ImportFormat) -> Outcome<Vec<Member>> {
-    let in_file = |failure: Failure| failure.at(path.display().to_string());
+/// Content that is none of the format, and types that no datatype holds.
+pub(super) fn members(path: &Path, format: ImportFormat, naming: Naming<'_>) -> Outcome<Vec<Member>> {
+    let in_file = |problem: String| Failure::invalid(problem).at(path.display().to_string());
     if format == ImportFormat::Npy {
-        let mut file = BufReader::new(open(path)?);
-        return Ok(vec![
-            member(VALUE.into(), 0, &mut file).map_err(|problem| in_file(Failure::invalid(problem)))?,
-        ]);
+        let found = member(VALUE.into(), 0, &mut BufReader::new(open(path)?)).map_err(in_file)?;
+        return Ok(if naming(VALUE).is_some() { vec![found] } else { Vec::new() });
     }
     let mut archive = zip(path)?;
     let mut members: Vec<Member> = Vec::new();
-    for idx in 0..archive.len() {
-        let mut file = archive.by_index(idx).map_err(|error| in_file(zip_failure(error)))?;
-        let name = file.name().to_owned();
-        let Some(attribute) = name.strip_suffix(".npy") else { continue };
-        let found = member(attribute.into(), idx, &mut file)
-            .map_err(|problem| in_file(Failure::invalid(format!("{name}: {problem}"))))?;
-        members.push(found);
-    }
-    let Some(first) = members.first() else {
-        return Err(in_file(Failure::invalid("no member of the zip file is a NumPy array")));
-    };
-    if let Some(other) =
-        members.iter().find(|member| (&member.shape, member.is_fortran) != (&first.shape, first.is_fortran))
-    {
-        return Err(in_file(Failure::invalid(format!(
-            "{:?} has shape {:?} and {:?} {:?}, or another order; arrays of one shape and order become one array: save the others to \
-             files of their own",
-            first.name, first.shape, other.name, other.shape
-        ))));
+    for (idx, name) in names(path, &archive)? {
+        if naming(&name).is_none() {
+            continue;
+        }
+        let mut file =
+            archive.by_index(idx).map_err(|error| zip_failure(error).at(path.display().to_string()))?;
+        members.push(
+            member(name.clone(), idx, &mut file)
+                .map_err(|problem| in_file(format!("{name}.npy: {problem}")))?,
+        );
     }
     Ok(members)
+}
+
+/// The places and names of the arrays of a zip file.
+fn names(path: &Path, archive: &ZipArchive<BufReader<File>>) -> Outcome<Vec<(usize, String)>> {
+    let named = (0..archive.len()).filter_map(|idx| {
+        let name = archive.name_for_index(idx)?.strip_suffix(".npy")?;
+        Some((idx, name.to_owned()))
+    });
+    let names: Vec<(usize, String)> = named.collect();
+    if names.is_empty() {
+        return Err(
+            Failure::invalid("no member of the zip file is a NumPy array").at(path.display().to_string())
+        );
+    }
+    Ok(names)
+}
+
+/// Checks that arrays have one shape and order, as the attributes of an array and the columns of a table do.
+///
+/// # Errors
+/// Names every array with its shape, and those that go together.
+pub(super) fn check_shapes(path: &Path, members: &[Member]) -> Outcome {
+    let Some(first) = members.first() else { return Ok(()) };
+    let is_alike = |member: &&Member| (&member.shape, member.is_fortran) == (&first.shape, first.is_fortran);
+    if members.iter().all(|member| is_alike(&member)) {
+        return Ok(());
+    }
+    let told = members.iter().take(MAX_TOLD_COUNT).map(|member| {
+        let order = if member.is_fortran { " in Fortran order" } else { "" };
+        format!("{} {:?}{order}", member.name, member.shape)
+    });
+    let told: Vec<String> = told.collect();
+    let more = match members.len().saturating_sub(MAX_TOLD_COUNT) {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    let alike = members.iter().filter(is_alike).take(MAX_TOLD_COUNT).map(|member| member.name.as_str());
+    let alike: Vec<&str> = alike.collect();
+    Err(Failure::invalid(format!(
+        "the arrays differ in shape or order: {}{more}; those of one shape and order become one array: pick them with --columns, as \
+         with --columns {}",
+        told.join(", "),
+        alike.join(",")
+    ))
+    .at(path.display().to_string()))
 }
 
 fn member(name: String, idx: usize, input: &mut impl Read) -> Result<Member, String> {
@@ -182,9 +220,24 @@ pub(super) fn values(input: &mut dyn Read, member: &Member, count: usize) -> Out
     Ok(data)
 }
 
-/// The columns of a file of arrays with one axis.
-pub(super) fn columns(path: &Path, format: ImportFormat) -> Outcome<Vec<Field>> {
-    let members = members(path, format)?;
+/// The columns of a file of arrays with one axis; those that `naming` does not want are named alone.
+pub(super) fn columns(path: &Path, format: ImportFormat, naming: Naming<'_>) -> Outcome<Vec<Field>> {
+    let members = line_members(path, format, naming)?;
+    let names = match format {
+        ImportFormat::Npy => vec![(0, VALUE.to_owned())],
+        _ => names(path, &zip(path)?)?,
+    };
+    let field = |(_, name): &(usize, String)| match members.iter().find(|member| member.name == *name) {
+        Some(member) => arrow_field(name, member.cell_shape(), ArrowForm::default()),
+        None => Field::new(name, DataType::Null, true),
+    };
+    Ok(names.iter().map(field).collect())
+}
+
+/// The arrays that are columns of a table.
+fn line_members(path: &Path, format: ImportFormat, naming: Naming<'_>) -> Outcome<Vec<Member>> {
+    let members = members(path, format, naming)?;
+    check_shapes(path, &members)?;
     if let Some(other) = members.iter().find(|member| member.shape.len() != 1) {
         return Err(Failure::invalid(format!(
             "{:?} has {} axes; arrays of one axis are the columns of a table, others make a dense array: leave out --sparse",
@@ -193,21 +246,22 @@ pub(super) fn columns(path: &Path, format: ImportFormat) -> Outcome<Vec<Field>> 
         ))
         .at(path.display().to_string()));
     }
-    Ok(members
-        .iter()
-        .map(|member| arrow_field(&member.name, member.cell_shape(), ArrowForm::default()))
-        .collect())
+    Ok(members)
 }
 
 /// Hands on the rows of such a file.
 pub(super) fn rows(
     path: &Path,
     format: ImportFormat,
+    naming: Naming<'_>,
     watched: &Watched<'_>,
     hand_on: &mut dyn FnMut(RecordBatch) -> Outcome,
 ) -> Outcome {
-    let fields = columns(path, format)?;
-    let members = members(path, format)?;
+    let members = line_members(path, format, naming)?;
+    let fields = members
+        .iter()
+        .map(|member| arrow_field(&member.name, member.cell_shape(), ArrowForm::default()))
+        .collect::<Vec<Field>>();
     let row_count = members.first().and_then(|member| member.shape.first()).copied().unwrap_or(0);
     let schema = Arc::new(Schema::new(fields));
     watched.begin(Unit::Cells, Some(row_count as u64));

@@ -9,6 +9,7 @@ use super::text::{BLOCKS_PER_THREAD, TextColumn, TextFormat, TextReading, line_o
 use crate::args::{Global, ImportFormat, TableArgs};
 use crate::failure::{Failure, Outcome};
 use crate::formats::Budget;
+use crate::progress::Counted;
 use crate::warning::warn;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field};
@@ -17,7 +18,6 @@ use smalti::{Phase, Progress, Unit};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -45,10 +45,10 @@ impl Watched<'_> {
     }
 
     /// A file whose bytes are counted.
-    pub(super) fn counted(&self, path: &Path) -> Outcome<Counted> {
+    pub(super) fn counted(&self, path: &Path) -> Outcome<Counted<File>> {
         let file = open(path)?;
-        self.begin(Unit::Bytes, file.metadata().ok().map(|metadata| metadata.len()));
-        Ok(Counted { file, phase: self.phase, work: Arc::clone(self.work) })
+        let byte_len = file.metadata().ok().map(|metadata| metadata.len());
+        Ok(Counted::in_phase(file, byte_len, self.work, self.phase))
     }
 
     /// Begins to count.
@@ -56,24 +56,14 @@ impl Watched<'_> {
         self.work.enter(self.phase, unit, total);
     }
 
+    /// Goes on to count behind what was written meanwhile.
+    pub(super) fn resume(&self) {
+        self.work.resume(self.phase);
+    }
+
     /// Counts.
     pub(super) fn advance(&self, unit: Unit, count: u64) {
         self.work.advance(self.phase, unit, count);
-    }
-}
-
-/// A file whose bytes are counted as they are read.
-pub(super) struct Counted {
-    file: File,
-    phase: Phase,
-    work: Arc<Progress>,
-}
-
-impl Read for Counted {
-    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
-        let byte_len = self.file.read(buf)?;
-        self.work.advance(self.phase, Unit::Bytes, byte_len as u64);
-        Ok(byte_len)
     }
 }
 
@@ -255,7 +245,7 @@ impl<'a> Source<'a> {
     pub(super) fn dictionaries(&self) -> Outcome<Vec<String>> {
         let mut names = Vec::new();
         for file in self.files.iter().filter(|file| !file.format.is_text()) {
-            for field in columnar::fields(file)? {
+            for field in columnar::fields(file, &|name| self.target(name))? {
                 let is_text = |values: &DataType| {
                     matches!(values, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
                 };
@@ -286,7 +276,7 @@ impl<'a> Source<'a> {
         }
         for file in self.files.iter().filter(|file| !file.format.is_text()) {
             let naming = |name: &str| self.target(name);
-            for field in columnar::fields(file)? {
+            for field in columnar::fields(file, &naming)? {
                 found.push(field.name().clone());
                 if let Some(target) = naming(field.name()) {
                     push_field(&mut fields, field.with_name(target))?;
@@ -313,6 +303,17 @@ impl<'a> Source<'a> {
     }
 
     fn read(&self, idx: usize, watched: &Watched<'_>, is_survey: bool, visit: &mut Visit<'_>) -> Outcome {
+        let count = self.files.len() as u64;
+        watched.work.part(idx as u64 + 1, count);
+        let outcome = self.read_one(idx, watched, is_survey, visit);
+        watched.work.complete(watched.phase);
+        if idx as u64 + 1 == count {
+            watched.work.part(1, 1);
+        }
+        outcome
+    }
+
+    fn read_one(&self, idx: usize, watched: &Watched<'_>, is_survey: bool, visit: &mut Visit<'_>) -> Outcome {
         let file = &self.files[idx];
         let naming = |name: &str| self.target(name);
         let Some(format) = self.text_format(file) else {

@@ -15,7 +15,7 @@ pub(super) struct NewArray<'a> {
 }
 
 impl<'a> NewArray<'a> {
-    /// Makes the array beside its place, or at once there.
+    /// Makes the array beside its place, or at once there, at the time of its cells.
     ///
     /// # Errors
     /// What is wrong with the schema; what the engine reports.
@@ -23,12 +23,13 @@ impl<'a> NewArray<'a> {
         global: &'a Global,
         uri: &'a str,
         schema: &str,
+        at: Option<u64>,
         is_staged: bool,
     ) -> Outcome<NewArray<'a>> {
         check_free(uri)?;
         let file = smalti::json::schema_from_json(schema)?;
         let staged = is_staged.then(|| beside(uri));
-        let array = engine::create(global, staged.as_deref().unwrap_or(uri), file)?;
+        let array = engine::create(global, staged.as_deref().unwrap_or(uri), file, at)?;
         Ok(NewArray { global, uri, staged, array: Some(array) })
     }
 

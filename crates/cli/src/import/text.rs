@@ -80,6 +80,24 @@ pub(super) trait TextFormat: Sync {
 /// Renames a column, or leaves it out.
 pub(super) type Naming<'a> = &'a dyn Fn(&str) -> Option<String>;
 
+/// Hands bytes to a decoder, which says how many it took, until it takes no more.
+///
+/// # Errors
+/// Those of the decoder.
+pub(super) fn fed(
+    bytes: &[u8],
+    mut decode: impl FnMut(&[u8]) -> Result<usize, ArrowError>,
+) -> Result<(), ArrowError> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match decode(rest)? {
+            0 => break,
+            taken => rest = rest.get(taken..).unwrap_or_default(),
+        }
+    }
+    Ok(())
+}
+
 /// One reading of a file of lines.
 pub(super) struct TextReading<'a> {
     pub(super) format: &'a dyn TextFormat,

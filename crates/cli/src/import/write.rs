@@ -13,7 +13,9 @@ use arrow_schema::{ArrowError, DataType};
 use rayon::prelude::*;
 use smalti::arrow::{ArrowForm, arrow_array, arrow_column, arrow_field};
 use smalti::format::ArraySchema;
-use smalti::{AlignedBuf, Array, CellShape, Column, ErrorKind, SealedFragment};
+use smalti::{
+    AlignedBuf, Array, CellShape, Column, ErrorKind, Phase, Progress, SealedFragment, Unit, WrittenFragment,
+};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
@@ -192,7 +194,7 @@ impl<'a> Writer<'a> {
             Visible::Together => self.sealed.first().map(SealedFragment::timestamp),
             Visible::AsItGoes(_) => None,
         });
-        let mut write = self.array.write();
+        let mut write = self.array.write().progress(Arc::clone(self.watched.work));
         if let Some(at) = at {
             write = write.at(at);
         }
@@ -201,6 +203,8 @@ impl<'a> Writer<'a> {
             write = write.column(field.name.clone(), cells?);
         }
         let sealed = write.seal().map_err(|error| self.explained(error, first))?;
+        self.watched.work.complete(Phase::Syncing);
+        self.watched.resume();
         self.written.row_count += chunk.row_count as u64;
         match &mut self.visible {
             Visible::Together => self.sealed.push(sealed),
@@ -252,7 +256,7 @@ impl<'a> Writer<'a> {
         }
         self.watched.check()?;
         self.written.timestamp = self.sealed.first().map_or(0, SealedFragment::timestamp);
-        let fragments = self.array.commit_together(std::mem::take(&mut self.sealed))?;
+        let fragments = published(self.array, std::mem::take(&mut self.sealed), self.watched.work)?;
         self.written.fragments = fragments.iter().map(|fragment| fragment.name().to_owned()).collect();
         Ok(self.written)
     }
@@ -321,6 +325,18 @@ fn repeated(first: &str) -> String {
     format!(
         "the same coordinates as {first}; name more columns in --dims, allow that with --allow-dups, or number the rows with --index"
     )
+}
+
+/// Makes fragments visible together.
+pub(super) fn published(
+    array: &Array,
+    sealed: Vec<SealedFragment>,
+    work: &Progress,
+) -> Outcome<Vec<WrittenFragment>> {
+    work.enter(Phase::Publishing, Unit::Fragments, Some(sealed.len() as u64));
+    let fragments = array.commit_together(sealed)?;
+    work.complete(Phase::Publishing);
+    Ok(fragments)
 }
 
 /// The arrays of a column, all of one type, as one.

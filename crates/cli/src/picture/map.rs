@@ -1,5 +1,6 @@
 //! A map: relief, places as dots, some names, coordinates around it and a legend.
 
+use super::plot::INK;
 use super::relief::{Relief, land_color};
 use super::{Canvas, Color, Grid};
 
@@ -39,7 +40,6 @@ pub(crate) struct Label {
 }
 
 const PAPER: Color = Color::hex(0xfbfaf7);
-const INK: Color = Color::hex(0x2b2b33);
 const FAINT: Color = Color::hex(0x8a8a92);
 const DOT: Color = Color::hex(0x8c1d3f);
 

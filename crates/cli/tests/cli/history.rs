@@ -29,7 +29,18 @@ fn a_history_has_a_line_for_each_change() {
     session.text("consolidate places");
     session.show("history places --since 4200-01-01");
     session.text("vacuum places");
-    session.show("history places --since 4200-01-01 --limit 3");
+    session.show("history places --since 4200-01-01 --limit 7");
+    session.text("import one.csv past --dims x --at 2001-09-09");
+    session.show("history past");
+    session.text("create dated --schema places.json --at 2001-09-09");
+    session.show("history dated --json");
+    session.note("Labels have arrays of their own, whose writes are told as those of the label.");
+    session.file("labelled.json", LABELLED);
+    session.file("labels.csv", "lat\n90\n60.5\n30\n0\n");
+    session.text("create labelled --schema labelled.json --at 4200-01-01");
+    session.text("write labelled --from labels.csv --at 4200-01-02");
+    session.show("history labelled");
+    session.show("history labelled --json --limit 1");
     session.show("history places --at 4200-01-01 --since 4200-01-01 --json");
     session.show("history nothing");
     session.check("history");
@@ -132,6 +143,15 @@ fn a_folder_is_inspected_file_by_file() {
     session.show(&format!("inspect grid/__fragments/{fragment} --json"));
     let all = session.text("inspect grid/__commits --all");
     assert_eq!(all.lines().filter(|line| line.contains("commit")).count(), 2, "{all}");
+    let lines = session.text("inspect grid --all --json");
+    let told: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<Option<&str>> = told.iter().map(|file| file["kind"].as_str()).collect();
+    assert_eq!(kinds.iter().filter(|kind| **kind == Some("data file")).count(), 10, "{kinds:?}");
+    assert_eq!(told.len(), 17);
+    let notes = told.last().unwrap();
+    assert!(notes["file"].as_str().unwrap().ends_with("notes.txt") && notes["damage"].is_string(), "{notes}");
+    assert!(told[..16].iter().all(|file| file["damage"].is_null() && file["parts"].is_array()), "{lines}");
     session.show("inspect nothing");
     session.check("inspect_folder");
 }
@@ -155,3 +175,7 @@ fn the_only_attribute_needs_no_name_in_npy() {
 const PLACES: &str = r#"{"array_type": "sparse", "capacity": 10,
     "dims": [{"name": "x", "type": "INT32", "domain": [0, 99], "tile": 10}],
     "attrs": [{"name": "name", "type": "STRING_ASCII", "cell_val_num": "var"}, {"name": "n", "type": "INT64", "nullable": true}]}"#;
+
+const LABELLED: &str = r#"{"array_type": "dense",
+    "dims": [{"name": "row", "type": "INT32", "domain": [0, 3], "tile": 2}], "attrs": [{"name": "a", "type": "INT32"}],
+    "labels": [{"name": "lat", "dim": "row", "type": "FLOAT64", "order": "decreasing"}]}"#;

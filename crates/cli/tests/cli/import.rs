@@ -226,6 +226,54 @@ fn every_format_of_read_is_imported_with_the_same_cells() {
 }
 
 #[test]
+fn arrays_of_a_numpy_file_that_differ_in_shape_are_named_and_columns_pick_those_of_one() {
+    let session = Session::new();
+    let npy = |descr: &str, shape: &str, values: usize, is_fortran: &str| {
+        let mut header = format!("{{'descr': '{descr}', 'fortran_order': {is_fortran}, 'shape': {shape}, }}");
+        while (header.len() + 11) % 64 != 0 {
+            header.push(' ');
+        }
+        header.push('\n');
+        let mut file = b"\x93NUMPY\x01\x00".to_vec();
+        file.extend((header.len() as u16).to_le_bytes());
+        file.extend(header.as_bytes());
+        (1..=values as i32).for_each(|value| file.extend(value.to_le_bytes()));
+        file
+    };
+    let members = [
+        ("height", npy("<i4", "(2, 3)", 6, "False")),
+        ("depth", npy("<i4", "(2, 3)", 6, "False")),
+        ("turned", npy("<i4", "(2, 3)", 6, "True")),
+        ("lat", npy("<i4", "(2,)", 2, "False")),
+        ("lon", npy("<i4", "(2,)", 2, "False")),
+        ("name", npy("<U1", "(3,)", 3, "False")),
+    ];
+    let file = std::fs::File::create(session.path("many.npz")).unwrap();
+    let mut archive = zip::ZipWriter::new(file);
+    for (name, content) in &members {
+        archive.start_file(format!("{name}.npy"), zip::write::SimpleFileOptions::default()).unwrap();
+        std::io::Write::write_all(&mut archive, content).unwrap();
+    }
+    archive.finish().unwrap();
+    let kept = "--columns height,depth,turned,lat,lon";
+    let problem = session.problem(&format!("import many.npz all {kept}"), 1);
+    let told = "height [2, 3], depth [2, 3], turned [2, 3] in Fortran order, lat [2], lon [2]; those of one shape and order \
+                become one array: pick them with --columns, as with --columns height,depth";
+    assert!(problem.contains(told), "{problem}");
+    let problem = session.problem("import many.npz all", 1);
+    assert!(problem.contains("name.npy: values of type <U1 are no numbers"), "{problem}");
+    session.text("import many.npz grid --columns height,depth");
+    assert_eq!(
+        session.text("read grid --format csv --range dim_0=1:1 --range dim_1=2:2"),
+        "dim_0,dim_1,height,depth\n1,2,6,6\n"
+    );
+    session.text("import many.npz table --sparse --dims lat --columns lat,lon --rename name=label");
+    assert_eq!(session.text("read table --format csv"), "lat,lon\n1,1\n2,2\n");
+    let problem = session.problem("import many.npz other --sparse --dims lat --columns lat,height", 1);
+    assert!(problem.contains("height [2, 3], lat [2]"), "{problem}");
+}
+
+#[test]
 fn numpy_files_and_grids_of_rows_become_dense_arrays() {
     let session = Session::new();
     session.file(

@@ -31,5 +31,9 @@ fn metadata_is_put_listed_read_and_deleted() {
     session.show("meta grid put x INT8 300");
     session.show("meta grid put x INT99 3");
     session.show("meta grid put x INT8 many");
+    session.show("meta grid put x STRING_ASCII 'café'");
+    session.show("meta grid put x STRING_UTF8 'café' --at 21");
+    session.text("group create folder");
+    session.show("meta folder put x STRING_ASCII 'café'");
     session.check("meta");
 }

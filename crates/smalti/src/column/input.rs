@@ -385,23 +385,21 @@ fn even_cells<'a>(
     Ok(Bytes::Buffer(even.into()))
 }
 
-/// Stricter than libtiledb, which stores any bytes as text.
+/// Checks the text of all cells; see [`Datatype::text_fault`].
 fn check_text(datatype: Datatype, data: &[u8], offsets: &[u64]) -> Result<()> {
-    let is_valid: fn(&[u8]) -> bool = match datatype {
-        Datatype::StringAscii => <[u8]>::is_ascii,
-        Datatype::StringUtf8 | Datatype::GeomWkt => |bytes| std::str::from_utf8(bytes).is_ok(),
-        _ => return Ok(()),
-    };
-    // Cells that end inside a character are only seen one by one.
-    let ends_inside = |&end: &u64| data.get(end as usize).is_some_and(|byte| byte & 0xc0 == 0x80);
-    if is_valid(data) && !offsets.iter().any(ends_inside) {
+    if !matches!(datatype, Datatype::StringAscii | Datatype::StringUtf8 | Datatype::GeomWkt) {
         return Ok(());
     }
-    let cell = offsets
-        .windows(2)
-        .position(|ends| !data.get(ends[0] as usize..ends[1] as usize).is_some_and(is_valid));
-    cell.map_or(Ok(()), |cell| {
-        let what = if datatype == Datatype::StringAscii { "ASCII" } else { "UTF-8" };
+    // Cells that end inside a character are only seen one by one.
+    let ends_inside = |&end: &u64| data.get(end as usize).is_some_and(|byte| byte & 0xc0 == 0x80);
+    if datatype.text_fault(data).is_none() && !offsets.iter().any(ends_inside) {
+        return Ok(());
+    }
+    let fault = offsets.windows(2).enumerate().find_map(|(cell, ends)| {
+        let text = data.get(ends[0] as usize..ends[1] as usize).unwrap_or_default();
+        datatype.text_fault(text).map(|what| (cell, what))
+    });
+    fault.map_or(Ok(()), |(cell, what)| {
         let text = data.get(offsets[cell] as usize..offsets[cell + 1] as usize).unwrap_or_default();
         let shown: String = String::from_utf8_lossy(text).chars().take(40).collect();
         Err(Error::invalid(format!(

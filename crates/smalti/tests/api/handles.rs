@@ -125,3 +125,32 @@ fn metadata_keeps_types_and_times() {
     );
     assert!(array.write_metadata().commit().is_err());
 }
+
+#[test]
+fn ascii_text_of_metadata_is_ascii() {
+    let array = line("metadata-text", 2, Attribute::of::<i32>("a"));
+    let group = smalti::Group::create("mem://metadata-text-group").unwrap();
+    let cases = [
+        (Datatype::StringAscii, "caf\u{e9}".as_bytes(), Some("ASCII")),
+        (Datatype::StringAscii, b"cafe", None),
+        (Datatype::StringUtf8, "caf\u{e9}".as_bytes(), None),
+        (Datatype::StringUtf8, &[0xe9], None),
+        (Datatype::Char, &[0xe9], None),
+        (Datatype::Blob, &[0xe9], None),
+    ];
+    for (datatype, bytes, fault) in cases {
+        let value = || smalti::Value::from_le_bytes(datatype, bytes).unwrap();
+        for done in [
+            array.write_metadata().put("k", value()).commit(),
+            group.write_metadata().put("k", value()).commit(),
+        ] {
+            let Some(fault) = fault else {
+                done.unwrap();
+                continue;
+            };
+            let error = done.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.message().contains("\"k\"") && error.message().contains(fault), "{error}");
+        }
+    }
+}

@@ -180,3 +180,33 @@ fn what_cannot_be_labelled_is_refused() {
         assert!(error.to_string().contains(words), "{words}: {error}");
     }
 }
+
+#[test]
+fn what_is_written_of_labels_is_told_in_the_history() {
+    let array = map("label-history");
+    array.write().column("lat", &[90.0, 60.5, 30.0, 0.0, -30.0, -90.0]).at(1000).commit().unwrap();
+    let cells: Vec<i32> = (0..12).collect();
+    array.write().column("a", &cells).column("name", &["east", "west"]).at(2000).commit().unwrap();
+    let history = array.reopen().unwrap().history().unwrap();
+    let told: Vec<String> =
+        history.iter().map(|entry| format!("{}: {}", entry.time.end, entry.event)).collect();
+    assert_eq!(
+        told[..3],
+        ["1000: label lat: wrote 6 cells", "2000: wrote 12 cells", "2000: label name: wrote 2 cells"]
+    );
+    let since = Array::open_with("mem://label-history", &Options::new().since(2000).at(3000)).unwrap();
+    assert_eq!(since.history().unwrap().len(), 2);
+}
+
+#[test]
+fn an_array_and_its_labels_are_created_at_the_time_that_is_asked_for() {
+    let schema = Schema::dense()
+        .dimension(Dimension::new("row", 1..=6).tile(2))
+        .attribute(Attribute::of::<i32>("a"))
+        .label(Label::of::<f64>("lat", "row"));
+    let options = Options::new().created_at(1000);
+    let array = Array::create_with("mem://created-at", &schema.build().unwrap(), &options).unwrap();
+    assert_eq!(array.schema_timestamp(), Some(1000));
+    assert_eq!(array.label("lat").unwrap().schema_timestamp(), Some(1000));
+    assert_eq!(array.history().unwrap()[0].time.end, 1000);
+}

@@ -2,6 +2,7 @@
 
 mod arrow_types;
 mod columns;
+mod errors;
 mod evolution;
 mod fragments;
 mod handles;

@@ -432,3 +432,39 @@ fn other_bytes_in_ascii_cells_are_found_and_harm_nothing() {
     assert!(finding.message.contains("cell 2 of tile 0 of \"s\" is \"caf\u{e9}\""), "{finding}");
     assert!(report.is_sound());
 }
+
+#[test]
+fn putting_files_together_tells_how_far_it_is_and_can_be_stopped() {
+    use smalti::upkeep::{UpkeepOptions, UpkeepReport};
+    use smalti::{Phase, Progress};
+    use std::sync::Arc;
+    type Work = fn(&Array, &UpkeepOptions) -> smalti::Result<UpkeepReport>;
+    let array = crate::line("files-progress", 4, Attribute::of::<i32>("a"));
+    for time in 1..=3_u64 {
+        array.write().column("a", &[1, 2, 3, 4]).at(time).commit().unwrap();
+        array.write_metadata().put("k", 1).at(time).commit().unwrap();
+    }
+    let works: [Work; 3] =
+        [Array::consolidate_fragment_meta, Array::consolidate_commits, Array::consolidate_metadata];
+    for work in works {
+        let progress = Arc::new(Progress::new());
+        let options = UpkeepOptions { progress: Some(Arc::clone(&progress)), ..UpkeepOptions::default() };
+        progress.cancel_at_question(2);
+        assert_eq!(work(&array, &options).unwrap_err().kind(), ErrorKind::Cancelled);
+        let progress = Arc::new(Progress::new());
+        let options = UpkeepOptions { progress: Some(Arc::clone(&progress)), ..UpkeepOptions::default() };
+        assert_eq!(work(&array, &options).unwrap().read.len(), 3);
+        let phases = progress.phases();
+        assert_eq!(
+            phases.iter().map(|phase| phase.phase).collect::<Vec<_>>(),
+            [Phase::Reading, Phase::Publishing]
+        );
+        assert_eq!((phases[0].total, phases[0].done), (Some(3), 3));
+        assert_eq!(phases[1].total, Some(phases[1].done));
+    }
+    let progress = Arc::new(Progress::new());
+    let options = UpkeepOptions { progress: Some(Arc::clone(&progress)), ..UpkeepOptions::default() };
+    assert_eq!(array.vacuum_commits(&options).unwrap().removed.len(), 3);
+    let phases = progress.phases();
+    assert_eq!((phases[0].phase, phases[0].total, phases[0].done), (Phase::Removing, Some(3), 3));
+}

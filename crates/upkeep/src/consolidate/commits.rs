@@ -29,6 +29,7 @@ use bytes::Bytes;
 use smalti_array::{ArrayPlace, Commits};
 use smalti_format::names::{COMMITS_FOLDER, CommitKind, FRAGMENTS_FOLDER, TimestampedName, commit_path};
 use smalti_format::{ConditionTree, ConsolidatedCommits, NameList, NewCommitEntry, Rule, Version};
+use smalti_query::{Phase, Progress, Unit};
 use smalti_store::{Entry, Store};
 use smalti_types::{Error, ErrorKind, Result};
 use std::collections::{BTreeMap, HashSet};
@@ -42,7 +43,7 @@ const ATTEMPTS: usize = 4;
 ///
 /// # Errors
 /// `Unsupported` before version 12, which has no such files; `Corrupt` and `Permission` for a commit that cannot be read,
-/// with the file named: nothing was written then; what the store reports.
+/// with the file named, `Cancelled`: nothing was written then; what the store reports.
 pub fn consolidate_commits(place: &ArrayPlace, options: &Options) -> Result<Report> {
     let version = place.newest_schema()?.write_version();
     if !version.has(Rule::CommitsFolder) {
@@ -52,9 +53,10 @@ pub fn consolidate_commits(place: &ArrayPlace, options: &Options) -> Result<Repo
         .at_uri(place.uri()));
     }
     let _lock = if options.dry_run { None } else { Some(place.upkeep_lock()?) };
+    let (progress, _announced) = options.announce();
     let mut attempt = 1;
     let plan = loop {
-        match Plan::read(place) {
+        match Plan::read(place, &progress) {
             Err(error) if error.kind() == ErrorKind::NotFound && attempt < ATTEMPTS => attempt += 1,
             plan => break plan?,
         }
@@ -80,7 +82,10 @@ pub fn consolidate_commits(place: &ArrayPlace, options: &Options) -> Result<Repo
     if options.dry_run {
         return Ok(report);
     }
+    progress.check()?;
+    progress.enter(Phase::Publishing, Unit::Files, Some(1));
     place.store().put(&place.join(&path), &[&file])?;
+    progress.complete(Phase::Publishing);
     let writes = plan.members.iter().filter(|(_, member)| member.tile.is_none()).map(|((name, _), _)| name);
     ignore_taken(place, writes, &mut report)?;
     Ok(report)
@@ -165,8 +170,10 @@ struct Plan {
 }
 
 impl Plan {
-    fn read(place: &ArrayPlace) -> Result<Plan> {
+    fn read(place: &ArrayPlace, progress: &Progress) -> Result<Plan> {
         let commits = Commits::read(place)?;
+        let file_count = commits.consolidated.len() + commits.single.len();
+        progress.enter(Phase::Reading, Unit::Files, Some(file_count as u64));
         let folders = fragment_folders(place)?;
         let mut report = Report { warnings: commits.warnings.clone(), ..Report::default() };
         let mut members = BTreeMap::new();
@@ -196,8 +203,12 @@ impl Plan {
                 members.entry(key).or_insert_with(|| Member { version, tile: file.tile(entry) });
             }
             in_files.push((keys, has_ignored));
+            progress.check()?;
+            progress.advance(Phase::Reading, Unit::Files, 1);
         }
         for file in &commits.single {
+            progress.check()?;
+            progress.advance(Phase::Reading, Unit::Files, 1);
             let is_delete = file.kind == CommitKind::Delete;
             let key = (file.name.clone(), is_delete);
             if !is_delete && file.kind != CommitKind::Write

@@ -6,6 +6,7 @@ use smalti_array::{ArrayPlace, Fragment, Snapshot, fragment_meta_files};
 use smalti_format::Rule;
 use smalti_format::fragment::ConsolidatedFooters;
 use smalti_format::names::{FRAGMENT_META_FOLDER, FRAGMENT_METADATA_FILE, META_ENDING};
+use smalti_query::{Phase, Unit};
 use smalti_store::{Store, join};
 use smalti_types::{Result, TimeRange};
 use std::sync::Arc;
@@ -17,8 +18,9 @@ use std::sync::Arc;
 /// taken from the fragments' own files, never from older consolidated metadata.
 ///
 /// # Errors
-/// What opening the array reports, and the store.
+/// `Cancelled`, with nothing written; what opening the array reports, and the store.
 pub fn consolidate_fragment_meta(place: &ArrayPlace, options: &Options) -> Result<Report> {
+    let (progress, _announced) = options.announce();
     let mut report = Report::default();
     let snapshot = Snapshot::open(place.clone(), TimeRange::ALL)?;
     let fragments: Vec<&Arc<Fragment>> =
@@ -29,7 +31,9 @@ pub fn consolidate_fragment_meta(place: &ArrayPlace, options: &Options) -> Resul
     }
     let version = snapshot.schema().write_version();
     let mut footers = Vec::with_capacity(fragments.len());
+    progress.enter(Phase::Reading, Unit::Files, Some(fragments.len() as u64));
     for fragment in &fragments {
+        progress.check()?;
         let footer = fragment.own_footer()?;
         let folder = smalti_format::names::fragment_path(fragment.name(), fragment.version());
         let path = join(&folder, FRAGMENT_METADATA_FILE);
@@ -39,6 +43,7 @@ pub fn consolidate_fragment_meta(place: &ArrayPlace, options: &Options) -> Resul
         };
         report.note_read(&path, footer.len() as u64);
         footers.push((name, footer.to_vec()));
+        progress.advance(Phase::Reading, Unit::Files, 1);
     }
     if is_known(place, &fragments, &footers)? {
         return Ok(Report::default());
@@ -51,7 +56,10 @@ pub fn consolidate_fragment_meta(place: &ArrayPlace, options: &Options) -> Resul
         report.note_written(&path, payload.len() as u64);
         return Ok(report);
     }
+    progress.check()?;
+    progress.enter(Phase::Publishing, Unit::Files, Some(1));
     let byte_len = place.put_tile_file(&place.join(&path), &payload)?;
+    progress.complete(Phase::Publishing);
     report.note_written(&path, byte_len);
     Ok(report)
 }

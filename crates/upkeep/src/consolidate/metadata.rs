@@ -5,8 +5,10 @@ use crate::{Options, Report};
 use smalti_array::{ArrayPlace, History};
 use smalti_format::names::{METADATA_FOLDER, TimestampedName, VACUUM_ENDING};
 use smalti_format::{MetadataEntry, MetadataFile, NameList, Rule, Version};
+use smalti_query::{Phase, Unit};
 use smalti_store::{Store, join};
 use smalti_types::{ErrorKind, Result, TimeRange};
+use std::collections::BTreeMap;
 
 /// Merges the metadata files of an array or group into one, and puts a vacuum file beside it that hides the originals from
 /// readers whose time range holds all of them. Does nothing for fewer than two files.
@@ -19,7 +21,7 @@ use smalti_types::{ErrorKind, Result, TimeRange};
 /// written with an older time, or of which the range of the merged files did not know.
 ///
 /// # Errors
-/// `NotFound` when neither an array nor a group is here; `Corrupt` and `Permission`, with the file named; what the store
+/// `NotFound` when neither an array nor a group is here; `Cancelled`, with nothing written; `Corrupt` and `Permission`, with the file named; what the store
 /// reports. After an error the merged file may be there, and hides nothing.
 pub fn consolidate_metadata(place: &ArrayPlace, options: &Options) -> Result<Report> {
     let version = vacuum_version(place)?;
@@ -27,7 +29,14 @@ pub fn consolidate_metadata(place: &ArrayPlace, options: &Options) -> Result<Rep
     let history = History::read(place, METADATA_FOLDER)?;
     let files = history.visible(TimeRange::ALL);
     let Some(range) = hull(&files).filter(|_| files.len() > 1) else { return Ok(report) };
-    let merged = place.merged_metadata(&files)?;
+    let (progress, _announced) = options.announce();
+    progress.enter(Phase::Reading, Unit::Files, Some(files.len() as u64));
+    let mut merged = BTreeMap::new();
+    for file in &files {
+        progress.check()?;
+        merged.extend(place.merged_metadata(std::slice::from_ref(file))?);
+        progress.advance(Phase::Reading, Unit::Files, 1);
+    }
     for (name, byte_len) in history.files.iter().filter(|(name, _)| files.contains(name)) {
         report.note_read(&join(METADATA_FOLDER, name.as_str()), *byte_len);
     }
@@ -40,8 +49,12 @@ pub fn consolidate_metadata(place: &ArrayPlace, options: &Options) -> Result<Rep
     let byte_len = match options.dry_run {
         true => payload.len() as u64,
         false => {
+            progress.check()?;
+            progress.enter(Phase::Publishing, Unit::Files, Some(2));
             let byte_len = place.put_tile_file(&place.join(&path), &payload)?;
+            progress.advance(Phase::Publishing, Unit::Files, 1);
             place.store().put(&place.join(&vacuum_path), &[&list])?;
+            progress.complete(Phase::Publishing);
             byte_len
         }
     };

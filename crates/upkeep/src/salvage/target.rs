@@ -97,7 +97,7 @@ impl Salvage {
         let entries = metadata.into_iter().map(|(key, value)| MetadataEntry { key, value: Some(value) });
         let entries: Vec<MetadataEntry> = entries.collect();
         if !entries.is_empty() {
-            target.put_metadata(entries, None)?;
+            target.put_known_metadata(entries, None)?;
         }
         if source.fragments().is_empty() {
             return Ok(0);

@@ -9,7 +9,7 @@ use crate::progress::Counted;
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, SchemaRef};
-use smalti::Progress;
+use smalti::{Phase, Progress};
 use std::io::{BufReader, Cursor, Read, Seek};
 use std::path::Path;
 use std::sync::Arc;
@@ -32,13 +32,16 @@ pub(crate) fn open_arrow(
     path: Option<&Path>,
     budget: Budget,
     work: &Arc<Progress>,
+    phase: Phase,
 ) -> Outcome<RecordBatches> {
-    let Some(path) = path else { return from_pipe(Counted::new(std::io::stdin(), None, work), budget) };
+    let Some(path) = path else {
+        return from_pipe(Counted::in_phase(std::io::stdin(), None, work, phase), budget);
+    };
     let mut file = open_file(path)?;
     let is_file = starts_like_a_file(&mut file)?.1;
     file.rewind()?;
     let byte_len = file.metadata().ok().map(|metadata| metadata.len());
-    let file = BufReader::new(Counted::new(file, byte_len, work));
+    let file = BufReader::new(Counted::in_phase(file, byte_len, work, phase));
     if is_file { from_file(file, budget) } else { from_stream(file, budget) }
 }
 

@@ -4,6 +4,7 @@ mod binding;
 mod model;
 mod stored;
 mod text;
+mod told;
 
 use super::{BoundCondition, Condition, FieldBounds};
 use smalti_format::{
