@@ -76,7 +76,7 @@ impl Room {
         let wanted = byte_len
             .saturating_mul(2)
             .max(byte_len.saturating_add(held.beside))
-            .saturating_add(byte_len.saturating_mul(2).min(WAY_BYTE_LEN))
+            .saturating_add(byte_len.saturating_mul(3).min(WAY_BYTE_LEN))
             .saturating_add(whole(held.cell_count).saturating_mul(ORDERED_CELL_BYTE_LEN));
         let (cells, byte_len) = (human::count(held.cell_count), human::bytes(held.byte_len));
         let so_far = if total.is_some_and(|total| total > done) { "the first " } else { "" };
