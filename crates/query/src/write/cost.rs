@@ -68,7 +68,7 @@ impl WriteRequest<'_> {
 }
 
 fn column_byte_len(column: &ColumnRef<'_>) -> u64 {
-    let offsets = column.offsets.map_or(0, |offsets| size_of_val(offsets));
+    let offsets = column.offsets.map_or(0, size_of_val);
     (column.data.len() + offsets + column.validity.map_or(0, <[u8]>::len)) as u64
 }
 
