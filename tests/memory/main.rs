@@ -17,7 +17,9 @@ use smalti_types::{
     ArrayType, CellValNum, Datatype, ErrorKind, Extent, Filter, FilterPipeline, Layout, Physical, Scalar,
     TimeRange,
 };
-use smalti_upkeep::{DiffOptions, DigestOptions, FragmentOptions, consolidate_fragments, diff, digest};
+use smalti_upkeep::{
+    DiffOptions, DigestOptions, FragmentOptions, FsckOptions, consolidate_fragments, diff, digest, fsck,
+};
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
@@ -359,5 +361,85 @@ fn consolidation_keeps_to_its_budget() {
         assert!(held <= budget + SLACK, "{what}: {held} bytes were held with a budget of {budget}");
         assert_eq!(done.merges.len(), 1, "{what}");
         assert_eq!(done.merges[0].outputs.len(), 1, "{what}");
+    }
+}
+
+/// An array with one cell of this many bytes beside small ones, all in one tile.
+fn array_with_a_large_cell(
+    folder: &std::path::Path,
+    datatype: Datatype,
+    byte_len: usize,
+) -> (ArrayPlace, u64) {
+    let uri = folder.join(datatype.name());
+    let place = ArrayPlace::open(uri.to_str().unwrap(), SyncLevel::None, None, system_env()).unwrap();
+    let mut schema = schema(ArrayType::Sparse, false, (Layout::RowMajor, Layout::RowMajor));
+    schema.attributes[1].datatype = datatype;
+    schema.attributes[1].fill_value = default_fill_value(datatype, CellValNum::Var);
+    place.create(&schema).unwrap();
+    let at: Vec<i64> = (0..100).collect();
+    let (mut text, mut offsets) = (vec![b'a'; byte_len], vec![0_u64]);
+    for cell in 0..100 {
+        text.push(b'b');
+        offsets.push((byte_len + cell + 1) as u64);
+    }
+    let at = bytemuck::cast_slice(&at);
+    let mut columns: Vec<_> = ["x", "y", "n"].map(|name| (name.to_owned(), ColumnRef::fixed(at))).into();
+    columns.push(("s".to_owned(), ColumnRef::var(&text, &offsets)));
+    let (layout, duplicates) = (Layout::Unordered, Duplicates::Refuse);
+    let request = WriteRequest { columns, subarray: None, layout, at: None, duplicates, progress: None };
+    let snapshot = Snapshot::open(place.clone(), TimeRange::ALL).unwrap();
+    let said = request.work_byte_len(snapshot.schema());
+    let before = live_byte_len();
+    forget_peak();
+    write(&snapshot, &request).unwrap();
+    let held = peak_byte_len().saturating_sub(before) as u64;
+    assert!(held <= said + (8 << 20), "{datatype}: {held} bytes were held, {said} were announced");
+    assert!(said <= 4 * held + (8 << 20), "{datatype}: {held} bytes were held, {said} were announced");
+    (place, said)
+}
+
+#[test]
+fn writes_hold_what_they_announce() {
+    let _turn = TURN.lock().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    for datatype in [Datatype::StringUtf8, Datatype::StringAscii] {
+        array_with_a_large_cell(folder.path(), datatype, 20 << 20);
+    }
+    // Many small cells, in any order.
+    let numbers: Vec<i64> =
+        (0..400_000).map(|cell: i64| cell.wrapping_mul(0x9E37_79B1) & ((1 << 30) - 1)).collect();
+    let (bytes, offsets) = texts(&numbers);
+    let cells = bytemuck::cast_slice(&numbers);
+    let mut columns: Vec<_> = ["x", "y", "n"].map(|name| (name.to_owned(), ColumnRef::fixed(cells))).into();
+    columns.push(("s".to_owned(), ColumnRef::var(&bytes, &offsets)));
+    let uri = folder.path().join("many");
+    let place = ArrayPlace::open(uri.to_str().unwrap(), SyncLevel::None, None, system_env()).unwrap();
+    place.create(&schema(ArrayType::Sparse, true, (Layout::RowMajor, Layout::RowMajor))).unwrap();
+    let (layout, duplicates) = (Layout::Unordered, Duplicates::Refuse);
+    let request = WriteRequest { columns, subarray: None, layout, at: None, duplicates, progress: None };
+    let snapshot = Snapshot::open(place, TimeRange::ALL).unwrap();
+    let said = request.work_byte_len(snapshot.schema()) as usize;
+    let before = live_byte_len();
+    forget_peak();
+    write(&snapshot, &request).unwrap();
+    let held = peak_byte_len().saturating_sub(before);
+    assert!(held <= said + (8 << 20) && said <= 4 * held, "{held} bytes were held, {said} were announced");
+}
+
+#[test]
+fn a_check_holds_a_large_cell_once_and_its_bounds() {
+    const CELL: usize = 20 << 20;
+    let _turn = TURN.lock().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    // Of ASCII text the fragment keeps the least and the greatest cell: one section of its metadata has both.
+    for (datatype, cells) in [(Datatype::StringUtf8, 1), (Datatype::StringAscii, 2)] {
+        let (place, _) = array_with_a_large_cell(folder.path(), datatype, CELL);
+        let before = live_byte_len();
+        forget_peak();
+        let options = FsckOptions { reads_data: true, ..FsckOptions::default() };
+        let report = fsck(&place, &options).unwrap();
+        assert!(report.findings.is_empty() && report.tile_count == 4, "{:?}", report.findings);
+        let held = peak_byte_len().saturating_sub(before);
+        assert!(held <= cells * CELL + (8 << 20), "{datatype}: {held} bytes were held");
     }
 }

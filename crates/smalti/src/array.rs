@@ -617,6 +617,11 @@ impl Array {
         Ok(WrittenFragment::new(name))
     }
 
+    /// About how many bytes [`write_raw`](Array::write_raw) holds at once beside the columns of a request.
+    pub fn write_byte_len(&self, request: &WriteRequest<'_>) -> u64 {
+        self.pool.run(|| request.work_byte_len(self.schema()))
+    }
+
     /// Runs an operation on the array's files with the threads of the handle.
     pub(crate) fn run<T: Send>(&self, operation: impl FnOnce(&ArrayPlace) -> Result<T> + Send) -> Result<T> {
         self.pool.run(|| operation(&self.place))

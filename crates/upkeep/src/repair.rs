@@ -11,10 +11,11 @@ use crate::fsck::{
     ASIDE_FOLDER, Finding, FindingKind, FsckOptions, FsckReport, MemberReport, Remedy, Step, check_alone,
     check_members,
 };
-use smalti_array::ArrayPlace;
+use smalti_array::{ArrayPlace, ObjectKind};
 use smalti_query::{Phase, Unit};
 use smalti_store::{ByteRange, StoreExt, join};
 use smalti_types::{ErrorKind, Result};
+use std::collections::HashSet;
 
 /// Mending one thing may show another: so many times a repair looks again.
 const MAX_ROUNDS: usize = 5;
@@ -92,26 +93,44 @@ pub fn repair(place: &ArrayPlace, options: &RepairOptions) -> Result<RepairRepor
         false => &[Phase::Checking, Phase::Mending, Phase::Rechecking],
     });
     let mut report = repair_alone(place, options)?;
-    // The list is mended by now, so that it tells all members.
-    let members = check_members(place, &options.check, &mut report.left)?;
-    report.found.findings.extend(of_its_list(&report.left.findings));
-    for (member, place) in members {
-        report.found.members.push(member.clone());
-        let is_due =
-            member.report.findings.iter().any(|finding| steps_of(finding, options.gives_up).is_some());
-        if !is_due || !member.is_inside {
-            report.left.members.push(member);
-            continue;
+    let own = report.left.clone();
+    let mut known = HashSet::new();
+    // The list is mended by now, so that it tells all members. Lists that are mended among these tell more: all of them a level
+    // further down, of which a check follows so many, and no group twice.
+    loop {
+        let is_first = known.is_empty();
+        let mut all = own.clone();
+        let members = check_members(place, &options.check, &mut all)?;
+        if is_first {
+            report.found.findings.extend(of_its_list(&all.findings));
         }
-        let RepairReport { mended, left, aside, .. } = repair_alone(&place, options)?;
-        let left_findings = of_its_list(&member.report.findings);
-        let mut left = MemberReport { report: left, ..member };
-        left.report.findings.extend(left_findings);
-        let MemberReport { path, uri, .. } = left.clone();
-        report.members.push(MendedMember { path, uri, mended, aside });
-        report.left.members.push(left);
+        let mut tells_more = false;
+        for (member, place) in members {
+            let is_new = known.insert(place.identity());
+            if is_new {
+                report.found.members.push(member.clone());
+            }
+            let is_due =
+                member.report.findings.iter().any(|finding| steps_of(finding, options.gives_up).is_some());
+            if !is_new || !is_due || !member.is_inside {
+                all.members.push(member);
+                continue;
+            }
+            let RepairReport { mended, left, aside, .. } = repair_alone(&place, options)?;
+            let is_changed = mended.iter().any(|mended| mended.failure.is_none());
+            tells_more |= is_changed && member.kind != Some(ObjectKind::Array);
+            let left_findings = of_its_list(&member.report.findings);
+            let mut left = MemberReport { report: left, ..member };
+            left.report.findings.extend(left_findings);
+            let MemberReport { path, uri, .. } = left.clone();
+            report.members.push(MendedMember { path, uri, mended, aside });
+            all.members.push(left);
+        }
+        report.left = all;
+        if !tells_more || options.is_dry_run {
+            return Ok(report);
+        }
     }
-    Ok(report)
 }
 
 /// What a check of members says of a group's list, which a check of the group alone does not.

@@ -80,6 +80,7 @@ pub fn salvage(place: &ArrayPlace, progress: Option<Arc<Progress>>) -> Result<Sa
         overlay: Overlay::new(Arc::clone(place.store())),
         lost: Vec::new(),
         lost_places: Vec::new(),
+        given_up: Vec::new(),
     };
     let mut found = fsck(place, &options)?;
     if found.findings.iter().any(asks_for_data) {
@@ -98,6 +99,10 @@ pub fn salvage(place: &ArrayPlace, progress: Option<Arc<Progress>>) -> Result<Sa
     for (number, label) in (2..).zip(labels) {
         progress.part(number, 1 + labels.len() as u64);
         let before = view.lost.len();
+        let is_given_up = label.path().is_ok_and(|path| {
+            let below = format!("{path}/");
+            view.given_up.iter().any(|file| file.starts_with(&below))
+        });
         let labels = label.path().and_then(|path| view.patch_array(path, &options));
         let labels = labels.and_then(|labels| {
             snapshot.schema().check_label_array(label, labels.schema()).map(|()| labels.schema().is_dense())
@@ -105,8 +110,8 @@ pub fn salvage(place: &ArrayPlace, progress: Option<Arc<Progress>>) -> Result<Sa
         let failure = match labels {
             Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
             Err(error) => Some(error.message().to_owned()),
-            // Fill values are in the gaps, with which labels are not in order: searches among the others would fail.
-            Ok(true) if view.lost.len() > before => {
+            // Fill values are in the gaps, or older labels, with which labels are not in order: searches among the others would fail.
+            Ok(true) if is_given_up || view.lost.len() > before => {
                 Some("values of it are lost, and the others cannot be searched without them".to_owned())
             }
             Ok(_) => None,
@@ -241,6 +246,8 @@ struct View<'a> {
     lost: Vec<LostCells>,
     /// Where cells of the array itself are lost.
     lost_places: Vec<LostPlace>,
+    /// The files that were given up, those of dimension labels among them.
+    given_up: Vec<String>,
 }
 
 impl View<'_> {
@@ -320,6 +327,7 @@ impl View<'_> {
             let is_given_up = shut.is_some() || matches!(finding.remedy, Remedy::GiveUp { .. });
             if finding.class == Class::Lost || is_given_up {
                 self.lost.push(given_up(finding));
+                self.given_up.push(finding.file.clone());
                 let name = lost_fragment(finding).filter(|_| finding.class > Class::Harmless);
                 self.lost_places.extend(name.map(LostPlace::unknown));
             }

@@ -45,6 +45,11 @@ impl ColumnBuilder {
         self.cell_count
     }
 
+    /// The bytes of the cells so far.
+    pub(crate) fn byte_len(&self) -> u64 {
+        (self.data.len() + size_of_val(self.offsets.as_slice()) + self.validity.len()) as u64
+    }
+
     /// The type that texts are parsed as: that of the labels for fields that have them.
     pub(crate) fn parsed_type(&self) -> (Datatype, CellValNum) {
         (self.datatype, self.cell_val_num)

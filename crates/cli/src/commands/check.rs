@@ -8,8 +8,8 @@ use crate::progress::Bar;
 use crate::when::clock_ms;
 use crate::{engine, human};
 use smalti::{
-    Array, Class, Extent, Finding, FsckOptions, FsckReport, LostCells, MemberReport, Mended, OlderCells,
-    Phase, Progress, Remedy, RepairOptions, Salvaged, Schema, TimeRange,
+    Array, Class, Extent, Finding, FsckOptions, FsckReport, LostCells, MemberReport, Mended, Older,
+    OlderCells, Phase, Progress, Remedy, RepairOptions, Salvaged, Schema, TimeRange,
 };
 use std::io::Write;
 use std::sync::Arc;
@@ -194,6 +194,9 @@ pub(super) fn salvage(global: &Global, args: &SalvageArgs) -> Outcome {
         for cells in &older.cells {
             eprintln!("older: {}", older_text(schema, cells, args.strict));
         }
+        if older.are_cut() {
+            eprintln!("older: {}", unlisted_text(older));
+        }
     } else {
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         if global.json {
@@ -211,6 +214,7 @@ pub(super) fn salvage(global: &Global, args: &SalvageArgs) -> Outcome {
             });
             let older = serde_json::json!({
                 "cells": older.cell_count, "left_out": args.strict, "places": places.collect::<Vec<_>>(),
+                "unlisted": older.unlisted,
             });
             let json = serde_json::json!({
                 "cells": cell_count, "lost": lost.collect::<Vec<_>>(), "older": older,
@@ -224,7 +228,7 @@ pub(super) fn salvage(global: &Global, args: &SalvageArgs) -> Outcome {
                 writeln!(out, "older: {}", older_text(schema, cells, args.strict))?;
             }
             if older.are_cut() {
-                writeln!(out, "older: and more, {} cells in all", human::count(older.cell_count))?;
+                writeln!(out, "older: {}", unlisted_text(older))?;
             }
             let cells =
                 cell_count.map_or(String::new(), |count| format!("{} cells in ", human::count(count)));
@@ -248,12 +252,18 @@ pub(super) fn salvage(global: &Global, args: &SalvageArgs) -> Outcome {
 /// What was salvaged without the cells of which a newer value may be lost.
 fn without_older(mut salvaged: Salvaged, format: Option<OutputFormat>) -> Outcome<Salvaged> {
     if format.is_some() && salvaged.array().schema().is_dense() && salvaged.older().cell_count > 0 {
-        let message = "cells of a dense array are left out of a new array alone, as fill values; give --output the path of one, and \
-                       read that";
+        let message = "of a dense array --strict cannot write a file: cells with older values become fill values, which takes a new \
+                       array; salvage to one with --output NEW_ARRAY, then `smalti read NEW_ARRAY -o FILE`; or leave --strict out: \
+                       those cells are listed, and written with their older values";
         return Err(Failure::invalid(message));
     }
     salvaged.leave_out_older()?;
     Ok(salvaged)
+}
+
+fn unlisted_text(older: &Older) -> String {
+    let (more, cells) = (human::count(older.unlisted), human::count(older.cell_count));
+    format!("and {more} more places, {cells} cells in all")
 }
 
 fn older_text(schema: &Schema, cells: &OlderCells, is_left_out: bool) -> String {

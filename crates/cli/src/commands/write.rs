@@ -5,8 +5,8 @@ use crate::args::{Global, InputFormat, OpenTimes, WriteArgs};
 use crate::cells::{Field, Region, cell_count_of, place};
 use crate::failure::{Failure, Outcome};
 use crate::formats::{
-    Budget, RecordBatches, behind, check_cells, columns_of, gather, open_arrow, open_file, open_parquet,
-    read_csv, read_jsonl, read_npy,
+    Budget, Held, RecordBatches, Room, behind, check_cells, columns_of, gather, open_arrow, open_file,
+    open_parquet, read_csv, read_jsonl, read_npy, written_out_byte_len,
 };
 use crate::interrupt::Watch;
 use crate::progress::{Bar, Counted};
@@ -40,7 +40,10 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
         ));
     }
     let work = Arc::new(Progress::new());
-    let input = Input { args, format: input_format(args)?, budget: Budget::of(global), work };
+    let budget = Budget::of(global);
+    let byte_len = path(args).and_then(|path| path.metadata().ok()).map(|metadata| metadata.len());
+    let room = Room::new(budget, byte_len, &work);
+    let input = Input { args, format: input_format(args)?, budget, room, work };
     let watch = Watch::over_writes(&input.work)?;
     let bar = Bar::of(&input.work);
     let written = write(&array, &input, &fields);
@@ -69,6 +72,8 @@ struct Input<'a> {
     args: &'a WriteArgs,
     format: InputFormat,
     budget: Budget,
+    /// Where the cells go before they are written.
+    room: Room,
     work: Arc<Progress>,
 }
 
@@ -103,12 +108,16 @@ fn write_dense(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<(W
         // Labels are where they were written; a file of one attribute has none.
         let cells: Vec<Field> =
             fields.iter().filter(|field| schema.label(&field.name).is_none()).cloned().collect();
-        read_npy(input.open()?, &cells, &region.shape()).map_err(in_file(args))?
+        read_npy(input.open()?, &cells, &region.shape(), &input.room).map_err(in_file(args))?
     } else {
         let columns = input.row_columns(fields)?;
         if labels::are_alone(schema, &columns) {
             return labels::write(array, args, columns, &input.work).map_err(in_file(args));
         }
+        // The row of each cell of the region, and the largest column once more.
+        let held = held(&columns);
+        let rows = (region.cell_count()? as u64).saturating_mul(16).min(held.cell_count.saturating_mul(32));
+        input.room.check_work(held, held.beside.saturating_add(rows)).map_err(in_file(args))?;
         let placed = place(columns, &region).and_then(|columns| labels::cut(schema, columns, &region));
         (placed.map_err(in_file(args))?, Layout::RowMajor)
     };
@@ -137,8 +146,21 @@ fn write_columns(
         duplicates,
         progress,
     };
+    let work = array.write_byte_len(&request);
+    input.room.check_work(held(&columns), work).map_err(in_file(input.args))?;
     let fragment = array.write_raw(&request).map_err(|error| error.at_uri(&input.args.array))?;
     Ok((fragment, cell_count))
+}
+
+/// What the columns of a write take.
+fn held(columns: &[(Field, Column)]) -> Held {
+    let byte_len = |column: &Column| {
+        let parts = [Some(&column.data), column.offsets.as_ref(), column.validity.as_ref()];
+        parts.into_iter().flatten().map(|part| part.len() as u64).sum::<u64>()
+    };
+    let byte_lens = || columns.iter().map(|(_, column)| byte_len(column));
+    let cell_count = columns.first().map_or(0, |(field, column)| cell_count_of(field, column)) as u64;
+    Held { byte_len: byte_lens().sum(), beside: byte_lens().max().unwrap_or(0), cell_count }
 }
 
 /// Writes record batches that come in global order, each as it is read.
@@ -151,7 +173,13 @@ fn write_batches(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<
     let at = args.at.map(When::moment);
     let mut writer = at.map_or(writer.clone(), |at| writer.at(at)).start().map_err(refused)?;
     for batch in batches {
-        let columns = batch.and_then(|batch| columns_of(&batch, fields));
+        let columns = batch.and_then(|batch| {
+            let held =
+                Held { byte_len: written_out_byte_len(&batch), beside: 0, cell_count: cell_count as u64 };
+            // Beside the rows that wait for a tile to be full.
+            input.room.check_work(held, held.byte_len.saturating_mul(3))?;
+            columns_of(&batch, fields)
+        });
         let columns = columns.map_err(|failure| in_file(args)(behind(failure, cell_count as u64)))?;
         check_cells(&columns, cell_count as u64).map_err(in_file(args))?;
         let named = columns
@@ -167,8 +195,8 @@ impl Input<'_> {
     /// The columns of a file that holds rows.
     fn row_columns(&self, fields: &[Field]) -> Outcome<Vec<(Field, Column)>> {
         let columns = match self.format {
-            InputFormat::Jsonl => read_jsonl(self.open()?, fields, self.budget),
-            InputFormat::Csv => read_csv(self.open()?, fields, self.budget),
+            InputFormat::Jsonl => read_jsonl(self.open()?, fields, &self.room),
+            InputFormat::Csv => read_csv(self.open()?, fields, &self.room),
             InputFormat::Npy => {
                 Err(Failure::usage("npy is for dense arrays; use csv, jsonl, arrow or parquet"))
             }
@@ -184,7 +212,7 @@ impl Input<'_> {
                     work.advance(Phase::Reading, Unit::Cells, batch.num_rows() as u64);
                     Ok(batch)
                 });
-                gather(Box::new(watched), fields)
+                gather(Box::new(watched), fields, &self.room)
             }),
         };
         columns.map_err(in_file(self.args))

@@ -21,24 +21,45 @@ const MAX_SCAN_BYTE_LEN: u64 = 1 << 30;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     byte_len: u64,
+    is_asked_for: bool,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget { byte_len: smalti::DEFAULT_MEMORY_BYTE_LEN as u64 }
+        Budget { byte_len: smalti::DEFAULT_MEMORY_BYTE_LEN as u64, is_asked_for: false }
     }
 }
 
 impl Budget {
     /// That of `--memory`.
     pub(crate) fn of(global: &Global) -> Self {
-        global.memory.map_or_else(Budget::default, |byte_len| Budget { byte_len })
+        global.memory.map_or_else(Budget::default, Budget::asked)
+    }
+
+    /// So many bytes, as somebody asked for.
+    pub(crate) fn asked(byte_len: u64) -> Self {
+        Budget { byte_len, is_asked_for: true }
+    }
+
+    /// Its bytes.
+    pub(crate) fn byte_len(self) -> u64 {
+        self.byte_len
+    }
+
+    /// Whether it is kept to: where nobody asked for a budget, an input of honest size may take what it needs.
+    pub(crate) fn is_asked_for(self) -> bool {
+        self.is_asked_for
+    }
+
+    /// What a batch of rows may take that is read at once.
+    pub(crate) fn piece_byte_len(self) -> u64 {
+        (self.byte_len / 8).clamp(64 << 10, 1 << 30)
     }
 
     /// The most bytes that content may be stretched to of which `packed_len` bytes are given: no honest compression is kept from
     /// its work by this.
     pub(crate) fn unpacked_len(self, packed_len: u64) -> u64 {
-        self.byte_len.max(packed_len.saturating_mul(64))
+        unpacked_len(self.byte_len, packed_len)
     }
 
     /// Reads an input of which all is needed at once.
@@ -59,9 +80,14 @@ impl Budget {
         Ok(content)
     }
 
-    fn line_byte_len(self) -> u64 {
-        (self.byte_len / COPIES_OF_LINE).max(LEAST_LINE_BYTE_LEN)
+    fn line_byte_len(self, taken: u64) -> u64 {
+        (self.byte_len.saturating_sub(taken) / COPIES_OF_LINE).max(LEAST_LINE_BYTE_LEN)
     }
+}
+
+/// As [`Budget::unpacked_len`], for a budget of so many bytes.
+pub(super) fn unpacked_len(byte_len: u64, packed_len: u64) -> u64 {
+    byte_len.max(packed_len.saturating_mul(64))
 }
 
 /// Opens a file to read.
@@ -96,16 +122,23 @@ pub(crate) struct Lines<R> {
     input: R,
     budget: Budget,
     idx: u64,
+    /// What else of the budget is taken.
+    taken: u64,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(input: R, budget: Budget) -> Self {
-        Lines { input, budget, idx: 0 }
+        Lines { input, budget, idx: 0, taken: 0 }
     }
 
     /// The number of the line that was read last; the first one has number 1.
     pub(crate) fn idx(&self) -> u64 {
         self.idx
+    }
+
+    /// Lets lines have what is left of the budget beside so many bytes.
+    pub(crate) fn leave(&mut self, byte_len: u64) {
+        self.taken = if self.budget.is_asked_for { byte_len } else { 0 };
     }
 
     /// Reads the next line with its end; false at the end of the input. `held_byte_len` bytes of lines before are held still.
@@ -114,7 +147,8 @@ impl<R: BufRead> Lines<R> {
     /// Those of the system; `OutOfMemory` for a line that is too long, with the budget that would do.
     pub(crate) fn next_into(&mut self, line: &mut Vec<u8>, held_byte_len: usize) -> Outcome<bool> {
         line.clear();
-        let limit = self.budget.line_byte_len().saturating_sub(held_byte_len as u64);
+        let most = self.budget.line_byte_len(self.taken);
+        let limit = most.saturating_sub(held_byte_len as u64);
         let byte_len = self.input.by_ref().take(limit.saturating_add(1)).read_until(b'\n', line)? as u64;
         if byte_len == 0 {
             return Ok(false);
@@ -133,16 +167,16 @@ impl<R: BufRead> Lines<R> {
             )));
         }
         let found = held_byte_len as u64 + byte_len + rest;
-        let wanted = found.saturating_mul(COPIES_OF_LINE).div_ceil(1 << 20);
+        let wanted = found.saturating_mul(COPIES_OF_LINE).saturating_add(self.taken).div_ceil(1 << 20);
         Err(too_much(format!(
             "line {idx} makes a row of {} bytes, and a budget of {budget} is enough for {}; --memory {wanted}MiB would do",
             human::count(found),
-            human::count(self.budget.line_byte_len())
+            human::count(most)
         )))
     }
 }
 
-fn too_much(message: String) -> Failure {
+pub(super) fn too_much(message: String) -> Failure {
     Failure::Error(Error::new(ErrorKind::OutOfMemory, message))
 }
 
@@ -152,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_line_that_is_too_long_is_named_with_the_budget_that_would_do() {
-        let budget = Budget { byte_len: 1 << 20 };
+        let budget = Budget::asked(1 << 20);
         let text = format!("short\n{}\nafter\n", "x".repeat(300_000));
         let mut lines = Lines::new(text.as_bytes(), budget);
         let mut line = Vec::new();
@@ -162,7 +196,7 @@ mod tests {
             failure.contains("line 2 makes a row of 300,001 bytes") && failure.contains("--memory 2MiB"),
             "{failure}"
         );
-        let mut lines = Lines::new(text.as_bytes(), Budget { byte_len: 2 << 20 });
+        let mut lines = Lines::new(text.as_bytes(), Budget::asked(2 << 20));
         while lines.next_into(&mut line, 0).unwrap() {}
         assert_eq!(lines.idx(), 3);
     }
@@ -171,7 +205,7 @@ mod tests {
     fn a_line_without_end_is_an_error() {
         let mut lines = Lines::new(
             std::io::BufReader::with_capacity(1 << 20, std::io::repeat(b'x')),
-            Budget { byte_len: 1 << 20 },
+            Budget::asked(1 << 20),
         );
         let failure = lines.next_into(&mut Vec::new(), 0).unwrap_err().to_string();
         assert!(failure.contains("line 1 has no end within 1.0 GiB"), "{failure}");
@@ -179,7 +213,7 @@ mod tests {
 
     #[test]
     fn inputs_without_end_are_not_taken_into_memory() {
-        let budget = Budget { byte_len: 1 << 20 };
+        let budget = Budget::asked(1 << 20);
         let failure = budget.read_whole(std::io::repeat(0)).unwrap_err().to_string();
         assert!(failure.contains("512.0 KiB"), "{failure}");
         assert_eq!(budget.read_whole(&b"abc"[..]).unwrap(), b"abc");

@@ -1,25 +1,34 @@
 //! Parquet files.
 
-use super::arrow::{RecordBatches, arrow_failure, record_batch, schema_of};
+use super::arrow::{RecordBatches, arrow_failure, cut_batches, record_batch, schema_of};
+use super::input::too_much;
 use crate::cells::Field;
 use crate::failure::{Failure, Outcome};
 use crate::formats::boundary::{guarded, guarded_batches};
 use crate::formats::pages::check_pages;
 use crate::formats::{Budget, Sink, open_file};
-use arrow_schema::SchemaRef;
+use crate::human;
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, LargeBinaryArray, LargeStringArray, RecordBatch, RecordBatchOptions,
+    StringArray,
+};
+use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use bytes::Bytes;
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::arrow::{ArrowWriter, ProjectionMask};
+use parquet::basic::{Compression, Type as PhysicalType, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::reader::ChunkReader;
+use parquet::schema::types::SchemaDescriptor;
 use smalti::Batch;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 /// What messages call such a file.
 const FORMAT: &str = "Parquet";
@@ -43,9 +52,9 @@ pub(crate) fn open_parquet(path: Option<&Path>, budget: Budget) -> Outcome<(Reco
 }
 
 fn from_chunks(file: impl ChunkReader + 'static, budget: Budget) -> Outcome<(RecordBatches, u64)> {
-    let builder = builder_of(file, budget)?;
+    let builder = builder_of(file, budget, all_as_views)?;
     let row_count = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or(0);
-    Ok((parquet_batches(builder)?, row_count))
+    Ok((batches_of(builder, budget)?, row_count))
 }
 
 /// What reads a file, with its schema and its statistics.
@@ -53,31 +62,122 @@ fn from_chunks(file: impl ChunkReader + 'static, budget: Budget) -> Outcome<(Rec
 /// # Errors
 /// Those of the system, and content that is no Parquet.
 pub(crate) fn parquet_builder(path: &Path, budget: Budget) -> Outcome<ParquetRecordBatchReaderBuilder<File>> {
-    builder_of(open_file(path)?, budget)
+    builder_of(open_file(path)?, budget, |_| None)
+}
+
+/// The rows of some columns of a file, which has the types of `schema`: that of a [builder](parquet_builder).
+///
+/// # Errors
+/// Those of the system, and content that is no Parquet.
+pub(crate) fn parquet_rows(
+    path: &Path,
+    budget: Budget,
+    schema: SchemaRef,
+    columns: &[usize],
+) -> Outcome<RecordBatches> {
+    let builder = builder_of(open_file(path)?, budget, as_views)?;
+    let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
+    let batches = batches_of(builder.with_projection(mask), budget)?;
+    let written_out = move |batch: Outcome<RecordBatch>| {
+        let batch = batch?;
+        guarded(FORMAT, || without_views(&batch, &schema))
+    };
+    Ok(Box::new(batches.map(written_out)))
+}
+
+/// What the reader makes of a type, if not that: of strings a view of each, as one of a dictionary would be written out for every row.
+type Form = fn(&DataType) -> Option<DataType>;
+
+fn as_views(datatype: &DataType) -> Option<DataType> {
+    match datatype {
+        DataType::Utf8 | DataType::LargeUtf8 => Some(DataType::Utf8View),
+        DataType::Binary | DataType::LargeBinary => Some(DataType::BinaryView),
+        _ => None,
+    }
+}
+
+fn all_as_views(datatype: &DataType) -> Option<DataType> {
+    match datatype {
+        DataType::Dictionary(_, values) => as_views(values),
+        other => as_views(other),
+    }
+}
+
+/// Views of strings as what the file says they are.
+fn without_views(batch: &RecordBatch, schema: &SchemaRef) -> Outcome<RecordBatch> {
+    let mut fields = Vec::new();
+    let mut columns = Vec::new();
+    for (field, array) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+        let own = schema.field_with_name(field.name()).map_err(arrow_failure)?;
+        let is_view = matches!(array.data_type(), DataType::Utf8View | DataType::BinaryView);
+        let column: ArrayRef = match own.data_type() {
+            DataType::Utf8 if is_view => Arc::new(array.as_string_view().iter().collect::<StringArray>()),
+            DataType::LargeUtf8 if is_view => {
+                Arc::new(array.as_string_view().iter().collect::<LargeStringArray>())
+            }
+            DataType::Binary if is_view => Arc::new(array.as_binary_view().iter().collect::<BinaryArray>()),
+            DataType::LargeBinary if is_view => {
+                Arc::new(array.as_binary_view().iter().collect::<LargeBinaryArray>())
+            }
+            _ => array.clone(),
+        };
+        columns.push(column);
+        fields.push(own.clone());
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).map_err(arrow_failure)
 }
 
 fn builder_of<T: ChunkReader + 'static>(
     file: T,
     budget: Budget,
+    form: Form,
 ) -> Outcome<ParquetRecordBatchReaderBuilder<T>> {
     guarded(FORMAT, || {
-        let metadata =
+        let mut metadata =
             ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(parquet_failure)?;
         check_pages(&file, metadata.metadata(), budget)?;
+        let shown = |field: &FieldRef| match form(field.data_type()) {
+            Some(datatype) => Arc::new(field.as_ref().clone().with_data_type(datatype)),
+            None => field.clone(),
+        };
+        let fields: Vec<FieldRef> = metadata.schema().fields().iter().map(shown).collect();
+        if fields.iter().ne(metadata.schema().fields().iter()) {
+            let schema = Schema::new_with_metadata(fields, metadata.schema().metadata().clone());
+            let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
+            metadata = ArrowReaderMetadata::try_new(metadata.metadata().clone(), options)
+                .map_err(parquet_failure)?;
+        }
         Ok(ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata))
     })
 }
 
-/// The record batches of a file.
-///
-/// # Errors
-/// Content that is no Parquet.
-pub(crate) fn parquet_batches<T: ChunkReader + 'static>(
+/// The record batches of a file, in pieces that fit the budget.
+fn batches_of<T: ChunkReader + 'static>(
     builder: ParquetRecordBatchReaderBuilder<T>,
+    budget: Budget,
 ) -> Outcome<RecordBatches> {
-    let build = || builder.with_batch_size(BATCH_ROW_COUNT).build().map_err(parquet_failure);
+    let row_count = rows_at_once(builder.parquet_schema(), budget)?;
+    let build = || builder.with_batch_size(row_count).build().map_err(parquet_failure);
     let reader = guarded(FORMAT, build)?;
-    Ok(guarded_batches(FORMAT, Box::new(reader.map(|batch| batch.map_err(arrow_failure)))))
+    let batches = guarded_batches(FORMAT, Box::new(reader.map(|batch| batch.map_err(arrow_failure))));
+    Ok(cut_batches(batches, budget.piece_byte_len()))
+}
+
+/// Rows of a batch that is read: cells of a fixed length have that in every row, whatever the file has of them.
+fn rows_at_once(schema: &SchemaDescriptor, budget: Budget) -> Outcome<usize> {
+    let columns = schema.columns().iter();
+    let fixed = columns.filter(|column| column.physical_type() == PhysicalType::FIXED_LEN_BYTE_ARRAY);
+    let row_byte_len = fixed.map(|column| u64::try_from(column.type_length()).unwrap_or(0)).sum::<u64>();
+    if row_byte_len > budget.byte_len() {
+        let wanted = row_byte_len.saturating_mul(8).div_ceil(1 << 20);
+        return Err(too_much(format!(
+            "a row of the Parquet file has cells of {}; --memory {wanted}MiB would do",
+            human::bytes(row_byte_len)
+        )));
+    }
+    let row_count = budget.piece_byte_len() / row_byte_len.max(1);
+    Ok(usize::try_from(row_count).unwrap_or(usize::MAX).clamp(1, BATCH_ROW_COUNT))
 }
 
 pub(super) fn parquet_failure(error: ParquetError) -> Failure {
@@ -128,7 +228,7 @@ impl<W: Write + Send> Sink for ParquetSink<W> {
 mod tests {
     use super::*;
     use crate::cells::test_field;
-    use crate::formats::gather;
+    use crate::formats::{Room, gather};
     use smalti::{AlignedBuf, Column, Datatype};
 
     #[test]
@@ -148,7 +248,7 @@ mod tests {
         drop(sink);
         let (batches, row_count) = from_chunks(Bytes::from(out.clone()), Budget::default()).unwrap();
         assert_eq!(row_count, 2);
-        let columns = gather(batches, fields).unwrap();
+        let columns = gather(batches, fields, &Room::default()).unwrap();
         let cells = columns[0].1.as_ref();
         assert_eq!((cells.cell(0, 8), cells.validity.unwrap()), (&[255; 8][..], &[1, 0][..]));
         assert!(from_chunks(Bytes::copy_from_slice(&out[..out.len() - 1]), Budget::default()).is_err());
@@ -187,7 +287,7 @@ mod tests {
         ];
         let read = |content: Vec<u8>| {
             from_chunks(Bytes::from(content), Budget::default())
-                .and_then(|(batches, _)| gather(batches, &fields))
+                .and_then(|(batches, _)| gather(batches, &fields, &Room::default()))
         };
         let whole = small_file();
         assert_eq!(read(whole.clone()).unwrap().len(), 3);

@@ -5,10 +5,9 @@ use super::source::{InputFile, Rows, Visit, Watched, named, open};
 use super::text::Naming;
 use crate::args::ImportFormat;
 use crate::failure::{Failure, Outcome};
-use crate::formats::{arrow_schema, open_arrow, parquet_batches, parquet_builder};
+use crate::formats::{arrow_schema, open_arrow, parquet_builder, parquet_rows};
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::Field;
-use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use smalti::Unit;
@@ -66,8 +65,8 @@ impl BinaryReading<'_> {
                     .filter(|(_, field)| (self.naming)(field.name()).is_some())
                     .map(|(idx, _)| idx)
                     .collect();
-                let mask = ProjectionMask::roots(builder.parquet_schema(), kept);
-                for batch in parquet_batches(builder.with_projection(mask)).map_err(in_file)? {
+                let schema = builder.schema().clone();
+                for batch in parquet_rows(path, self.file.budget, schema, &kept).map_err(in_file)? {
                     let batch = batch.map_err(in_file)?;
                     self.watched.advance(Unit::Cells, batch.num_rows() as u64);
                     hand_on(batch)?;

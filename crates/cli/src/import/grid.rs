@@ -6,7 +6,7 @@ use super::write::{Written, published};
 use crate::args::{Dates, Enums, ImportFormat, Notation};
 use crate::cells::{Field, Region, place_with};
 use crate::failure::{Failure, Outcome};
-use crate::formats::gather;
+use crate::formats::{Room, gather};
 use arrow_array::RecordBatch;
 use smalti::{
     AlignedBuf, Array, Column, ColumnRef, Duplicates, Extent, Layout, Phase, SealedFragment, Unit,
@@ -186,7 +186,8 @@ pub(super) fn write_table(
             }
             other => other,
         };
-        let columns = gather(std::mem::take(slab).into_iter().map(Ok), &fields).map_err(behind)?;
+        let columns =
+            gather(std::mem::take(slab).into_iter().map(Ok), &fields, &Room::unlimited()).map_err(behind)?;
         let fills = is_new.then_some(&fill as &dyn Fn(&Field) -> Option<Vec<u8>>);
         let placed = place_with(columns, &region, fills).map_err(behind)?;
         let named = placed.iter().map(|(field, column)| (field.name.clone(), column.as_ref())).collect();

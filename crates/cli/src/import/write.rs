@@ -11,7 +11,7 @@ use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
 use arrow_schema::{ArrowError, DataType};
 use rayon::prelude::*;
-use smalti::arrow::{ArrowForm, arrow_array, arrow_column, arrow_field};
+use smalti::arrow::{ArrowForm, arrow_array, arrow_column, arrow_field, unpacked_byte_len};
 use smalti::format::ArraySchema;
 use smalti::{
     AlignedBuf, Array, CellShape, Column, ErrorKind, Phase, Progress, SealedFragment, Unit, WrittenFragment,
@@ -137,8 +137,13 @@ impl<'a> Writer<'a> {
         self.row_number += row_count as u64;
         let chunk = &mut self.chunk;
         chunk.arrays.resize_with(arrays.len(), Vec::new);
-        for (all, array) in chunk.arrays.iter_mut().zip(arrays) {
-            chunk.byte_len += array.get_array_memory_size();
+        for ((all, array), field) in chunk.arrays.iter_mut().zip(arrays).zip(&self.fields) {
+            // Labels stay codes; other dictionaries are written out.
+            let attribute = self.array.schema().attribute(&field.name);
+            let has_codes = attribute.is_some_and(|(_, attribute)| attribute.enumeration.is_some());
+            let unpacked = if has_codes { 0 } else { unpacked_byte_len(&array) };
+            let byte_len = usize::try_from(unpacked).unwrap_or(usize::MAX).max(array.get_array_memory_size());
+            chunk.byte_len = chunk.byte_len.saturating_add(byte_len);
             all.push(array);
         }
         chunk.row_count += row_count;

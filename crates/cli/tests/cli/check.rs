@@ -152,6 +152,36 @@ fn a_check_of_a_group_checks_its_members_and_names_the_one_at_fault() {
 }
 
 #[test]
+fn one_repair_mends_the_lists_of_groups_in_groups_and_what_they_list() {
+    let session = Session::new();
+    grid(&session);
+    let groups = ["top", "top/a", "top/a/b"];
+    for group in groups {
+        session.text(&format!("group create {group}"));
+    }
+    session.text("create top/a/b/height --schema grid.json");
+    session.text("group add top top/a");
+    for (group, member) in [("top/a", "top/a/b"), ("top/a/b", "top/a/b/height")] {
+        session.text(&format!("group add {group} {member}"));
+        // In circles, and in a list of its own, of which nothing is left.
+        session.text(&format!("group add {group} top --name top"));
+        let lists = std::fs::read_dir(session.path(group).join("__group")).unwrap();
+        let last = lists.map(|entry| entry.unwrap().path()).max().unwrap();
+        std::fs::write(&last, &std::fs::read(&last).unwrap()[..40]).unwrap();
+    }
+    let stray = session.path("top/a/b/height/__schema/notes");
+    std::fs::write(&stray, "x").unwrap();
+    let (text, status) = run(&session, "repair top");
+    assert!(!stray.exists() && status == 0, "{text}");
+    for member in ["a", "a/b", "a/b/height"] {
+        assert!(text.contains(&format!("member {member} at ")), "{member} in {text}");
+    }
+    assert!(text.contains("left: nothing found"), "{text}");
+    let (text, status) = run(&session, "fsck top --data");
+    assert!(status == 0 && text.starts_with("3 members, ") && text.contains("nothing found"), "{text}");
+}
+
+#[test]
 fn salvaged_cells_of_which_a_newer_value_may_be_lost_are_told_and_left_out_on_request() {
     let session = Session::new();
     session.file(
@@ -179,9 +209,62 @@ fn salvaged_cells_of_which_a_newer_value_may_be_lost_are_told_and_left_out_on_re
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     let older = serde_json::json!({
         "cells": 1, "left_out": true, "places": [{"domain": [[5, 5]], "from": [100, 100], "lost": [200, 200]}],
+        "unlisted": 0,
     });
     assert_eq!(json["older"], older);
     assert_eq!(rows("some.csv"), "d,a\n2,1\n7,3\n");
     assert_eq!(run(&session, "salvage tiny -o some --strict").1, 1);
     assert_eq!(session.text("read some --format csv"), rows("some.csv"));
+}
+
+#[test]
+fn a_strict_salvage_of_a_dense_array_to_a_file_says_what_to_do() {
+    let session = Session::new();
+    grid(&session);
+    session.text("create dense --schema grid.json");
+    for at in [100, 200] {
+        session.text(&format!("write dense --from first.csv --range y=1:2 --range x=1:2 --at {at}"));
+    }
+    let folders = std::fs::read_dir(session.path("dense/__fragments")).unwrap();
+    let is_last = |path: &std::path::PathBuf| path.to_string_lossy().contains("/__200_");
+    let file =
+        folders.map(|entry| entry.unwrap().path()).find(is_last).unwrap().join("__fragment_metadata.tdb");
+    std::fs::write(&file, "").unwrap();
+    for target in ["cells.csv", "- --format csv"] {
+        let problem = session.problem(&format!("salvage dense --strict -o {target}"), 1);
+        assert!(problem.contains("--output NEW_ARRAY, then `smalti read NEW_ARRAY -o FILE`"), "{problem}");
+        assert!(problem.contains("or leave --strict out"), "{problem}");
+    }
+    let (text, _) = run(&session, "salvage dense -o cells.csv");
+    assert!(text.contains("4 cells with older values"), "{text}");
+    let (text, _) = run(&session, "salvage dense --strict -o new");
+    assert!(text.contains("4 cells with older values left out"), "{text}");
+    assert!(session.text("read new --format csv").lines().count() > 1);
+}
+
+#[test]
+fn a_salvage_leaves_out_labels_of_which_newer_ones_are_lost() {
+    let session = Session::new();
+    session.file(
+        "map.json",
+        r#"{"array_type": "dense", "dims": [{"name": "row", "type": "INT32", "domain": [1, 3], "tile": 3}],
+            "attrs": [{"name": "a", "type": "INT32", "filters": []}],
+            "labels": [{"name": "lat", "dim": "row", "type": "FLOAT64"}]}"#,
+    );
+    session.text("create map --schema map.json");
+    session.file("a.csv", "a\n1\n2\n3\n");
+    session.text("write map --from a.csv --at 100");
+    for (at, labels) in [(100, "1,1\n2,2\n3,3\n"), (200, "1,11\n2,12\n3,13\n")] {
+        session.file("lat.csv", format!("row,lat\n{labels}"));
+        session.text(&format!("write map --from lat.csv --at {at}"));
+    }
+    let labels = std::fs::read_dir(session.path("map/__labels")).unwrap().next().unwrap().unwrap().path();
+    let folders = std::fs::read_dir(labels.join("__fragments")).unwrap();
+    let is_last = |path: &std::path::PathBuf| path.to_string_lossy().contains("/__200_");
+    let newest = folders.map(|entry| entry.unwrap().path()).find(is_last).unwrap();
+    std::fs::write(newest.join("__fragment_metadata.tdb"), "").unwrap();
+    let (text, status) = run(&session, "salvage map -o rescued");
+    assert!(status == 1 && text.contains("dimension label \"lat\"") && text.contains("left out"), "{text}");
+    assert!(!session.text("schema rescued").contains("lat"));
+    assert_eq!(session.text("read rescued --format csv --select a"), "a\n1\n2\n3\n");
 }

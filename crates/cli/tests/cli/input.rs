@@ -226,3 +226,42 @@ fn floats_labels_and_dates_are_shown_as_the_schema_has_them() {
         "{problem}"
     );
 }
+
+#[test]
+fn a_write_of_more_cells_than_its_memory_holds_is_refused_with_what_would_do() {
+    let session = Session::new();
+    points(&session, "p", TEXT);
+    session.file(
+        "big.json",
+        r#"{"array_type": "sparse", "dims": [{"name": "d", "type": "INT32", "domain": [0, 999999], "tile": 1000}],
+            "attrs": [{"name": "s", "type": "STRING_UTF8"}]}"#,
+    );
+    session.text("create big --schema big.json");
+    let rows = 0..30_000;
+    let jsonl: String =
+        rows.clone().map(|d| format!("{{\"d\": {d}, \"s\": \"the text of {d:050}\"}}\n")).collect();
+    let csv: String = rows.map(|d| format!("{d},the text of {d:050}\n")).collect();
+    session.file("big.jsonl", jsonl);
+    session.file("big.csv", format!("d,s\n{csv}"));
+    for format in ["jsonl", "csv", "arrow", "parquet"] {
+        let line = format!("write big --from big.{format}");
+        let problem = session.problem(&format!("{line} --memory 1MiB"), 1);
+        assert!(problem.contains(&format!("big.{format}: out of memory budget: ")), "{problem}");
+        assert!(problem.contains("smalti import goes chunk by chunk"), "{problem}");
+        let fragments = std::fs::read_dir(session.path("big/__fragments")).map_or(0, Iterator::count);
+        assert_eq!(
+            fragments,
+            if format == "arrow" || format == "parquet" { 2 } else { usize::from(format == "csv") }
+        );
+        let wanted = problem.split("--memory ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+        let wanted = wanted.trim_end_matches(';');
+        if format == "jsonl" || format == "csv" {
+            session.text(&format!("{line} --memory {wanted}"));
+        }
+        if format == "csv" {
+            session.text("read big -o big.arrow --threads 1");
+            session.text("read big -o big.parquet --threads 1");
+        }
+    }
+    session.text("write big --from big.parquet");
+}

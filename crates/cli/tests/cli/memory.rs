@@ -2,8 +2,14 @@
 #![cfg(target_os = "linux")]
 
 use crate::session::Session;
+use arrow_array::types::Int32Type;
+use arrow_array::{ArrayRef, DictionaryArray, Int64Array, RecordBatch, StringArray, StringViewArray};
+use arrow_ipc::writer::FileWriter;
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
 use std::io::Write;
 use std::process::Command;
+use std::sync::Arc;
 
 /// Cells of 8 bytes along each side: 392 MB in all.
 const SIDE: u64 = 7000;
@@ -44,4 +50,60 @@ fn a_read_of_more_than_the_address_space_holds_goes_through() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let (copy, zeros) = (session.path("copy.npy"), session.path("zeros.npy"));
     assert_eq!(std::fs::metadata(copy).unwrap().len(), std::fs::metadata(zeros).unwrap().len());
+}
+
+/// A line of text that every row of a file has.
+const TEXT_BYTE_LEN: usize = 1 << 20;
+/// Rows of it: more than the address space holds.
+const ROW_COUNT: usize = 600;
+/// What a process may take that must not have all of them at once, in KiB.
+const ROWS_ADDRESS_SPACE_KIB: u64 = 480_000;
+
+#[test]
+fn a_text_that_a_file_holds_once_for_many_rows_is_not_unpacked_beyond_the_budget() {
+    let session = Session::new();
+    session.file(
+        "s.json",
+        r#"{"array_type": "sparse", "dims": [{"name": "d", "type": "INT64", "domain": [0, 999999], "tile": 1000}],
+            "attrs": [{"name": "s", "type": "STRING_UTF8"}]}"#,
+    );
+    session.text("create a --schema s.json");
+    let text = "x".repeat(TEXT_BYTE_LEN);
+    let labels: DictionaryArray<Int32Type> = std::iter::repeat_n(text.as_str(), ROW_COUNT).collect();
+    let plain = labels.downcast_dict::<StringArray>().unwrap().into_iter().collect::<StringViewArray>();
+    let columns: [(&str, ArrayRef); 2] = [("dictionary", Arc::new(labels)), ("views", Arc::new(plain))];
+    for (name, column) in columns {
+        let d: ArrayRef = Arc::new(Int64Array::from_iter_values(0..ROW_COUNT as i64));
+        let batch = RecordBatch::try_from_iter([("d", d), ("s", column)]).unwrap();
+        let arrow = std::fs::File::create(session.path(&format!("{name}.arrow"))).unwrap();
+        let mut writer = FileWriter::try_new(arrow, &batch.schema()).unwrap();
+        writer.write(&batch).and_then(|()| writer.finish()).unwrap();
+        let parquet = std::fs::File::create(session.path(&format!("{name}.parquet"))).unwrap();
+        let properties = WriterProperties::builder().set_dictionary_page_size_limit(4 << 20).build();
+        let mut writer = ArrowWriter::try_new(parquet, batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    }
+    for file in ["dictionary.arrow", "dictionary.parquet", "views.parquet"] {
+        assert!(std::fs::metadata(session.path(file)).unwrap().len() < 2 * TEXT_BYTE_LEN as u64, "{file}");
+        let run = |words: &str| {
+            let program = env!("CARGO_BIN_EXE_smalti");
+            let line =
+                format!("ulimit -v {ROWS_ADDRESS_SPACE_KIB}; exec {program} {words} --threads 1 --sync none");
+            Command::new("sh").arg("-c").arg(line).current_dir(session.path("")).output().unwrap()
+        };
+        let output = run(&format!("write a --from {file} --memory 64MiB"));
+        let problem = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{file}: {problem}");
+        assert!(
+            problem.contains("out of memory budget") && problem.contains("--memory"),
+            "{file}: {problem}"
+        );
+        let output = run(&format!("import {file} {file}.array --dims d --memory 64MiB"));
+        assert!(output.status.success(), "{file}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert!(
+        !session.path("a/__fragments").exists()
+            || session.path("a/__fragments").read_dir().unwrap().count() == 0
+    );
 }

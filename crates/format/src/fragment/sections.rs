@@ -173,6 +173,35 @@ impl TileBounds {
     }
 }
 
+/// What stands behind a number of bytes of eight, and as many bytes as that says.
+fn behind_bytes(rest: &[u8]) -> Option<&[u8]> {
+    let (byte_len, rest) = rest.split_first_chunk()?;
+    rest.get(usize::try_from(u64::from_le_bytes(*byte_len)).ok()?..)
+}
+
+impl TileBounds {
+    /// Whether these bytes are bounds: told without a copy of them. Why they are none, decoding tells.
+    pub fn fits(bytes: &[u8]) -> bool {
+        let Some((fixed, rest)) = bytes.split_first_chunk() else { return false };
+        let Some((var, values)) = rest.split_first_chunk() else { return false };
+        u64::from_le_bytes(*fixed).checked_add(u64::from_le_bytes(*var)) == Some(values.len() as u64)
+    }
+}
+
+impl FragmentStatistics {
+    /// Whether these bytes are statistics: told without a copy of them. Why they are none, decoding tells.
+    pub fn fits(bytes: &[u8]) -> bool {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            // Bounds of any length; a sum and the number of nulls.
+            let behind = behind_bytes(rest).and_then(behind_bytes).and_then(|rest| rest.get(16..));
+            let Some(behind) = behind else { return false };
+            rest = behind;
+        }
+        true
+    }
+}
+
 impl FragmentStatistics {
     /// Checks that there is an entry for each field.
     ///

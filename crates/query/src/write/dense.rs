@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes of unfiltered cells that a group of tiles holds while it is filtered.
-const GROUP_BYTE_LEN: usize = 16 << 20;
+pub(super) const GROUP_BYTE_LEN: usize = 16 << 20;
 
 /// A dense write, checked.
 struct DenseWrite<'a> {

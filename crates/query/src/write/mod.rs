@@ -2,6 +2,7 @@
 
 mod codes;
 mod columns;
+mod cost;
 mod dense;
 mod fragment_writer;
 mod global;

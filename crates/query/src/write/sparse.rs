@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes of unfiltered cells that a group of tiles holds while it is filtered.
-const GROUP_BYTE_LEN: usize = 32 << 20;
+pub(super) const GROUP_BYTE_LEN: usize = 32 << 20;
 
 /// Writes cells as a fragment without its commit.
 ///
@@ -145,7 +145,13 @@ impl SparseWriter {
                 self.rects.push_extent(rects.extent(tile, dim))?;
             }
         }
-        let cell_byte_len: usize = self.fields.iter().map(|field| field.shape.cell_byte_len() + 8).sum();
+        // Of var-sized cells the mean of all that are there.
+        let values = |(field, cells): (&WrittenField, &ColumnRef<'_>)| match cells.offsets {
+            Some(offsets) => cells.data.len().checked_div(offsets.len()).unwrap_or(0),
+            None => field.shape.cell_byte_len(),
+        };
+        let cell_byte_len: usize =
+            self.fields.iter().zip(columns).map(|field| values(field).saturating_add(8)).sum();
         let group_len = (GROUP_BYTE_LEN / capacity.saturating_mul(cell_byte_len).max(1))
             .clamp(rayon::current_num_threads(), 1 << 16);
         let fields = Arc::clone(&self.fields);

@@ -136,8 +136,9 @@ fn small_bytes<T: ByteArrayType<Offset = i32>>(array: &GenericByteArray<T>) -> (
     (Bytes::Buffer(data.slice_with_length(first, last - first)), from_zero)
 }
 
-fn view_bytes<'v>(cells: impl Iterator<Item = Option<&'v [u8]>>) -> (Bytes<'static>, Buffer) {
-    let mut data = MutableBuffer::new(0);
+fn view_bytes<'v>(cells: impl Iterator<Item = Option<&'v [u8]>> + Clone) -> (Bytes<'static>, Buffer) {
+    let byte_len = cells.clone().map(|cell| cell.map_or(0, <[u8]>::len)).fold(0, usize::saturating_add);
+    let mut data = MutableBuffer::with_capacity(byte_len);
     let mut offsets = vec![0_u64];
     for cell in cells {
         data.extend_from_slice(cell.unwrap_or_default());

@@ -46,12 +46,14 @@
 mod dictionary;
 mod export;
 mod import;
+mod measure;
 mod numbers;
 
 pub(crate) use dictionary::Dictionary;
 pub use dictionary::ENUMERATION_KEY;
 pub(crate) use export::array_of;
 pub(crate) use import::column_of;
+pub use measure::unpacked_byte_len;
 
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, TimeUnit};

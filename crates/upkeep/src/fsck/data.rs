@@ -125,7 +125,7 @@ impl Check<'_> {
             }
         }
         let coordinates = Coordinates::new(fragment, &sources);
-        let kinds = statistics::kinds(fragment, &sources);
+        let kinds = statistics::kinds(fragment, &sources, mending);
         let tile_count = usize::try_from(fragment.tile_count()).unwrap_or(usize::MAX);
         let group = rayon::current_num_threads().max(1) * TILES_PER_THREAD;
         let mut stats: BTreeMap<FieldId, Vec<Measured>> = BTreeMap::new();

@@ -14,13 +14,13 @@ use smalti_types::{Error, Extent, ExtentRef, Result, TimeRange};
 use std::collections::{BTreeSet, HashSet};
 use twox_hash::XxHash3_128;
 
-/// Places that are listed one by one.
-const MAX_LISTED: usize = 10_000;
+/// What the list of places may take in memory.
+const LIST_BYTE_LEN: usize = 64 << 20;
 
 /// Tiles of a fragment that are told apart; more of them count as the whole fragment.
 const MAX_TILES: usize = 1_000;
 
-/// Boxes that the older cells of a dense array are told in.
+/// Boxes of a dense array that are kept apart; cells in more of them may be told twice.
 const MAX_BOXES: usize = 10_000;
 
 /// A cell of a sparse array, or a box of a dense one, that shows what was written before something that is lost.
@@ -39,14 +39,48 @@ pub struct OlderCells {
 pub struct Older {
     /// How many cells there are, fill values of dense arrays among them.
     pub cell_count: u64,
-    /// Where they are, up to ten thousand places.
+    /// Where they are, as many places as fit into 64 MiB.
     pub cells: Vec<OlderCells>,
+    /// How many places there are beside those that are listed.
+    pub unlisted: u64,
 }
 
 impl Older {
     /// Whether there are more places than are listed.
     pub fn are_cut(&self) -> bool {
-        self.cells.len() >= MAX_LISTED
+        self.unlisted > 0
+    }
+}
+
+/// A list of places that grows as long as it has room.
+struct List {
+    older: Older,
+    /// The room that is left.
+    byte_len: usize,
+}
+
+impl List {
+    fn new(byte_len: usize) -> Self {
+        List { older: Older::default(), byte_len }
+    }
+
+    /// Adds a place with so many cells.
+    fn add(&mut self, cell_count: u64, extents: Vec<Extent>, from: TimeRange, lost: TimeRange) {
+        self.older.cell_count = self.older.cell_count.saturating_add(cell_count);
+        let text = |extent: &Extent| match extent {
+            Extent::Num { .. } => 0,
+            Extent::Str { lo, hi } => lo.len() + hi.as_ref().map_or(0, |hi| hi.len()),
+        };
+        let texts = extents.iter().map(text).sum::<usize>();
+        let place = size_of::<OlderCells>() + extents.len() * size_of::<Extent>() + texts;
+        // Once one has no room, none has: what is listed is what comes first.
+        match self.byte_len.checked_sub(place).filter(|_| self.older.unlisted == 0) {
+            Some(left) => {
+                self.byte_len = left;
+                self.older.cells.push(OlderCells { extents, from, lost });
+            }
+            None => self.older.unlisted += 1,
+        }
     }
 }
 
@@ -144,7 +178,8 @@ pub(super) fn older_cells(snapshot: &Snapshot, places: &[LostPlace]) -> Result<O
 
 fn of_sparse(snapshot: &Snapshot, places: &[&LostPlace]) -> Result<Older> {
     let schema = snapshot.schema();
-    let mut older = Older::default();
+    let mut list = List::new(LIST_BYTE_LEN);
+    // A cell may be in several places; in one it is once.
     let mut seen: HashSet<u128> = HashSet::new();
     for place in places {
         let names = schema.dimensions.iter().map(|dimension| dimension.name.clone());
@@ -172,21 +207,16 @@ fn of_sparse(snapshot: &Snapshot, places: &[&LostPlace]) -> Result<Older> {
                     .zip(&byte_lens)
                     .map(|(column, byte_len)| column.cell(cell, *byte_len))
                     .collect();
-                if !place.has_coordinates(&values) || !seen.insert(hash_of(&values)) {
+                let is_known = |seen: &mut HashSet<u128>| places.len() > 1 && !seen.insert(hash_of(&values));
+                if !place.has_coordinates(&values) || is_known(&mut seen) {
                     continue;
                 }
-                older.cell_count += 1;
-                if older.cells.len() < MAX_LISTED {
-                    older.cells.push(OlderCells {
-                        extents: extents_of(schema, &values)?,
-                        from: TimeRange { start: at, end: at },
-                        lost: place.time,
-                    });
-                }
+                let from = TimeRange { start: at, end: at };
+                list.add(1, extents_of(schema, &values)?, from, place.time);
             }
         }
     }
-    Ok(older)
+    Ok(list.older)
 }
 
 fn time_of(times: &ColumnRef<'_>, cell: usize) -> u64 {
@@ -267,7 +297,7 @@ fn of_dense(snapshot: &Snapshot, places: &[&LostPlace]) -> Older {
         .collect();
     kept.sort_by(|(a, _), (b, _)| b.name().cmp(a.name()));
     let hull = snapshot.non_empty_domain().and_then(|domain| cuboid_of(&domain));
-    let mut older = Older::default();
+    let mut list = List::new(LIST_BYTE_LEN);
     // Told already, with something that was lost later.
     let mut told: Vec<Cuboid> = Vec::new();
     for place in places {
@@ -280,14 +310,9 @@ fn of_dense(snapshot: &Snapshot, places: &[&LostPlace]) -> Older {
                     if parts.len() > MAX_BOXES { parts } else { cut(&parts, hole) }
                 });
                 for part in shown {
-                    older.cell_count = older.cell_count.saturating_add(cell_count(&part));
-                    if older.cells.len() < MAX_LISTED {
-                        let extents = part.iter().map(|(lo, hi)| Extent::Num { lo: *lo, hi: *hi });
-                        older.cells.push(OlderCells {
-                            extents: extents.collect(),
-                            from: fragment.name().range(),
-                            lost: place.time,
-                        });
+                    let extents = part.iter().map(|(lo, hi)| Extent::Num { lo: *lo, hi: *hi });
+                    list.add(cell_count(&part), extents.collect(), fragment.name().range(), place.time);
+                    if told.len() < MAX_BOXES {
                         told.push(part);
                     }
                 }
@@ -297,7 +322,7 @@ fn of_dense(snapshot: &Snapshot, places: &[&LostPlace]) -> Older {
             }
         }
     }
-    older
+    list.older
 }
 
 fn cut(parts: &[Cuboid], hole: &Cuboid) -> Vec<Cuboid> {
@@ -379,6 +404,22 @@ fn outside(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_without_room_in_the_list_are_counted() {
+        let (time, place) = (TimeRange { start: 1, end: 1 }, vec![Extent::Num { lo: 7, hi: 9 }]);
+        let mut list = List::new(100 * (size_of::<OlderCells>() + size_of::<Extent>()) + 1);
+        (0..100).for_each(|_| list.add(3, place.clone(), time, time));
+        assert!(!list.older.are_cut());
+        (0..50).for_each(|_| list.add(3, place.clone(), time, time));
+        assert_eq!((list.older.cells.len(), list.older.unlisted, list.older.cell_count), (100, 50, 450));
+        assert!(list.older.are_cut());
+        // Long coordinates take room too.
+        let mut list = List::new(1000);
+        let long: Box<[u8]> = vec![b'x'; 2000].into();
+        list.add(1, vec![Extent::Str { lo: long.clone(), hi: Some(long) }], time, time);
+        assert_eq!((list.older.cells.len(), list.older.unlisted), (0, 1));
+    }
 
     #[test]
     fn a_box_without_another_is_covered_by_disjoint_boxes() {

@@ -1,8 +1,10 @@
 //! Columns to record batches and back.
 
+use super::cut::written_out_byte_len;
 use crate::cells::{ColumnBuilder, Field, Labels, cell_count_of};
 use crate::failure::{Failure, Outcome};
 use crate::formats::boundary::guarded;
+use crate::formats::{Held, Room};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 use smalti::arrow::{ArrowForm, arrow_array, arrow_column, arrow_field};
@@ -140,15 +142,21 @@ fn codes(field: &Field, labels: &Column) -> Result<Column, String> {
 /// The columns of all batches, one batch after the other.
 ///
 /// # Errors
-/// Those of the batches and of [`columns_of`]; when there are no rows.
+/// Those of the batches and of [`columns_of`]; when there are no rows; `OutOfMemory` when there is no room for them.
 pub(crate) fn gather(
     batches: impl Iterator<Item = Outcome<RecordBatch>>,
     fields: &[Field],
+    room: &Room,
 ) -> Outcome<Vec<(Field, Column)>> {
     let mut all: Vec<(Field, Column)> = Vec::new();
-    let mut row_count = 0;
+    let (mut row_count, mut byte_len) = (0, 0_u64);
     for batch in batches {
         let batch = batch?;
+        // Before anything is written out: as a column, what it is made from, and what it is put behind.
+        let more = written_out_byte_len(&batch);
+        byte_len = byte_len.saturating_add(more);
+        let cell_count = row_count + batch.num_rows() as u64;
+        room.check(Held { byte_len, beside: more.saturating_mul(2), cell_count })?;
         let columns = columns_of(&batch, fields).map_err(|failure| behind(failure, row_count))?;
         check_cells(&columns, row_count)?;
         row_count += batch.num_rows() as u64;
@@ -210,7 +218,7 @@ mod tests {
     fn batches_follow_each_other() {
         let fields = [field("name", Datatype::StringUtf8, 0, true), field("id", Datatype::UInt8, 1, false)];
         let batches = [batch(vec![1, 2], vec![Some("ab"), None]), batch(vec![3], vec![Some("c")])];
-        let columns = gather(batches.into_iter().map(Ok), &fields).unwrap();
+        let columns = gather(batches.into_iter().map(Ok), &fields, &Room::default()).unwrap();
         assert_eq!(columns[0].1.data.as_slice(), [1, 2, 3]);
         let names = columns[1].1.as_ref();
         assert_eq!((names.data, names.offsets.unwrap()), (&b"abc"[..], &[0, 2, 2, 3][..]));
@@ -262,7 +270,7 @@ mod tests {
             let failure = columns_of(&batch(vec![1, 2], vec![Some("a"), None]), &fields).unwrap_err();
             assert!(failure.to_string().contains(words), "{failure}");
         }
-        let failure = gather(std::iter::empty(), &[id]).unwrap_err();
+        let failure = gather(std::iter::empty(), &[id], &Room::default()).unwrap_err();
         assert!(failure.to_string().contains("no rows"), "{failure}");
     }
 }

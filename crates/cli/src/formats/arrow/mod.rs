@@ -2,10 +2,12 @@
 
 mod cells;
 mod check;
+mod cut;
 mod read;
 mod write;
 
 pub(crate) use cells::{behind, check_cells, columns_of, gather, record_batch, schema_of};
+pub(crate) use cut::{cut_batches, written_out_byte_len};
 pub(crate) use read::{RecordBatches, arrow_schema, open_arrow};
 pub(crate) use write::ArrowSink;
 

@@ -2,6 +2,7 @@
 
 use super::arrow_failure;
 use super::check::{CheckedStream, check_file};
+use super::cut::cut_batches;
 use crate::failure::Outcome;
 use crate::formats::boundary::{guarded, guarded_batches};
 use crate::formats::{Budget, open_file};
@@ -76,14 +77,14 @@ fn from_pipe(mut input: impl Read + 'static, budget: Budget) -> Outcome<RecordBa
 }
 
 fn from_file(mut file: impl Read + Seek + 'static, budget: Budget) -> Outcome<RecordBatches> {
-    boxed(|| {
+    boxed(budget, || {
         check_file(&mut file, budget)?;
         FileReader::try_new(file, None).map_err(arrow_failure)
     })
 }
 
 fn from_stream(input: impl Read + 'static, budget: Budget) -> Outcome<RecordBatches> {
-    boxed(|| StreamReader::try_new(CheckedStream::new(input, budget), None).map_err(arrow_failure))
+    boxed(budget, || StreamReader::try_new(CheckedStream::new(input, budget), None).map_err(arrow_failure))
 }
 
 /// The first bytes, and whether they are those of a file.
@@ -94,12 +95,13 @@ fn starts_like_a_file(input: &mut impl Read) -> std::io::Result<(Vec<u8>, bool)>
     Ok((start, is_file))
 }
 
-fn boxed<I>(open: impl FnOnce() -> Outcome<I>) -> Outcome<RecordBatches>
+fn boxed<I>(budget: Budget, open: impl FnOnce() -> Outcome<I>) -> Outcome<RecordBatches>
 where
     I: Iterator<Item = Result<RecordBatch, ArrowError>> + 'static,
 {
     let reader = guarded(FORMAT, open)?;
-    Ok(guarded_batches(FORMAT, Box::new(reader.map(|batch| batch.map_err(arrow_failure)))))
+    let batches = guarded_batches(FORMAT, Box::new(reader.map(|batch| batch.map_err(arrow_failure))));
+    Ok(cut_batches(batches, budget.piece_byte_len()))
 }
 
 #[cfg(test)]
@@ -107,7 +109,7 @@ mod tests {
     use super::*;
     use crate::cells::test_field;
     use crate::formats::boundary::damages;
-    use crate::formats::{ArrowSink, Sink, gather};
+    use crate::formats::{ArrowSink, Room, Sink, gather};
     use arrow_array::types::{Int8Type, Int32Type};
     use arrow_array::{ArrayRef, DictionaryArray, ListArray, StringArray};
     use arrow_ipc::CompressionType;
@@ -185,7 +187,8 @@ mod tests {
             test_field("list", Datatype::Int32, 0, true),
         ];
         let read = |content: Vec<u8>| {
-            from_pipe(Cursor::new(content), Budget::default()).and_then(|batches| gather(batches, &fields))
+            from_pipe(Cursor::new(content), Budget::default())
+                .and_then(|batches| gather(batches, &fields, &Room::default()))
         };
         let forms = [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)];
         for (is_stream, compression) in

@@ -2,7 +2,8 @@
 
 use crate::cells::{ColumnBuilder, Field, short};
 use crate::failure::{Failure, Outcome};
-use crate::formats::input::{Budget, Lines};
+use crate::formats::Room;
+use crate::formats::input::Lines;
 use crate::formats::jsonl::Rows;
 use smalti::text::parse_date_time;
 use smalti::{CellValNum, Column, Datatype, Scalar};
@@ -12,12 +13,8 @@ use std::io::BufRead;
 ///
 /// # Errors
 /// Name the line and the field.
-pub(crate) fn read_csv(
-    input: impl BufRead,
-    fields: &[Field],
-    budget: Budget,
-) -> Outcome<Vec<(Field, Column)>> {
-    let mut lines = Records { lines: Lines::new(input, budget) };
+pub(crate) fn read_csv(input: impl BufRead, fields: &[Field], room: &Room) -> Outcome<Vec<(Field, Column)>> {
+    let mut lines = Records { lines: Lines::new(input, room.budget()) };
     let mut record = Vec::new();
     if !lines.next_into(&mut record)? {
         return Err(Failure::invalid("the file is empty; the first line names the fields"));
@@ -50,6 +47,9 @@ pub(crate) fn read_csv(
         }
         rows.end_row()
             .map_err(|problem| Failure::invalid(format!("line {}: {problem}", lines.lines.idx())))?;
+        let held = rows.held();
+        room.check(held)?;
+        lines.lines.leave(held.byte_len);
     }
     rows.finish()
 }
@@ -232,7 +232,7 @@ mod tests {
             5,,\"\",-0001,[],false\n\
             6,NaN,,+12345,[7],true\n\
             7,-Infinity,\"{\"\"hex\"\":\"\"ff\"\"}\",1970,[],true\n";
-        let columns = read_csv(text.as_bytes(), &fields(), Budget::default()).unwrap();
+        let columns = read_csv(text.as_bytes(), &fields(), &Room::default()).unwrap();
         let mut out = Vec::new();
         let mut sink = CsvSink::new(&mut out, &fields());
         let columns = columns.into_iter().map(|(_, column)| column).collect();
@@ -247,7 +247,7 @@ mod tests {
         let columns = read_csv(
             "\u{feff}b,d,t,l\r\n1,2,1970,[]\r\n\r\nfalse,3,1971,[]".as_bytes(),
             &fields(),
-            Budget::default(),
+            &Room::default(),
         )
         .unwrap();
         let names: Vec<&str> = columns.iter().map(|(field, _)| field.name.as_str()).collect();
@@ -270,10 +270,10 @@ mod tests {
             ("", "the file is empty"),
             ("d\n", "no rows"),
         ] {
-            let failure = read_csv(text.as_bytes(), &fields(), Budget::default()).unwrap_err();
+            let failure = read_csv(text.as_bytes(), &fields(), &Room::default()).unwrap_err();
             assert!(failure.to_string().contains(words), "{text}: {failure}");
         }
-        let failure = read_csv(&b"d,s\n1,a\xffb\n"[..], &fields(), Budget::default()).unwrap_err();
+        let failure = read_csv(&b"d,s\n1,a\xffb\n"[..], &fields(), &Room::default()).unwrap_err();
         assert!(failure.to_string().contains("line 2: field \"s\": \"a\u{fffd}b\" holds bytes"), "{failure}");
     }
 }

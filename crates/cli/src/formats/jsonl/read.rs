@@ -2,7 +2,8 @@
 
 use crate::cells::{ColumnBuilder, Field};
 use crate::failure::{Failure, Outcome};
-use crate::formats::input::{Budget, Lines};
+use crate::formats::input::Lines;
+use crate::formats::{Held, Room};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
 use smalti::Column;
 use std::fmt;
@@ -15,16 +16,23 @@ use std::io::BufRead;
 pub(crate) fn read_jsonl(
     input: impl BufRead,
     fields: &[Field],
-    budget: Budget,
+    room: &Room,
 ) -> Outcome<Vec<(Field, Column)>> {
     let mut rows = Rows::new(fields);
-    let mut lines = Lines::new(input, budget);
+    let mut lines = Lines::new(input, room.budget());
     let mut line = Vec::new();
-    while lines.next_into(&mut line, 0)? {
+    let mut held = Held::default();
+    loop {
+        lines.leave(held.byte_len);
+        if !lines.next_into(&mut line, 0)? {
+            break;
+        }
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
         rows.push(&line).map_err(|problem| Failure::invalid(format!("line {}: {problem}", lines.idx())))?;
+        held = rows.held();
+        room.check(held)?;
     }
     rows.finish()
 }
@@ -57,6 +65,16 @@ impl Rows {
             }
         })?;
         self.end_row()
+    }
+
+    /// What the rows take so far.
+    pub(crate) fn held(&self) -> Held {
+        let byte_lens = || self.builders.iter().map(ColumnBuilder::byte_len);
+        Held {
+            byte_len: byte_lens().sum(),
+            beside: byte_lens().max().unwrap_or(0),
+            cell_count: self.row_count as u64,
+        }
     }
 
     /// Fills in null where a nullable field was not named.
@@ -211,14 +229,14 @@ mod tests {
 {"d":0,"f":[],"s":"é\"\n","t":null,"color":{"code":7}}
 {"d":1,"f":null,"s":{"hex":"ff00"},"t":"-0001-12-31","color":"red"}
 "#;
-        let columns = read_jsonl(text.as_bytes(), &fields(), Budget::default()).unwrap();
+        let columns = read_jsonl(text.as_bytes(), &fields(), &Room::default()).unwrap();
         assert_eq!(written(&fields(), &columns, 3), text);
     }
 
     #[test]
     fn keys_come_in_any_order_and_missing_nullable_fields_are_null() {
         let text = "{\"color\": \"red\", \"d\": 1}\n\n{\"d\": 2, \"s\": \"x\", \"color\": \"blue\"}\n";
-        let columns = read_jsonl(text.as_bytes(), &fields(), Budget::default()).unwrap();
+        let columns = read_jsonl(text.as_bytes(), &fields(), &Room::default()).unwrap();
         let names: Vec<&str> = columns.iter().map(|(field, _)| field.name.as_str()).collect();
         assert_eq!(names, ["d", "s", "color"]);
         assert_eq!(columns[1].1.as_ref().validity, Some(&[0, 1][..]));
@@ -245,7 +263,7 @@ mod tests {
             (good.replace('\n', " 5"), "line 1: trailing characters"),
             (String::new(), "no rows"),
         ] {
-            let failure = read_jsonl(text.as_bytes(), &fields(), Budget::default()).unwrap_err();
+            let failure = read_jsonl(text.as_bytes(), &fields(), &Room::default()).unwrap_err();
             assert!(failure.to_string().contains(words), "{text}: {failure}");
         }
     }

@@ -3,6 +3,7 @@
 use super::header::{Header, descr};
 use crate::cells::Field;
 use crate::failure::{Failure, Outcome};
+use crate::formats::{Held, Room};
 use smalti::{AlignedBuf, Column, Layout};
 use std::io::Read;
 
@@ -20,6 +21,7 @@ pub(crate) fn read_npy(
     mut input: impl Read,
     fields: &[Field],
     shape: &[usize],
+    room: &Room,
 ) -> Outcome<(Vec<(Field, Column)>, Layout)> {
     let attributes: Vec<&Field> = fields.iter().filter(|field| !field.is_dimension).collect();
     let [field] = attributes.as_slice() else {
@@ -62,6 +64,9 @@ pub(crate) fn read_npy(
         Failure::invalid(format!("{found} bytes of values do not fit shape {wanted:?}"))
     };
     let byte_len = byte_len.ok_or_else(|| misfit(&"2^64"))?;
+    // While it grows it is there twice.
+    let cell_count = header.shape.iter().copied().fold(1, usize::saturating_mul) as u64;
+    room.check_work(Held { byte_len: byte_len as u64, cell_count, ..Held::default() }, byte_len as u64)?;
     let mut data = AlignedBuf::new();
     let mut piece = Vec::new();
     while data.len() < byte_len {
@@ -120,7 +125,7 @@ mod tests {
             let field = test_field("a", datatype, count, false);
             let values: Vec<u8> = (0..6 * field.cell_byte_len()).map(|value| value as u8).collect();
             let content = file(&field, shape, &values, is_fortran);
-            let (columns, layout) = read_npy(content.as_slice(), &[field], shape).unwrap();
+            let (columns, layout) = read_npy(content.as_slice(), &[field], shape, &Room::default()).unwrap();
             assert_eq!(columns[0].1.data.as_slice(), values);
             assert_eq!(layout == Layout::ColMajor, is_fortran);
             assert_eq!((content.len() - values.len()) % 64, 0);
@@ -140,7 +145,8 @@ mod tests {
             (&content[..20], &field, &[2, 3], "cut short"),
             (b"PK", &field, &[2, 3], "no NumPy file"),
         ] {
-            let failure = read_npy(content, std::slice::from_ref(field), shape).unwrap_err();
+            let failure =
+                read_npy(content, std::slice::from_ref(field), shape, &Room::default()).unwrap_err();
             assert!(failure.to_string().contains(words), "{failure}");
         }
     }

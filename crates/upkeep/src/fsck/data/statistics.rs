@@ -40,8 +40,9 @@ pub(super) struct Measured {
     is_filled_up: bool,
 }
 
-/// The statistics that a fragment's metadata has of attributes.
-pub(super) fn kinds(fragment: &Fragment, sources: &[TileSource<'_>]) -> Kinds {
+/// The statistics that a fragment's metadata has of attributes. Of texts the least and the greatest, which may be as long as the
+/// cells themselves, are looked for only where they are to be made anew: nobody is held to them.
+pub(super) fn kinds(fragment: &Fragment, sources: &[TileSource<'_>], mending: &Mending) -> Kinds {
     let schema = fragment.schema();
     let dense = fragment.is_dense().then(|| {
         let grid = dense_grid(schema).ok()?;
@@ -58,7 +59,13 @@ pub(super) fn kinds(fragment: &Fragment, sources: &[TileSource<'_>]) -> Kinds {
             || !shape.datatype.is_string()
             || fragment.version().has(Rule::NullableStringStatistics);
         if matches!(source.field, FieldId::Attribute(_)) && is_sound {
-            kinds.insert(source.field, StatsKind::new(shape.datatype, shape.cell_val_num, false));
+            let mut kind = StatsKind::new(shape.datatype, shape.cell_val_num, false);
+            let slot = fragment.footer().slot(&schema.shape(), source.field);
+            let bounds = slot.map(|slot| [Section::TileMins(slot), Section::TileMaxes(slot)]);
+            let mut bounds = bounds.into_iter().flatten().chain([Section::FragmentStatistics]);
+            let are_due = bounds.any(|section| mending.finding_of(section).is_some());
+            kind.has_min_max &= !shape.is_var() || are_due;
+            kinds.insert(source.field, kind);
         }
     }
     Kinds { kinds, dense: dense.flatten() }
@@ -249,11 +256,18 @@ fn of_fragment(
     if !fragment.version().has(Rule::FragmentStatistics) {
         return;
     }
-    let stored = fragment.statistics();
+    let section = Section::FragmentStatistics;
+    let is_compared = |field: &FieldId| match *field {
+        FieldId::Attribute(idx) => schema.attributes.get(idx).is_some_and(is_comparable),
+        _ => false,
+    };
+    if mending.finding_of(section).is_none() && !kinds.kinds.keys().any(is_compared) {
+        return;
+    }
     let nothing = || FieldStatistics { min: Vec::new(), max: Vec::new(), sum: 0, null_count: 0 };
-    let mut fields: Vec<FieldStatistics> = match &stored {
-        Ok(stored) => stored.fields.clone(),
-        Err(_) => (0..fragment.footer().slot_count(&shape)).map(|_| nothing()).collect(),
+    let (mut fields, is_stored): (Vec<FieldStatistics>, bool) = match fragment.statistics() {
+        Ok(stored) => (stored.fields, true),
+        Err(_) => ((0..fragment.footer().slot_count(&shape)).map(|_| nothing()).collect(), false),
     };
     let (mut is_all, mut wrong) = (true, None);
     for (field, kind) in &kinds.kinds {
@@ -277,15 +291,14 @@ fn of_fragment(
             && (!kind.has_sum || is_same_sum(attribute.datatype, entry.sum, sum, floats))
             && (!attribute.nullable || entry.null_count == all.null_count);
         let is_filled_up = tiles.iter().any(|tile| tile.is_filled_up);
-        if stored.is_err() || !is_right && !is_filled_up && is_comparable(attribute) {
+        if !is_stored || !is_right && !is_filled_up && is_comparable(attribute) {
             wrong.get_or_insert_with(|| attribute.name.clone());
             *entry = FieldStatistics { min: all.min, max: all.max, sum, null_count: all.null_count };
         }
     }
-    let section = Section::FragmentStatistics;
     let idx = match (mending.finding_of(section), &wrong) {
         (Some(idx), _) if is_all => idx,
-        (None, Some(name)) if stored.is_ok() => {
+        (None, Some(name)) if is_stored => {
             let message = "the statistics of the whole fragment are not those of its cells";
             let path = examined.metadata_file();
             let finding = Finding::new(FindingKind::StatisticsWrong, Class::Misleading, path, message);
