@@ -260,7 +260,7 @@ impl<'a> Writer<'a> {
     /// The first two rows of the same coordinates. The files are read once more, several times where there are more rows than the
     /// coordinates of which fit into memory.
     fn find_repeat(&self) -> Outcome<Option<Failure>> {
-        let schema: &ArraySchema = self.array.schema();
+        let schema: &ArraySchema = &self.array.schema();
         let is_numbered = self.fields.iter().any(|field| matches!(field.origin, Origin::RowNumber));
         if schema.allows_dups || schema.is_dense() || is_numbered {
             return Ok(None);
