@@ -1,6 +1,8 @@
 //! Reads keep to their memory budget, whatever the array: measured by a counting allocator.
 #![forbid(unsafe_code)]
 
+mod handles;
+
 use smalti_array::{ArrayPlace, Snapshot};
 use smalti_format::{
     ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, Version, default_fill_value,

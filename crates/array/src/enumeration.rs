@@ -4,7 +4,7 @@ use crate::{ArrayPlace, Snapshot};
 use smalti_format::names::{ENUMERATIONS_FOLDER, SCHEMA_FOLDER, is_plain};
 use smalti_format::{ArraySchema, Enumeration};
 use smalti_types::{Error, Result};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 impl Snapshot {
     /// An enumeration as the snapshot's schema has it, by the name that attributes give it; kept for later calls. An
@@ -13,11 +13,11 @@ impl Snapshot {
     /// # Errors
     /// `NotFound` when the schema has no enumeration of that name; `Corrupt` and `Permission`, with the file named.
     pub fn enumeration(&self, name: &str) -> Result<Arc<Enumeration>> {
-        if let Some(found) = self.enumerations.lock().unwrap_or_else(PoisonError::into_inner).get(name) {
+        if let Some(found) = self.known_enumerations().get(name) {
             return Ok(Arc::clone(found));
         }
         let read = Arc::new(self.place().enumeration(self.schema(), name)?);
-        let mut known = self.enumerations.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known_enumerations();
         Ok(Arc::clone(known.entry(name.to_owned()).or_insert(read)))
     }
 }

@@ -13,11 +13,17 @@ use smalti_store::{Lease, Store};
 use smalti_tile::FieldCodec;
 use smalti_types::{Error, Extent, Result, TimeRange};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
-/// An array in a time range: the schema of that time, and the fragments that are visible in it.
-#[derive(Debug)]
+/// An array in a time range: the schema of that time, and the fragments that are visible in it. Clones share it, and the last one
+/// that goes lets it go.
+#[derive(Debug, Clone)]
 pub struct Snapshot {
+    held: Arc<Held>,
+}
+
+#[derive(Debug)]
+struct Held {
     place: ArrayPlace,
     time: TimeRange,
     schema: Arc<ArraySchema>,
@@ -29,9 +35,9 @@ pub struct Snapshot {
     deletes: OnceLock<Vec<DeleteCommit>>,
     warnings: Vec<String>,
     /// Keeps vacuum from taking the fragments away.
-    lease: Option<Arc<Lease>>,
+    lease: Mutex<Option<Arc<Lease>>>,
     codecs: Mutex<HashMap<(usize, Version, FieldId), Arc<FieldCodec>>>,
-    pub(crate) enumerations: Mutex<HashMap<String, Arc<Enumeration>>>,
+    enumerations: Mutex<HashMap<String, Arc<Enumeration>>>,
 }
 
 impl Snapshot {
@@ -88,7 +94,7 @@ impl Snapshot {
         };
         listing.warnings.extend(footers.warnings());
         drop(known);
-        Ok(Snapshot {
+        let held = Held {
             place,
             time,
             schema,
@@ -99,10 +105,11 @@ impl Snapshot {
             listed_deletes: listing.deletes,
             deletes: OnceLock::new(),
             warnings: listing.warnings,
-            lease,
+            lease: Mutex::new(lease),
             codecs: Mutex::default(),
             enumerations: Mutex::default(),
-        })
+        };
+        Ok(Snapshot { held: Arc::new(held) })
     }
 
     /// The same array as if it had only some of its fragments, which are this snapshot's, with a schema of its history: what
@@ -112,11 +119,11 @@ impl Snapshot {
     /// `Corrupt` when the schema cannot be read.
     pub fn of_fragments(&self, fragments: Vec<Arc<Fragment>>, schema_name: &str) -> Result<Snapshot> {
         let known = fragments.iter().map(|fragment| (&fragment.footer().schema_name, fragment.schema()));
-        let known = known.chain([(&self.schema_name, &self.schema)]);
+        let known = known.chain([(&self.held.schema_name, &self.held.schema)]);
         let schema = match known.into_iter().find(|(name, _)| *name == schema_name) {
             Some((_, schema)) => Arc::clone(schema),
             None => {
-                let files = schema_files(&self.place)?;
+                let files = schema_files(&self.held.place)?;
                 let is_wanted = |name: &Option<TimestampedName>| {
                     name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str) == schema_name
                 };
@@ -124,50 +131,51 @@ impl Snapshot {
                     .iter()
                     .find(|(name, _)| is_wanted(name))
                     .ok_or_else(|| Error::corrupt(format!("the schema {schema_name:?} is missing")))?;
-                Arc::new(read_schema(&self.place, path)?)
+                Arc::new(read_schema(&self.held.place, path)?)
             }
         };
         // Of an older schema the fields count: cells lie wherever they may today.
-        let current_domain = self.schema.current_domain.clone();
+        let current_domain = self.held.schema.current_domain.clone();
         let schema = match schema.current_domain == current_domain {
             true => schema,
             false => Arc::new(ArraySchema { current_domain, ..ArraySchema::clone(&schema) }),
         };
-        Ok(Snapshot {
-            place: self.place.clone(),
+        let held = Held {
+            place: self.held.place.clone(),
             time: TimeRange::ALL,
             schema,
             schema_name: schema_name.to_owned(),
             fragments,
             outside_time: 0,
             gone: Vec::new(),
-            listed_deletes: self.listed_deletes.clone(),
-            deletes: self.deletes.clone(),
+            listed_deletes: self.held.listed_deletes.clone(),
+            deletes: self.held.deletes.clone(),
             warnings: Vec::new(),
-            lease: None,
+            lease: Mutex::default(),
             codecs: Mutex::default(),
             enumerations: Mutex::default(),
-        })
+        };
+        Ok(Snapshot { held: Arc::new(held) })
     }
 
     /// Where the array is.
     pub fn place(&self) -> &ArrayPlace {
-        &self.place
+        &self.held.place
     }
 
     /// The store that holds the array.
     pub fn store(&self) -> &Arc<dyn Store> {
-        self.place.store()
+        self.held.place.store()
     }
 
     /// The time range.
     pub fn time(&self) -> TimeRange {
-        self.time
+        self.held.time
     }
 
     /// The schema at the end of the time range.
     pub fn schema(&self) -> &Arc<ArraySchema> {
-        &self.schema
+        &self.held.schema
     }
 
     /// Every schema of the array with its file name, the newest first, those that are younger than the time range included. They
@@ -176,56 +184,62 @@ impl Snapshot {
     /// # Errors
     /// `Corrupt`, `Unsupported`, `Permission`, with the file named.
     pub fn schema_history(&self) -> Result<Vec<(String, ArraySchema)>> {
-        let files = schema_files(&self.place)?;
+        let files = schema_files(&self.held.place)?;
         let read = |(name, path): &(Option<TimestampedName>, String)| {
             let name = name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str);
-            Ok((name.to_owned(), read_schema(&self.place, path)?))
+            Ok((name.to_owned(), read_schema(&self.held.place, path)?))
         };
         files.iter().rev().map(read).collect()
     }
 
     /// The file name of the schema.
     pub fn schema_name(&self) -> &str {
-        &self.schema_name
+        &self.held.schema_name
     }
 
     /// The visible fragments, oldest first.
     pub fn fragments(&self) -> &[Arc<Fragment>] {
-        &self.fragments
+        &self.held.fragments
     }
 
     /// Reads the rectangles of the tiles of those fragments that `is_wanted` says yes to, on all threads: for those who will ask for
     /// them fragment by fragment. What cannot be read is an error then.
     pub fn read_ahead(&self, is_wanted: impl Fn(&Fragment) -> bool) {
         const WORTHWHILE: usize = 8;
-        let fragments = self.fragments.iter().map(|fragment| &**fragment);
+        let fragments = self.held.fragments.iter().map(|fragment| &**fragment);
         let wanted: Vec<&Fragment> =
             fragments.filter(|fragment| !fragment.has_rtree() && is_wanted(fragment)).collect();
         if wanted.len() >= WORTHWHILE {
-            side_by_side(&wanted, |_, share| Fragment::read_ahead(&self.place, share));
+            side_by_side(&wanted, |_, share| Fragment::read_ahead(&self.held.place, share));
         }
     }
 
     /// Whether vacuum of other handles and processes keeps off while the snapshot lives.
     pub fn is_leased(&self) -> bool {
-        self.lease.as_ref().is_some_and(|lease| lease.is_kept())
+        let lease = self.held.lease.lock().unwrap_or_else(PoisonError::into_inner);
+        lease.as_ref().is_some_and(|lease| lease.is_kept())
     }
 
-    /// Lets vacuum take the snapshot's fragments away. Reads may fail from then on.
-    pub fn release_lease(&mut self) {
-        self.lease = None;
+    /// Lets vacuum take the snapshot's fragments away. Reads of all clones may fail from then on.
+    pub fn release_lease(&self) {
+        self.held.lease.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// Enumerations that were read, by name.
+    pub(crate) fn known_enumerations(&self) -> MutexGuard<'_, HashMap<String, Arc<Enumeration>>> {
+        self.held.enumerations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The number of committed fragments that the time range does not see.
     pub fn fragments_outside_time(&self) -> usize {
-        self.outside_time
+        self.held.outside_time
     }
 
     /// Why the cells of the time range are not all there any more, with the times that can be read; `None` where they are. Upkeep may
     /// have merged them with later ones, or purged them.
     pub fn lost_history(&self) -> Option<String> {
-        let TimeRange { start, end } = self.time;
-        Some(match self.gone.first()? {
+        let TimeRange { start, end } = self.held.time;
+        Some(match self.held.gone.first()? {
             GoneHistory::Merged(merged) => format!(
                 "the cells of {start} to {end} are not told apart any more: those of {} to {} were merged, and what was \
                  merged was vacuumed; read a time range that has all or none of these times",
@@ -245,31 +259,31 @@ impl Snapshot {
     pub fn check_history(&self) -> Result<()> {
         match self.lost_history() {
             None => Ok(()),
-            Some(message) => Err(Error::not_found(message).at_uri(self.place.uri())),
+            Some(message) => Err(Error::not_found(message).at_uri(self.held.place.uri())),
         }
     }
 
     /// The number of delete commits in the time range.
     pub fn delete_count(&self) -> usize {
-        self.listed_deletes.len()
+        self.held.listed_deletes.len()
     }
 
     pub(crate) fn listed_deletes(&self) -> &[ListedDelete] {
-        &self.listed_deletes
+        &self.held.listed_deletes
     }
 
     pub(crate) fn deletes_cell(&self) -> &OnceLock<Vec<DeleteCommit>> {
-        &self.deletes
+        &self.held.deletes
     }
 
     /// What was passed over, but should be looked at.
     pub fn warnings(&self) -> &[String] {
-        &self.warnings
+        &self.held.warnings
     }
 
     /// The least rectangle around all cells; `None` when there are no fragments.
     pub fn non_empty_domain(&self) -> Option<Vec<Extent>> {
-        let mut fragments = self.fragments.iter().map(|fragment| fragment.non_empty_domain());
+        let mut fragments = self.held.fragments.iter().map(|fragment| fragment.non_empty_domain());
         let mut hull = fragments.next()?.to_vec();
         for domain in fragments {
             for (side, other) in hull.iter_mut().zip(domain) {
@@ -282,7 +296,7 @@ impl Snapshot {
     /// The cells that the fragments hold, every version counted; of a dense array no more than the least rectangle around them has.
     /// `None` when they cannot be counted.
     pub fn held_cell_count(&self) -> Option<u64> {
-        let mut counts = self.fragments.iter().map(|fragment| fragment.cell_count());
+        let mut counts = self.held.fragments.iter().map(|fragment| fragment.cell_count());
         let all = counts.try_fold(0, |sum: u64, count| sum.checked_add(count?));
         if !self.schema().is_dense() {
             return all;
@@ -298,11 +312,11 @@ impl Snapshot {
     /// `Unsupported` for filters that cannot run on the field.
     pub fn field_codec(&self, fragment: &Fragment, field: FieldId) -> Result<Arc<FieldCodec>> {
         let key = (Arc::as_ptr(fragment.schema()) as usize, fragment.version(), field);
-        if let Some(codec) = self.codecs.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        if let Some(codec) = self.held.codecs.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(Arc::clone(codec));
         }
-        let codec = Arc::new(self.place.field_codec(fragment.schema(), fragment.version(), field)?);
-        self.codecs.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&codec));
+        let codec = Arc::new(self.held.place.field_codec(fragment.schema(), fragment.version(), field)?);
+        self.held.codecs.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&codec));
         Ok(codec)
     }
 }

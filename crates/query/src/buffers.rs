@@ -29,17 +29,17 @@ pub struct Filled {
 
 /// A read that goes on where the buffers of the last call were full.
 #[derive(Debug)]
-pub struct BufferedRead<'a> {
-    batches: Batches<'a>,
+pub struct BufferedRead {
+    batches: Batches,
     /// The batch that is being handed out, and its next cell.
     current: Option<Batch>,
     next: usize,
     is_complete: bool,
 }
 
-impl<'a> BufferedRead<'a> {
+impl BufferedRead {
     /// Hands out the cells of a read.
-    pub fn new(batches: Batches<'a>) -> Self {
+    pub fn new(batches: Batches) -> Self {
         BufferedRead { batches, current: None, next: 0, is_complete: false }
     }
 

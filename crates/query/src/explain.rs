@@ -137,7 +137,7 @@ pub fn analyze(snapshot: &Snapshot, request: &ReadRequest) -> Result<(Explanatio
 }
 
 /// The requests for a tile of a field, and their bytes.
-pub(crate) fn stored_cost(source: &FieldSource<'_>, tile_idx: usize) -> Result<(u64, u64)> {
+pub(crate) fn stored_cost(source: &FieldSource, tile_idx: usize) -> Result<(u64, u64)> {
     let shape = source.codec.shape();
     let (mut requests, mut bytes) = (0, 0);
     let planes = [(Plane::Fixed, true), (Plane::Var, shape.is_var()), (Plane::Validity, shape.is_nullable)];

@@ -14,15 +14,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Reads and decodes tiles of one snapshot.
-pub(crate) struct Fetch<'a> {
-    store: &'a dyn Store,
+pub(crate) struct Fetch {
+    store: Arc<dyn Store>,
     progress: Arc<Progress>,
 }
 
 /// A field of a fragment, ready to read.
 #[derive(Clone)]
-pub(crate) struct FieldSource<'a> {
-    pub(crate) fragment: &'a Fragment,
+pub(crate) struct FieldSource {
+    pub(crate) fragment: Arc<Fragment>,
     /// The field, by the fragment's own schema.
     pub(crate) field: FieldId,
     pub(crate) codec: Arc<FieldCodec>,
@@ -30,15 +30,15 @@ pub(crate) struct FieldSource<'a> {
     pub(crate) coordinate: Option<usize>,
 }
 
-impl<'a> FieldSource<'a> {
+impl FieldSource {
     /// The source of an attribute that a read wants in a shape; `None` where the fragment's schema lacks the attribute.
     ///
     /// # Errors
     /// `Unsupported` when the attribute was something else when the fragment was written: it was dropped, and another of
     /// the same name added. libtiledb takes the old bytes for values of the new type, which is not what anybody wrote.
     pub(crate) fn of_attribute(
-        snapshot: &'a Snapshot,
-        fragment: &'a Fragment,
+        snapshot: &Snapshot,
+        fragment: &Arc<Fragment>,
         name: &str,
         shape: CellShape,
     ) -> Result<Option<Self>> {
@@ -55,7 +55,7 @@ impl<'a> FieldSource<'a> {
             )));
         }
         let codec = snapshot.field_codec(fragment, field)?;
-        Ok(Some(FieldSource { fragment, field, codec, coordinate: None }))
+        Ok(Some(FieldSource { fragment: Arc::clone(fragment), field, codec, coordinate: None }))
     }
 }
 
@@ -68,7 +68,7 @@ fn describe(shape: CellShape) -> String {
     format!("{}{count}{}", shape.datatype, if shape.is_nullable { ", nullable" } else { "" })
 }
 
-impl<'a> FieldSource<'a> {
+impl FieldSource {
     /// Adds why a damaged tile is damaged, where that is known.
     fn explain(&self, error: Error) -> Error {
         let shape = self.codec.shape();
@@ -99,7 +99,7 @@ impl<'a> FieldSource<'a> {
     ///
     /// # Errors
     /// `Unsupported` for filters that cannot run on the field.
-    pub(crate) fn new(snapshot: &Snapshot, fragment: &'a Fragment, field: FieldId) -> Result<Self> {
+    pub(crate) fn new(snapshot: &Snapshot, fragment: &Arc<Fragment>, field: FieldId) -> Result<Self> {
         let (field, coordinate) = match field {
             FieldId::Dimension(dim) => match fragment.coordinates_of(dim) {
                 FieldId::Coordinates => (FieldId::Coordinates, Some(dim)),
@@ -107,7 +107,8 @@ impl<'a> FieldSource<'a> {
             },
             other => (other, None),
         };
-        Ok(FieldSource { fragment, field, codec: snapshot.field_codec(fragment, field)?, coordinate })
+        let codec = snapshot.field_codec(fragment, field)?;
+        Ok(FieldSource { fragment: Arc::clone(fragment), field, codec, coordinate })
     }
 }
 
@@ -117,9 +118,9 @@ pub(crate) const MAX_GAP: u64 = 4096;
 /// Tiles of more filtered bytes are looked for in their file before memory is taken for them: asking costs little then.
 const MAX_UNCHECKED_BYTE_LEN: u64 = 1 << 20;
 
-impl<'a> Fetch<'a> {
-    pub(crate) fn new(snapshot: &'a Snapshot, progress: Arc<Progress>) -> Self {
-        Fetch { store: &**snapshot.store(), progress }
+impl Fetch {
+    pub(crate) fn new(snapshot: &Snapshot, progress: Arc<Progress>) -> Self {
+        Fetch { store: Arc::clone(snapshot.store()), progress }
     }
 
     /// Whether the read goes on.
@@ -148,7 +149,7 @@ impl<'a> Fetch<'a> {
     /// What the store and the codecs report, with the file named.
     pub(crate) fn tile(
         &self,
-        source: &FieldSource<'_>,
+        source: &FieldSource,
         tile_idx: usize,
         cell_count: usize,
         workspace: &mut Workspace,
@@ -201,7 +202,7 @@ impl<'a> Fetch<'a> {
 
     /// The bytes of a tile in its data file. Those of a large tile are known to be there: the lengths of data files in the
     /// metadata may lie.
-    fn tile_place(&self, source: &FieldSource<'_>, plane: Plane, tile_idx: usize) -> Result<Range<u64>> {
+    fn tile_place(&self, source: &FieldSource, plane: Plane, tile_idx: usize) -> Result<Range<u64>> {
         let FieldSource { fragment, field, .. } = source;
         let place = fragment.tile_place(*field, plane, tile_idx)?;
         if place.end - place.start > MAX_UNCHECKED_BYTE_LEN {
@@ -225,7 +226,7 @@ impl<'a> Fetch<'a> {
     /// `Corrupt` when the filtered bytes cannot hold that much.
     pub(crate) fn tile_byte_len(
         &self,
-        source: &FieldSource<'_>,
+        source: &FieldSource,
         plane: Plane,
         tile_idx: usize,
         cell_count: usize,
@@ -264,7 +265,7 @@ impl<'a> Fetch<'a> {
     /// As [`tile`](Fetch::tile).
     pub(crate) fn bytes(
         &self,
-        source: &FieldSource<'_>,
+        source: &FieldSource,
         plane: Plane,
         tile_idx: usize,
         wanted: &[Range<usize>],

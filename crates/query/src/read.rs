@@ -21,26 +21,26 @@ use std::mem;
 use std::sync::Arc;
 
 /// The batches of a read, made as they are pulled. An error ends the stream.
-pub struct Batches<'a> {
+pub struct Batches {
     fields: Vec<ResultField>,
     labels: Option<LabelFields>,
     progress: Arc<Progress>,
     /// Of a read that is no part of other work: its phase.
     announced: Announced,
-    state: State<'a>,
+    state: State,
     steps: Steps,
     is_unwritten: bool,
 }
 
-enum State<'a> {
-    Dense(Box<DenseBatches<'a>>),
-    Sparse(Box<SparseBatches<'a>>),
+enum State {
+    Dense(Box<DenseBatches>),
+    Sparse(Box<SparseBatches>),
     /// Nothing but labels.
     Labels(Box<LabelsAlone>),
     Done,
 }
 
-impl std::fmt::Debug for Batches<'_> {
+impl std::fmt::Debug for Batches {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Batches").field("fields", &self.fields).finish_non_exhaustive()
     }
@@ -51,7 +51,7 @@ impl std::fmt::Debug for Batches<'_> {
 /// # Errors
 /// `InvalidArgument` for unknown fields, ranges that do not fit the dimensions, or an order that the array does not have;
 /// `Corrupt` from the fragments' metadata. No cell is read yet.
-pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches<'a>> {
+pub fn read(snapshot: &Snapshot, request: &ReadRequest) -> Result<Batches> {
     ranges::check(snapshot.schema(), &request.ranges, request.is_strict)?;
     if snapshot.schema().dimension_labels.is_empty() && request.label_ranges.is_empty() {
         return read_cells(snapshot, request);
@@ -85,7 +85,7 @@ pub fn read<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches
 }
 
 /// A read without dimension labels.
-pub(crate) fn read_cells<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> Result<Batches<'a>> {
+pub(crate) fn read_cells(snapshot: &Snapshot, request: &ReadRequest) -> Result<Batches> {
     snapshot.check_history()?;
     let schema = snapshot.schema();
     let layout = check_layout(schema, request.layout)?;
@@ -117,12 +117,12 @@ pub(crate) fn read_cells<'a>(snapshot: &'a Snapshot, request: &ReadRequest) -> R
 ///
 /// # Errors
 /// As [`read`]; `Corrupt` from delete commits.
-pub(crate) fn read_history<'a>(
-    snapshot: &'a Snapshot,
+pub(crate) fn read_history(
+    snapshot: &Snapshot,
     fields: &[FieldId],
     history: &DeleteHistory,
     request: &ReadRequest,
-) -> Result<Batches<'a>> {
+) -> Result<Batches> {
     let schema = snapshot.schema();
     let fields = fields.iter().map(|id| result_field(schema, *id)).collect::<Result<Vec<_>>>()?;
     let progress = request.progress.clone().unwrap_or_default();
@@ -136,7 +136,7 @@ pub(crate) fn read_history<'a>(
     Ok(Batches { fields, labels: None, progress, announced, state, steps, is_unwritten: false })
 }
 
-impl Batches<'_> {
+impl Batches {
     /// The fields of every batch.
     pub fn fields(&self) -> &[ResultField] {
         &self.fields
@@ -226,7 +226,7 @@ impl Batches<'_> {
     }
 }
 
-impl Iterator for Batches<'_> {
+impl Iterator for Batches {
     type Item = Result<Batch>;
 
     fn next(&mut self) -> Option<Result<Batch>> {

@@ -29,8 +29,8 @@ impl TileSummaries {
     ///
     /// # Errors
     /// `Corrupt` and `Permission` from the fragment's metadata.
-    fn new(source: &FieldSource<'_>, folded: &Folded, most: u64) -> Result<Option<TileSummaries>> {
-        let (fragment, field) = (source.fragment, source.field);
+    fn new(source: &FieldSource, folded: &Folded, most: u64) -> Result<Option<TileSummaries>> {
+        let (fragment, field) = (&*source.fragment, source.field);
         let shape = folded.shape;
         let is_kept = match shape.datatype {
             Datatype::StringAscii => shape.is_var(),
@@ -110,8 +110,8 @@ impl FragmentSummary {
     ///
     /// # Errors
     /// `Corrupt` and `Permission` from the fragment's metadata.
-    pub(crate) fn new<'s, 'a: 's>(
-        sources: impl IntoIterator<Item = Option<&'s FieldSource<'a>>>,
+    pub(crate) fn new<'s>(
+        sources: impl IntoIterator<Item = Option<&'s FieldSource>>,
         folded: &[Folded],
         most: u64,
     ) -> Result<FragmentSummary> {

@@ -16,12 +16,14 @@ use smalti_query::{
     ReadRequest, WriteRequest,
 };
 use smalti_types::{Datatype, Error, Extent, Result, TimeRange};
+use std::sync::Arc;
 
 /// An array, open for reading and writing.
 ///
 /// A handle shows the array as it was when it was opened, and what was written through the handle since; what others write is
 /// seen after [`reopen`](Array::reopen). Opened [at a time](Options::at), it shows that time, and writes without a
-/// time of their own still happen now. Handles can be shared between threads.
+/// time of their own still happen now. Handles are cheap to clone, and clones show the same; they can be shared between threads and
+/// sent to others. What is read of a handle goes on without it.
 ///
 /// ```
 /// use smalti::{Array, Dimension, prelude::*};
@@ -35,12 +37,12 @@ use smalti_types::{Datatype, Error, Extent, Result, TimeRange};
 /// assert_eq!(array.read().range("x", 1..=2).to_ndarray::<i64>("a")?.as_slice(), Some(&[11, 12][..]));
 /// # Ok::<(), smalti::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Array {
     place: ArrayPlace,
     time: TimeRange,
     pool: Pool,
-    views: View,
+    view: Arc<View>,
 }
 
 impl Array {
@@ -128,8 +130,8 @@ impl Array {
     }
 
     pub(crate) fn at_place(place: ArrayPlace, time: TimeRange, pool: Pool) -> Result<Array> {
-        let views = pool.run(|| View::open(&place, time))?;
-        Ok(Array { place, time, pool, views })
+        let view = Arc::new(pool.run(|| View::open(&place, time))?);
+        Ok(Array { place, time, pool, view })
     }
 
     /// The array as it is now, in the same time range: with what others wrote since.
@@ -149,8 +151,7 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn reopen(&self) -> Result<Array> {
-        let views = self.pool.run(|| View::open(&self.place, self.time))?;
-        Ok(Array { place: self.place.clone(), time: self.time, pool: self.pool.clone(), views })
+        Array::at_place(self.place.clone(), self.time, self.pool.clone())
     }
 
     /// The array's address: an absolute path or a URI.
@@ -159,14 +160,13 @@ impl Array {
     }
 
     /// The schema at the end of the time range.
-    pub fn schema(&self) -> &Schema {
-        &self.views.last().schema
+    pub fn schema(&self) -> Schema {
+        self.view.schema()
     }
 
     /// The time of that schema, in milliseconds since 1970; `None` in arrays so old that it notes none.
     pub fn schema_timestamp(&self) -> Option<u64> {
-        let name = self.views.last().snapshot.schema_name();
-        TimestampedName::parse(name).ok().map(|name| name.range().end)
+        TimestampedName::parse(&self.view.schema_name()).ok().map(|name| name.range().end)
     }
 
     /// The Arrow schema of a read of everything: dimensions, then attributes.
@@ -414,8 +414,7 @@ impl Array {
     pub fn label(&self, name: &str) -> Result<Array> {
         let snapshot = self.snapshot()?;
         let place = snapshot.label_place(snapshot.find_label(name)?)?;
-        let views = self.pool.run(|| View::open(&place, self.time))?;
-        Ok(Array { place, time: self.time, pool: self.pool.clone(), views })
+        Array::at_place(place, self.time, self.pool.clone())
     }
 
     /// Starts a read; see [`ReadBuilder`].
@@ -452,8 +451,8 @@ impl Array {
     }
 
     pub(crate) fn commit_delete(&self, condition: &Condition, at: Option<u64>) -> Result<WrittenDelete> {
-        let snapshot = self.snapshot_to_write();
-        let deleted = smalti_query::delete(snapshot, condition, at)?;
+        let snapshot = self.snapshot_to_write()?;
+        let deleted = smalti_query::delete(&snapshot, condition, at)?;
         self.expire();
         Ok(WrittenDelete::new(deleted))
     }
@@ -479,9 +478,9 @@ impl Array {
     /// }
     /// # Ok::<(), smalti::Error>(())
     /// ```
-    pub fn read_raw(&self, request: &ReadRequest) -> Result<Batches<'_>> {
+    pub fn read_raw(&self, request: &ReadRequest) -> Result<Batches> {
         let snapshot = self.snapshot()?;
-        self.pool.run(|| smalti_query::read(snapshot, request))
+        self.pool.run(|| smalti_query::read(&snapshot, request))
     }
 
     /// The ranges of a request that leave the domain, or the current one, and what a read takes of them; a
@@ -499,7 +498,7 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn cut_ranges(&self, ranges: &[Vec<Extent>]) -> Vec<CutRange> {
-        smalti_query::cut_ranges(self.schema(), ranges)
+        smalti_query::cut_ranges(&self.schema(), ranges)
     }
 
     /// Labels that a condition names and their enumerations lack: no cell has them. [`nearest_labels`](crate::nearest_labels)
@@ -547,7 +546,7 @@ impl Array {
     /// ```
     pub fn explain_raw(&self, request: &ReadRequest) -> Result<Explanation> {
         let snapshot = self.snapshot()?;
-        self.pool.run(|| smalti_query::explain(snapshot, request))
+        self.pool.run(|| smalti_query::explain(&snapshot, request))
     }
 
     /// As [`explain_raw`](Array::explain_raw), and performs the read, whose cells are dropped.
@@ -556,7 +555,7 @@ impl Array {
     /// As [`read_raw`](Array::read_raw).
     pub fn analyze_raw(&self, request: &ReadRequest) -> Result<(Explanation, Analysis)> {
         let snapshot = self.snapshot()?;
-        self.pool.run(|| smalti_query::analyze(snapshot, request))
+        self.pool.run(|| smalti_query::analyze(&snapshot, request))
     }
 
     /// Aggregates in the words of the engine; see [`ReadBuilder::aggregate`].
@@ -565,7 +564,7 @@ impl Array {
     /// As [`ReadBuilder::aggregate`].
     pub fn aggregate_raw(&self, request: &AggregateRequest) -> Result<Vec<Option<Value>>> {
         let snapshot = self.snapshot()?;
-        let found = self.pool.run(|| smalti_query::aggregate(snapshot, request))?;
+        let found = self.pool.run(|| smalti_query::aggregate(&snapshot, request))?;
         let schema = snapshot.schema();
         let datatype = |aggregate: &Aggregate| {
             let name = aggregate.field.as_deref().unwrap_or_default();
@@ -611,15 +610,15 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn write_raw(&self, request: &WriteRequest<'_>) -> Result<WrittenFragment> {
-        let snapshot = self.snapshot_to_write();
-        let name = self.pool.run(|| smalti_query::write(snapshot, request))?;
+        let snapshot = self.snapshot_to_write()?;
+        let name = self.pool.run(|| smalti_query::write(&snapshot, request))?;
         self.expire();
         Ok(WrittenFragment::new(name))
     }
 
     /// About how many bytes [`write_raw`](Array::write_raw) holds at once beside the columns of a request.
     pub fn write_byte_len(&self, request: &WriteRequest<'_>) -> u64 {
-        self.pool.run(|| request.work_byte_len(self.schema()))
+        self.pool.run(|| request.work_byte_len(&self.schema()))
     }
 
     /// Runs an operation on the array's files with the threads of the handle.
@@ -631,28 +630,22 @@ impl Array {
         &self.place
     }
 
-    pub(crate) fn snapshot(&self) -> Result<&Snapshot> {
-        let view = self.pool.run(|| self.views.latest(&self.place, self.time))?;
-        Ok(&view.snapshot)
+    pub(crate) fn snapshot(&self) -> Result<Snapshot> {
+        self.pool.run(|| self.view.latest(&self.place, self.time))
     }
 
     /// A write depends on the schema, not on the cells that are there.
-    pub(crate) fn snapshot_to_write(&self) -> &Snapshot {
-        &self.views.last().snapshot
+    pub(crate) fn snapshot_to_write(&self) -> Result<Snapshot> {
+        self.pool.run(|| self.view.last(&self.place, self.time))
     }
 
     pub(crate) fn time(&self) -> TimeRange {
         self.time
     }
 
-    /// Lets vacuum take away what the handle's snapshots show.
-    pub(crate) fn release_views(&mut self) {
-        self.views.release();
-    }
-
-    /// Shows a newer view instead of all before.
-    pub(crate) fn show(&mut self, view: View) {
-        self.views = view;
+    /// Lets vacuum take away what the handle shows.
+    pub(crate) fn release_view(&self) {
+        self.view.release();
     }
 
     pub(crate) fn pool(&self) -> &Pool {
@@ -661,6 +654,6 @@ impl Array {
 
     /// Notes that this handle wrote cells.
     pub(crate) fn expire(&self) {
-        self.views.expire();
+        self.view.expire();
     }
 }

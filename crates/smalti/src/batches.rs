@@ -13,24 +13,19 @@ use std::sync::Arc;
 ///
 /// Made by [`ReadBuilder::batches`](crate::ReadBuilder::batches).
 #[derive(Debug)]
-pub struct RecordBatches<'a> {
-    batches: Batches<'a>,
+pub struct RecordBatches {
+    batches: Batches,
     schema: SchemaRef,
     /// The labels of each field whose values are codes.
     dictionaries: Vec<Option<Dictionary>>,
     form: ArrowForm,
-    pool: &'a Pool,
+    pool: Pool,
 }
 
-impl<'a> RecordBatches<'a> {
+impl RecordBatches {
     /// # Errors
     /// What reading enumerations reports.
-    pub(crate) fn new(
-        batches: Batches<'a>,
-        snapshot: &Snapshot,
-        form: ArrowForm,
-        pool: &'a Pool,
-    ) -> Result<Self> {
+    pub(crate) fn new(batches: Batches, snapshot: &Snapshot, form: ArrowForm, pool: Pool) -> Result<Self> {
         let dictionary = |field: &ResultField| {
             let attribute = snapshot.schema().attribute(&field.name).map(|(_, attribute)| attribute);
             let name = attribute.and_then(|attribute| attribute.enumeration.as_ref());
@@ -75,35 +70,37 @@ impl<'a> RecordBatches<'a> {
     /// assert_eq!(reader.next().unwrap().unwrap().num_rows(), 2);
     /// # Ok::<(), smalti::Error>(())
     /// ```
-    pub fn into_reader(self) -> impl RecordBatchReader + use<'a> {
+    pub fn into_reader(self) -> impl RecordBatchReader {
         Reader(self)
     }
 }
 
-impl Iterator for RecordBatches<'_> {
+impl Iterator for RecordBatches {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
-        self.pool.run(|| {
+        let pool = self.pool.clone();
+        pool.run(|| {
             let batch = self.batches.next()?;
             Some(batch.and_then(|batch| self.record_batch(batch)))
         })
     }
 }
 
-impl RecordBatches<'_> {
+impl RecordBatches {
     /// The cells of all batches that are left, in one.
     pub(crate) fn join(mut self) -> Result<RecordBatch> {
-        self.pool.run(|| {
+        let pool = self.pool.clone();
+        pool.run(|| {
             let batch = self.batches.join()?;
             self.record_batch(batch)
         })
     }
 }
 
-struct Reader<'a>(RecordBatches<'a>);
+struct Reader(RecordBatches);
 
-impl Iterator for Reader<'_> {
+impl Iterator for Reader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -111,7 +108,7 @@ impl Iterator for Reader<'_> {
     }
 }
 
-impl RecordBatchReader for Reader<'_> {
+impl RecordBatchReader for Reader {
     fn schema(&self) -> SchemaRef {
         self.0.schema.clone()
     }
@@ -125,7 +122,7 @@ fn arrow_schema(fields: &[ResultField], dictionaries: &[Option<Dictionary>], for
     Arc::new(ArrowSchema::new(fields.iter().zip(dictionaries).map(one).collect::<Vec<_>>()))
 }
 
-impl RecordBatches<'_> {
+impl RecordBatches {
     fn record_batch(&self, batch: Batch) -> Result<RecordBatch> {
         let Batch { cell_count, columns, .. } = batch;
         let fields = self.batches.fields().iter().zip(&self.dictionaries);

@@ -147,7 +147,7 @@ impl Array {
     /// ```
     pub fn digest(&self, options: &DigestOptions) -> Result<Digest> {
         let snapshot = self.snapshot()?;
-        self.pool().run(|| smalti_upkeep::digest(snapshot, options))
+        self.pool().run(|| smalti_upkeep::digest(&snapshot, options))
     }
 
     /// Compares the cells of two arrays, or of one at two times, and hands every difference to `visit`, in row-major order,
@@ -178,6 +178,6 @@ impl Array {
         mut visit: impl FnMut(&DiffFields, CellDifference) -> Result<ControlFlow<()>> + Send,
     ) -> Result<DiffSummary> {
         let (ours, theirs) = (self.snapshot()?, other.snapshot()?);
-        self.pool().run(|| smalti_upkeep::diff(ours, theirs, options, &mut visit))
+        self.pool().run(|| smalti_upkeep::diff(&ours, &theirs, options, &mut visit))
     }
 }

@@ -40,7 +40,8 @@ impl<'a> DeleteBuilder<'a> {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn cell_count(&self) -> Result<u64> {
-        self.array.run(|_| smalti_query::check_delete(self.array.snapshot_to_write(), &self.condition))?;
+        let snapshot = self.array.snapshot_to_write()?;
+        self.array.run(|_| smalti_query::check_delete(&snapshot, &self.condition))?;
         self.array.taken_cell_count(self.at.unwrap_or(u64::MAX), &self.condition)
     }
 

@@ -64,8 +64,8 @@ impl<'a> ReadBuilder<'a> {
     /// fields.
     pub fn timestamps(mut self) -> Self {
         if self.request.fields.is_empty() {
-            let fields = self.array.schema().fields().map(|field| field.name().to_owned());
-            self.request.fields = fields.collect();
+            let schema = self.array.schema();
+            self.request.fields = schema.fields().map(|field| field.name().to_owned()).collect();
         }
         self.request.fields.push(TIMESTAMPS_FIELD.to_owned());
         self
@@ -225,9 +225,9 @@ impl<'a> ReadBuilder<'a> {
     /// # Errors
     /// `InvalidArgument` for unknown fields, ranges that do not fit their dimension, or an order that the array does not
     /// have; `Corrupt` and `Permission` from the array's files.
-    pub fn batches(self) -> Result<RecordBatches<'a>> {
+    pub fn batches(self) -> Result<RecordBatches> {
         let (form, array) = (self.form, self.array);
-        RecordBatches::new(self.columns()?, array.snapshot()?, form, array.pool())
+        RecordBatches::new(self.columns()?, &array.snapshot()?, form, array.pool().clone())
     }
 
     /// The cells as a stream of columns in the engine's own layout, for programs that do not speak Arrow.
@@ -245,7 +245,7 @@ impl<'a> ReadBuilder<'a> {
     /// }
     /// # Ok::<(), smalti::Error>(())
     /// ```
-    pub fn columns(self) -> Result<Batches<'a>> {
+    pub fn columns(self) -> Result<Batches> {
         match self.refused {
             Some(error) => Err(error),
             None => self.array.read_raw(&self.request),
@@ -501,7 +501,8 @@ fn within(extent: Extent, current: Option<&Extent>, open: (bool, bool)) -> Exten
 }
 
 fn no_label(array: &Array, name: &str) -> Error {
-    let names: Vec<&str> = array.schema().dimension_labels.iter().map(|label| label.name.as_str()).collect();
+    let schema = array.schema();
+    let names: Vec<&str> = schema.dimension_labels.iter().map(|label| label.name.as_str()).collect();
     Error::invalid(match names.is_empty() {
         true => format!("there is no dimension label {name:?}; the array has none"),
         false => format!("there is no dimension label {name:?}; the labels are {}", names.join(", ")),
@@ -509,7 +510,7 @@ fn no_label(array: &Array, name: &str) -> Error {
 }
 
 pub(crate) fn no_dimension(array: &Array, name: &str) -> Error {
-    let names: Vec<&str> =
-        array.schema().dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
+    let schema = array.schema();
+    let names: Vec<&str> = schema.dimensions.iter().map(|dimension| dimension.name.as_str()).collect();
     Error::invalid(format!("there is no dimension {name:?}; the dimensions are {}", names.join(", ")))
 }

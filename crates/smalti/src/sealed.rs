@@ -82,8 +82,8 @@ impl Array {
     /// # Errors
     /// As [`WriteBuilder::seal`](crate::WriteBuilder::seal).
     pub fn seal_raw(&self, request: &WriteRequest<'_>) -> Result<SealedFragment> {
-        let snapshot = self.snapshot_to_write();
-        self.pool().run(|| smalti_query::seal(snapshot, request)).map(SealedFragment::new)
+        let snapshot = self.snapshot_to_write()?;
+        self.pool().run(|| smalti_query::seal(&snapshot, request)).map(SealedFragment::new)
     }
 
     /// The number of cells that fragments show together: fewer than were written where cells of several of them have the same
@@ -92,7 +92,7 @@ impl Array {
     /// # Errors
     /// `Corrupt` when what was written does not read back; what the store reports.
     pub fn count_sealed(&self, fragments: &[SealedFragment]) -> Result<u64> {
-        let snapshot = self.snapshot_to_write();
+        let snapshot = self.snapshot_to_write()?;
         let open = |sealed: &SealedFragment| -> Result<Option<Arc<Fragment>>> {
             let Some(new) = &sealed.new else { return Ok(None) };
             let listed = ListedFragment::named(new.name().clone())?;

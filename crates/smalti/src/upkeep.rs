@@ -1,7 +1,6 @@
 //! Upkeep: consolidation, vacuum, and operations on single fragments. See [`Array::consolidate`], [`Array::vacuum`],
 //! [`Array::delete_fragments`] and [`Array::copy_fragments`].
 
-use crate::views::View;
 use crate::{Array, Group};
 use smalti_query::Progress;
 use smalti_types::Result;
@@ -51,7 +50,7 @@ impl Array {
     /// # Errors
     /// As [`consolidate`](Array::consolidate).
     pub fn plan_consolidation(&self, options: &FragmentOptions) -> Result<FragmentPlan> {
-        smalti_upkeep::plan_fragments(self.snapshot()?, options)
+        smalti_upkeep::plan_fragments(&self.snapshot()?, options)
     }
 
     /// Removes the fragments that others replace. The handle shows the array as it is now afterwards.
@@ -134,19 +133,17 @@ impl Array {
         let names: Vec<String> = names.iter().map(|name| name.as_ref().to_owned()).collect();
         let snapshot = self.snapshot()?;
         let copied =
-            self.pool().run(|| smalti_upkeep::copy_fragments(snapshot, &names, to.place(), progress));
+            self.pool().run(|| smalti_upkeep::copy_fragments(&snapshot, &names, to.place(), progress));
         to.expire();
         copied
     }
 
     /// Does something that takes fragments away while this handle shows none, and shows what is there afterwards.
     fn without_views<T: Send>(&mut self, change: impl FnOnce(&Array) -> Result<T> + Send) -> Result<T> {
-        // Nothing borrows from the views: the handle is borrowed exclusively.
-        self.release_views();
+        self.release_view();
         let this = &*self;
         let done = this.pool().run(|| change(this));
-        let views = this.pool().run(|| View::open(this.place(), this.time()))?;
-        self.show(views);
+        this.snapshot()?;
         done
     }
 }

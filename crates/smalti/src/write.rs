@@ -171,7 +171,7 @@ impl<'a> WriteBuilder<'a> {
         write: impl FnOnce(&smalti_array::Snapshot, &WriteRequest<'_>) -> Result<T> + Send,
     ) -> Result<T> {
         let WriteBuilder { array, columns, rectangle, layout, at, duplicates, progress } = self;
-        let snapshot = array.snapshot_to_write();
+        let snapshot = array.snapshot_to_write()?;
         let schema = snapshot.schema();
         let is_labels = columns.names().all(|name| schema.label(name).is_some());
         let subarray = rectangle.subarray(array, is_labels)?;
@@ -180,10 +180,10 @@ impl<'a> WriteBuilder<'a> {
         if let Some((name, shape)) = columns.grid_shape(schema) {
             check_grid(array, name, shape, subarray.as_deref(), layout)?;
         }
-        let prepared = columns.prepare(snapshot)?;
+        let prepared = columns.prepare(&snapshot)?;
         let request =
             WriteRequest { columns: prepared.columns(), subarray, layout, at, duplicates, progress };
-        array.pool().run(|| write(snapshot, &request))
+        array.pool().run(|| write(&snapshot, &request))
     }
 }
 
@@ -222,7 +222,7 @@ impl Rectangle {
         if !array.schema().is_dense() && !is_labels {
             return Err(Error::invalid("a sparse write takes no range: its cells bring their coordinates"));
         }
-        let mut subarray = whole(array.schema())?;
+        let mut subarray = whole(&array.schema())?;
         for (idx, extent) in self.sides {
             subarray[idx] = extent;
         }
@@ -266,7 +266,7 @@ fn check_grid(
             "column {name:?} is an ndarray, which is written in row-major order, not {layout}"
         )));
     }
-    let whole = whole(schema)?;
+    let whole = whole(&schema)?;
     let sides: Vec<u128> = subarray
         .unwrap_or(&whole)
         .iter()
@@ -343,33 +343,33 @@ impl<'a> GlobalWriteBuilder<'a> {
     ///
     /// # Errors
     /// `InvalidArgument` for a range that does not fit.
-    pub fn start(self) -> Result<GlobalWriter<'a>> {
+    pub fn start(self) -> Result<GlobalWriter> {
         let GlobalWriteBuilder { array, rectangle, at, progress } = self;
         let subarray = rectangle.subarray(array, false)?;
-        let writer = EngineWriter::new(array.snapshot_to_write(), at, subarray)?;
+        let writer = EngineWriter::new(&array.snapshot_to_write()?, at, subarray)?;
         let writer = match progress {
             Some((progress, cell_count)) => writer.watched(progress, cell_count),
             None => writer,
         };
-        Ok(GlobalWriter { array, writer })
+        Ok(GlobalWriter { array: array.clone(), writer })
     }
 }
 
 /// A write in several pieces that has started; see [`GlobalWriteBuilder`]. Dropped, it leaves the array as it was.
 #[derive(Debug)]
-pub struct GlobalWriter<'a> {
-    array: &'a Array,
-    writer: EngineWriter<'a>,
+pub struct GlobalWriter {
+    array: Array,
+    writer: EngineWriter,
 }
 
-impl GlobalWriter<'_> {
+impl GlobalWriter {
     /// Takes the next cells.
     ///
     /// # Errors
     /// `InvalidArgument` when columns do not fit, or a cell is out of order, repeats or lies outside the domain; the write
     /// is as before then. `Cancelled`, and what codecs and store report; the write can only be dropped then.
     pub fn submit(&mut self, columns: Columns<'_>) -> Result<()> {
-        let prepared = columns.prepare(self.array.snapshot_to_write())?;
+        let prepared = columns.prepare(&self.array.snapshot_to_write()?)?;
         let columns = prepared.columns();
         let writer = &mut self.writer;
         self.array.pool().run(|| writer.submit(&columns))

@@ -188,6 +188,16 @@ impl<S: Store> Store for FaultStore<S> {
         self.reading(|| self.store.read_tail(path, byte_len))
     }
 
+    /// Each tail is a call, which may fail; the others are read together.
+    fn read_tails(&self, folder: &str, paths: &[String], byte_len: u64) -> Vec<Result<Tail>> {
+        let passed: Vec<Result<()>> = paths.iter().map(|_| self.reading(|| Ok(()))).collect();
+        let wanted = paths.iter().zip(&passed).filter(|(_, passed)| passed.is_ok());
+        let wanted: Vec<String> = wanted.map(|(path, _)| path.clone()).collect();
+        let mut tails = self.store.read_tails(folder, &wanted, byte_len).into_iter();
+        let lost = || Err(Error::not_found("the store gave fewer tails than were asked for").at_uri(folder));
+        passed.into_iter().map(|passed| passed.and_then(|()| tails.next().unwrap_or_else(lost))).collect()
+    }
+
     fn put(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
         self.mutating(|| (), || self.store.put(path, parts))
     }
@@ -246,6 +256,10 @@ impl<S: Store> Store for FaultStore<S> {
 
     fn list_recursive(&self, folder: &str) -> Result<Vec<Entry>> {
         self.reading(|| self.store.list_recursive(folder))
+    }
+
+    fn is_long(&self, folder: &str) -> bool {
+        self.store.is_long(folder)
     }
 
     fn list_names(&self, folder: &str) -> Result<Vec<String>> {

@@ -97,3 +97,30 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         (**self).coalescing()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// The methods of an item that starts with a line and ends where its indentation does.
+    fn methods<'a>(source: &'a str, start: &str) -> Vec<&'a str> {
+        let (_, body) = source.split_once(start).unwrap_or_else(|| panic!("no {start}"));
+        let (body, _) = body.split_once("\n}\n").unwrap();
+        let named = body.lines().filter_map(|line| line.strip_prefix("    fn ")?.split_once('('));
+        named.map(|(name, _)| name).collect()
+    }
+
+    /// A method with a default would be answered by that instead of the store inside, and nobody would notice.
+    #[test]
+    fn wrappers_forward_every_method_of_a_store() {
+        let wanted = methods(include_str!("store.rs"), "pub trait Store:");
+        assert!(wanted.len() > 20, "{wanted:?}");
+        for (wrapper, source, start) in [
+            ("Arc", include_str!("forward.rs"), "Store for Arc<S> {"),
+            ("FaultStore", include_str!("fault.rs"), "Store for FaultStore<S> {"),
+            ("MeteredStore", include_str!("metered.rs"), "Store for MeteredStore<S> {"),
+        ] {
+            let has = methods(source, start);
+            let missing: Vec<_> = wanted.iter().filter(|name| !has.contains(name)).collect();
+            assert!(missing.is_empty(), "{wrapper} does not forward {missing:?}");
+        }
+    }
+}

@@ -202,8 +202,8 @@ pub fn diff(
 }
 
 struct Diff<'a> {
-    a: Cursor<'a>,
-    b: Cursor<'a>,
+    a: Cursor,
+    b: Cursor,
     has_duplicates: bool,
     fields: &'a DiffFields,
     summary: DiffSummary,

@@ -192,7 +192,7 @@ pub(super) fn salvage(global: &Global, args: &SalvageArgs) -> Outcome {
             eprintln!("lost: {}", lost_text(lost));
         }
         for cells in &older.cells {
-            eprintln!("older: {}", older_text(schema, cells, args.strict));
+            eprintln!("older: {}", older_text(&schema, cells, args.strict));
         }
         if older.are_cut() {
             eprintln!("older: {}", unlisted_text(older));
@@ -208,7 +208,7 @@ pub(super) fn salvage(global: &Global, args: &SalvageArgs) -> Outcome {
             });
             let places = older.cells.iter().map(|cells| {
                 serde_json::json!({
-                    "domain": domain_json(schema, &cells.extents), "from": [cells.from.start, cells.from.end],
+                    "domain": domain_json(&schema, &cells.extents), "from": [cells.from.start, cells.from.end],
                     "lost": [cells.lost.start, cells.lost.end],
                 })
             });
@@ -225,7 +225,7 @@ pub(super) fn salvage(global: &Global, args: &SalvageArgs) -> Outcome {
                 writeln!(out, "lost: {}", lost_text(lost))?;
             }
             for cells in &older.cells {
-                writeln!(out, "older: {}", older_text(schema, cells, args.strict))?;
+                writeln!(out, "older: {}", older_text(&schema, cells, args.strict))?;
             }
             if older.are_cut() {
                 writeln!(out, "older: {}", unlisted_text(older))?;

@@ -52,7 +52,7 @@ fn compare(global: &Global, args: &DiffArgs) -> Outcome<bool> {
     let second = args.second.as_ref().unwrap_or(&args.first);
     let a = engine::open(global, &args.first, OpenTimes::until(args.at_a))?;
     let b = engine::open(global, second, OpenTimes::until(args.at_b))?;
-    let fields = DiffFields::of(a.schema(), b.schema())
+    let fields = DiffFields::of(&a.schema(), &b.schema())
         .map_err(|error| error.at_uri(format!("{} and {second}", args.first)))?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     for different in &fields.different {

@@ -71,9 +71,12 @@ fn print_array(out: &mut dyn Write, args: &ArrayArgs, array: &Array, facts: &Fac
         schema.cell_order
     );
     let mut rows = vec![("array", args.array.clone()), ("kind", kind)];
-    rows.push(("written", written.as_ref().map_or("nothing".into(), |extents| domain_text(schema, extents))));
+    rows.push((
+        "written",
+        written.as_ref().map_or("nothing".into(), |extents| domain_text(&schema, extents)),
+    ));
     if let CurrentDomain::Rectangle(extents) = &schema.current_domain {
-        rows.push(("current domain", domain_text(schema, extents)));
+        rows.push(("current domain", domain_text(&schema, extents)));
     }
     let fragments = human::count(facts.fragments.len() as u64);
     rows.push(("fragments", format!("{fragments} with {}", human::cells(facts.cell_count))));
@@ -87,7 +90,7 @@ fn print_array(out: &mut dyn Write, args: &ArrayArgs, array: &Array, facts: &Fac
 
     let mut table = table(&["dimension", "type", "domain", "tile", "filters", "written"]);
     for (idx, dimension) in schema.dimensions.iter().enumerate() {
-        let mut row = dimension_row(schema, dimension);
+        let mut row = dimension_row(&schema, dimension);
         let extent = written.as_ref().and_then(|extents| extents.get(idx));
         row.push(extent.map_or_else(String::new, |extent| extent_text(dimension, extent)));
         table.push(row);
@@ -105,7 +108,7 @@ fn print_array(out: &mut dyn Write, args: &ArrayArgs, array: &Array, facts: &Fac
     print_table(out, &table)?;
     if !schema.dimension_labels.is_empty() {
         let mut table = self::table(&["label", "dimension", "type", "order"]);
-        schema.dimension_labels.iter().for_each(|label| table.push(label_row(schema, label)));
+        schema.dimension_labels.iter().for_each(|label| table.push(label_row(&schema, label)));
         print_table(out, &table)?;
     }
     if !schema.enumerations.is_empty() {
@@ -190,8 +193,8 @@ fn array_json(args: &ArrayArgs, array: &Array, facts: &Facts) -> Outcome<Json> {
     let change = |entry: Option<&HistoryEntry>| entry.map(|entry| history::to_json(entry, None));
     Ok(json!({
         "array": args.array,
-        "schema": smalti::json::schema_to_json(schema, &enumerations),
-        "non_empty_domain": written.as_ref().map(|extents| domain_json(schema, extents)),
+        "schema": smalti::json::schema_to_json(&schema, &enumerations),
+        "non_empty_domain": written.as_ref().map(|extents| domain_json(&schema, extents)),
         "ranges": ranges,
         "cells": facts.cell_count,
         "stored_bytes": facts.stored_byte_len,

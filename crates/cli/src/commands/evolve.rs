@@ -51,7 +51,7 @@ fn change(global: &Global, array: &Array, args: &EvolveArgs) -> Outcome<SchemaCh
             .map(|text| extension(array, text))
             .collect::<Outcome<_>>()?,
         drop_enumerations: args.drop_enumeration.clone(),
-        current_domain: ranges::current_domain_sides(schema, &args.current_domain)?,
+        current_domain: ranges::current_domain_sides(&schema, &args.current_domain)?,
         at: engine::change_time(global, &args.array, args.at),
     })
 }
@@ -74,7 +74,8 @@ fn new_enumeration(text: &str) -> Outcome<Enumeration> {
 fn extension(array: &Array, text: &str) -> Outcome<(String, Vec<Vec<u8>>)> {
     let wrong = |problem: &str| Failure::usage(format!("--extend-enumeration {text}: {problem}"));
     // Names may hold `=` themselves: the longest that the array has wins.
-    let known = array.schema().enumerations.iter().map(|(name, _)| name.as_str());
+    let schema = array.schema();
+    let known = schema.enumerations.iter().map(|(name, _)| name.as_str());
     let known = known.filter(|name| text.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')));
     let name = known.max_by_key(|name| name.len()).or_else(|| text.split_once('=').map(|(name, _)| name));
     let name = name.ok_or_else(|| wrong("write it like kinds=village,hamlet"))?;

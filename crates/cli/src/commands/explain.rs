@@ -18,7 +18,7 @@ pub(super) fn run(global: &Global, args: &ExplainArgs) -> Outcome {
         return Err(Failure::usage("--stats is for `smalti read`; --analyze says what the read did"));
     }
     let array = engine::open(global, &args.array, args.times)?;
-    let labels = Field::labels_of(array.schema(), args.notation);
+    let labels = Field::labels_of(&array.schema(), args.notation);
     let fields = Field::select(fields_of(&array, args.notation)?, labels, &args.select, args.timestamps)?;
     let wanted = ranges::of_read(global, &args.array, &array, &args.ranges)?;
     let mut request = read::request(global, args, &array, &fields, wanted, args.limit)?;

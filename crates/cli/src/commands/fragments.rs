@@ -58,11 +58,11 @@ fn list_json(array: &Array, shows_tiles: bool) -> Outcome {
             "data_bytes": fragment.data_byte_len(),
             "cell_timestamps": fragment.has_cell_times(),
             "consolidated_metadata": fragment.has_consolidated_metadata(),
-            "non_empty_domain": domain_json(schema, fragment.non_empty_extents()),
+            "non_empty_domain": domain_json(&schema, fragment.non_empty_extents()),
         });
         if shows_tiles {
-            let tiles = tiles(fragment, schema)?;
-            row["mbrs"] = tiles.iter().map(|extents| domain_json(schema, extents)).collect();
+            let tiles = tiles(fragment, &schema)?;
+            row["mbrs"] = tiles.iter().map(|extents| domain_json(&schema, extents)).collect();
         }
         Ok(row.to_string())
     };
@@ -84,15 +84,15 @@ fn list_text(array: &Array, shows_tiles: bool) -> Outcome {
             fragment.cell_count().map_or("beyond 64 bits".into(), human::count),
             human::count(fragment.tile_count()),
             human::bytes(fragment.byte_len()?),
-            domain_text(schema, fragment.non_empty_extents()),
+            domain_text(&schema, fragment.non_empty_extents()),
             fragment.name().to_string(),
         ]);
     }
     table.print(&mut out)?;
     for fragment in fragments.iter().filter(|fragment| shows_tiles && !fragment.is_dense()) {
         writeln!(out, "{}", fragment.name())?;
-        for (idx, extents) in tiles(fragment, schema)?.iter().enumerate() {
-            writeln!(out, "    tile {idx}: {}", domain_text(schema, extents))?;
+        for (idx, extents) in tiles(fragment, &schema)?.iter().enumerate() {
+            writeln!(out, "    tile {idx}: {}", domain_text(&schema, extents))?;
         }
     }
     Ok(())

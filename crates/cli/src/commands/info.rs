@@ -15,7 +15,7 @@ pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
     };
     let schema = array.schema();
     let fragments = array.fragments()?;
-    let domain: Vec<Extent> = (0..schema.dimensions.len()).map(|idx| ranges::whole(schema, idx)).collect();
+    let domain: Vec<Extent> = (0..schema.dimensions.len()).map(|idx| ranges::whole(&schema, idx)).collect();
     let (non_empty, lost) = (array.non_empty_extents()?, array.lost_history()?);
     let cells = fragments.iter().filter_map(|fragment| fragment.cell_count()).fold(0, u64::saturating_add);
     let bytes = fragments
@@ -27,8 +27,8 @@ pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
             "array": args.array,
             "array_type": schema.array_type.to_string(),
             "version": schema.version.number(),
-            "domain": domain_json(schema, &domain),
-            "non_empty_domain": non_empty.as_ref().map(|extents| domain_json(schema, extents)),
+            "domain": domain_json(&schema, &domain),
+            "non_empty_domain": non_empty.as_ref().map(|extents| domain_json(&schema, extents)),
             "fragments": fragments.len(),
             "cells": cells,
             "bytes": bytes,
@@ -38,13 +38,13 @@ pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
     }
     // What is left of a past that was vacuumed is not what was written then.
     let non_empty = lost.unwrap_or_else(|| {
-        non_empty.map_or("nothing is written".into(), |extents| domain_text(schema, &extents))
+        non_empty.map_or("nothing is written".into(), |extents| domain_text(&schema, &extents))
     });
     let attributes: Vec<&str> = schema.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
     for (name, value) in [
         ("array", args.array.clone()),
         ("kind", format!("{}, format version {}", schema.array_type, schema.version.number())),
-        ("domain", domain_text(schema, &domain)),
+        ("domain", domain_text(&schema, &domain)),
         ("non-empty domain", non_empty),
         ("attributes", attributes.join(", ")),
         ("fragments", human::count(fragments.len() as u64)),

@@ -66,7 +66,7 @@ pub(super) fn write(
     let side = Extent::Num { lo, hi: ordinals.iter().copied().max().unwrap_or(lo) };
     let columns = place(columns, &Region::new(std::slice::from_ref(&side))?)?;
     let mut subarray: Vec<Extent> =
-        (0..schema.dimensions.len()).map(|idx| crate::ranges::whole(schema, idx)).collect();
+        (0..schema.dimensions.len()).map(|idx| crate::ranges::whole(&schema, idx)).collect();
     subarray[dim] = side;
     let named: Vec<(String, ColumnRef<'_>)> =
         columns.iter().map(|(field, column)| (field.name.clone(), column.as_ref())).collect();

@@ -75,7 +75,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
 
 /// The fields of an array in the notation that the options ask for.
 pub(crate) fn fields_of(array: &Array, notation: crate::args::Notation) -> Outcome<Vec<Field>> {
-    Field::all_of(array.schema(), notation, |name| {
+    Field::all_of(&array.schema(), notation, |name| {
         Ok(Arc::new(Labels::new((*array.enumeration(name)?).clone())))
     })
 }

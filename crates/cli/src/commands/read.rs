@@ -31,7 +31,7 @@ pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
 /// As the command, from an array that is open.
 pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outcome {
     let schema = array.schema();
-    let labels = Field::labels_of(schema, args.notation);
+    let labels = Field::labels_of(&schema, args.notation);
     let format = output_format(global, args)?;
     let mut all = fields_of(array, args.notation)?;
     if format == OutputFormat::Npy && args.select.is_empty() {
@@ -63,7 +63,7 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
     // What is wrong with the request is told before there is a file.
     let batches = array.read_raw(&request)?;
     if schema.is_dense() && request.label_ranges.is_empty() && !args.matching_only {
-        let lengths = lengths(schema, ranges).into_iter().map(|len| len as u128);
+        let lengths = lengths(&schema, ranges).into_iter().map(|len| len as u128);
         let cell_count = lengths.fold(1, u128::saturating_mul).min(limit.map_or(u128::MAX, u128::from));
         check_room(args, format, &fields, cell_count)?;
     }
@@ -72,7 +72,7 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
     }
     let (file, out) = output(args)?;
     let watch = Watch::start(&read, file.as_ref().and_then(OutputFile::partial).map(Path::to_path_buf))?;
-    let mut sink = sink(args, out, format, schema, &fields, ranges, request.layout)?;
+    let mut sink = sink(args, out, format, &schema, &fields, ranges, request.layout)?;
     let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
     let bar = if to_terminal { Bar::hidden() } else { Bar::of(&read) };
     let copied = copy(batches, &fields, limit, sink.as_mut());
@@ -244,7 +244,7 @@ fn batch_cell_count(global: &Global, fields: &[Field], limit: Option<u64>) -> Op
 }
 
 /// Hands cells on until there are no more, or the limit is reached; true if there are more.
-fn copy(batches: Batches<'_>, fields: &[Field], limit: Option<u64>, sink: &mut dyn Sink) -> Outcome<bool> {
+fn copy(batches: Batches, fields: &[Field], limit: Option<u64>, sink: &mut dyn Sink) -> Outcome<bool> {
     let mut left = limit.unwrap_or(u64::MAX);
     for batch in batches {
         let batch: Batch = batch?;

@@ -24,7 +24,7 @@ pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {
     let names = schema.enumerations.iter().map(|(name, _)| name);
     let enumerations = names.map(|name| Ok((*array.enumeration(name)?).clone()));
     let enumerations = enumerations.collect::<smalti::Result<Vec<_>>>()?;
-    Ok(writeln!(out, "{}", layed_out(&smalti::json::schema_to_json(schema, &enumerations)))?)
+    Ok(writeln!(out, "{}", layed_out(&smalti::json::schema_to_json(&schema, &enumerations)))?)
 }
 
 /// JSON with a line for each key, and for each dimension and attribute.
@@ -65,11 +65,11 @@ fn print_tables(out: &mut dyn Write, array: &Array) -> Outcome {
     let titles = ["dimension", "type", "domain", "tile", "filters"];
     let mut table = Table::new(titles.map(|title| (title.to_string(), false)));
     for dimension in &schema.dimensions {
-        table.push(dimension_row(schema, dimension));
+        table.push(dimension_row(&schema, dimension));
     }
     table.print(out)?;
     if let CurrentDomain::Rectangle(extents) = &schema.current_domain {
-        writeln!(out, "current domain: {}", domain_text(schema, extents))?;
+        writeln!(out, "current domain: {}", domain_text(&schema, extents))?;
     }
     writeln!(out)?;
     let titles = ["attribute", "type", "values", "nullable", "fill", "enumeration", "filters"];
@@ -92,7 +92,7 @@ fn print_tables(out: &mut dyn Write, array: &Array) -> Outcome {
         let titles = ["label", "dimension", "type", "order"];
         let mut table = Table::new(titles.map(|title| (title.to_string(), false)));
         for label in &schema.dimension_labels {
-            table.push(label_row(schema, label));
+            table.push(label_row(&schema, label));
         }
         table.print(out)?;
     }

@@ -27,7 +27,7 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
     engine::warn_of_seconds(global, &args.array, args.at);
     let is_dense = array.schema().is_dense();
     let mut fields = fields_of(&array, args.notation)?;
-    fields.extend(Field::labels_of(array.schema(), args.notation));
+    fields.extend(Field::labels_of(&array.schema(), args.notation));
     let has_ranges = !args.range.is_empty() || args.ranges_json.is_some();
     if !is_dense && has_ranges {
         return Err(Failure::usage(
@@ -91,7 +91,7 @@ fn write(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<(Written
     }
     let layout = if args.global_order { Layout::GlobalOrder } else { Layout::Unordered };
     let columns = input.row_columns(fields)?;
-    if labels::are_alone(array.schema(), &columns) {
+    if labels::are_alone(&array.schema(), &columns) {
         labels::write(array, args, columns, &input.work).map_err(in_file(args))
     } else {
         write_columns(array, input, columns, layout, None)
@@ -101,8 +101,8 @@ fn write(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<(Written
 fn write_dense(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<(WrittenFragment, usize)> {
     let args = input.args;
     let schema = array.schema();
-    let ranges = ranges::parse(schema, &args.range, args.ranges_json.as_deref())?;
-    let subarray = ranges::one_each(schema, ranges)?;
+    let ranges = ranges::parse(&schema, &args.range, args.ranges_json.as_deref())?;
+    let subarray = ranges::one_each(&schema, ranges)?;
     let region = Region::new(&subarray)?;
     let (columns, layout) = if input.format == InputFormat::Npy {
         // Labels are where they were written; a file of one attribute has none.
@@ -111,14 +111,14 @@ fn write_dense(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<(W
         read_npy(input.open()?, &cells, &region.shape(), &input.room).map_err(in_file(args))?
     } else {
         let columns = input.row_columns(fields)?;
-        if labels::are_alone(schema, &columns) {
+        if labels::are_alone(&schema, &columns) {
             return labels::write(array, args, columns, &input.work).map_err(in_file(args));
         }
         // The row of each cell of the region, and the largest column once more.
         let held = held(&columns);
         let rows = (region.cell_count()? as u64).saturating_mul(16).min(held.cell_count.saturating_mul(32));
         input.room.check_work(held, held.beside.saturating_add(rows)).map_err(in_file(args))?;
-        let placed = place(columns, &region).and_then(|columns| labels::cut(schema, columns, &region));
+        let placed = place(columns, &region).and_then(|columns| labels::cut(&schema, columns, &region));
         (placed.map_err(in_file(args))?, Layout::RowMajor)
     };
     let (fragment, _) = write_columns(array, input, columns, layout, Some(subarray))?;

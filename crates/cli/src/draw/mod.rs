@@ -341,18 +341,18 @@ fn value_axis(
 
 /// What arrays call themselves and their fields: the habits of climate data in metadata, `FIELD.units` and `FIELD.long_name`, or
 /// `units` and `long_name` for the only attribute.
-struct Names<'a> {
+struct Names {
     array: String,
     metadata: smalti::Metadata,
-    only: Option<&'a str>,
+    only: Option<String>,
 }
 
-impl<'a> Names<'a> {
-    fn new(array: &'a Array, args: &DrawArgs) -> Outcome<Self> {
+impl Names {
+    fn new(array: &Array, args: &DrawArgs) -> Outcome<Self> {
         let uri = args.array.trim_end_matches('/');
         let name = uri.rsplit('/').next().unwrap_or(uri);
         let only = match array.schema().attributes.as_slice() {
-            [only] => Some(only.name.as_str()),
+            [only] => Some(only.name.clone()),
             _ => None,
         };
         Ok(Names { array: name.to_owned(), metadata: array.metadata()?, only })
@@ -360,7 +360,7 @@ impl<'a> Names<'a> {
 
     fn text(&self, field: &str, key: &str) -> Option<String> {
         let text = |key: &str| self.metadata.get(key).and_then(Value::as_str).map(str::to_owned);
-        text(&format!("{field}.{key}")).or_else(|| text(key).filter(|_| self.only == Some(field)))
+        text(&format!("{field}.{key}")).or_else(|| text(key).filter(|_| self.only.as_deref() == Some(field)))
     }
 
     /// The title of a picture of what is shown.

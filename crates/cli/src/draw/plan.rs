@@ -133,7 +133,7 @@ fn extents(array: &Array, asked: &Ranges) -> Outcome<Ranges> {
     let one = |(idx, written): (usize, &Extent)| match asked.get(idx).filter(|list| !list.is_empty()) {
         Some(list) => list.clone(),
         None => {
-            let clipped = match (written, ranges::whole(schema, idx)) {
+            let clipped = match (written, ranges::whole(&schema, idx)) {
                 (Extent::Num { lo, hi }, Extent::Num { lo: least, hi: most })
                     if *lo <= most && *hi >= least =>
                 {
@@ -177,9 +177,9 @@ pub(super) fn dense(
 ) -> Outcome<(Slice, Reduction)> {
     let schema = array.schema();
     let mut ranges = extents(array, asked)?;
-    let lengths = ranges.iter().enumerate().map(|(idx, list)| Drawn::new(schema, idx, list.clone()));
+    let lengths = ranges.iter().enumerate().map(|(idx, list)| Drawn::new(&schema, idx, list.clone()));
     let lengths = lengths.collect::<Outcome<Vec<Drawn>>>()?;
-    let mut axes = named(schema, &args.dims)?;
+    let mut axes = named(&schema, &args.dims)?;
     if axes.is_empty() {
         axes = (0..lengths.len()).rev().filter(|idx| lengths[*idx].count > 1).take(2).collect();
         if axes.is_empty() {
@@ -245,7 +245,7 @@ pub(super) fn dense(
 pub(super) fn sparse(array: &Array, args: &DrawArgs, asked: &Ranges) -> Outcome<Slice> {
     let schema = array.schema();
     let extents = extents(array, asked)?;
-    let mut axes = named(schema, &args.dims)?;
+    let mut axes = named(&schema, &args.dims)?;
     if axes.is_empty() {
         let numeric = schema.dimensions.iter().enumerate().filter(|(_, dimension)| !dimension.is_var());
         axes = numeric.map(|(idx, _)| idx).take(2).collect();
@@ -261,7 +261,7 @@ pub(super) fn sparse(array: &Array, args: &DrawArgs, asked: &Ranges) -> Outcome<
     if axes.is_empty() {
         return Err(Failure::invalid("all dimensions are strings, and make no axis"));
     }
-    let axes = axes.into_iter().map(|idx| Drawn::new(schema, idx, extents[idx].clone()));
+    let axes = axes.into_iter().map(|idx| Drawn::new(&schema, idx, extents[idx].clone()));
     let axes = axes.collect::<Outcome<Vec<Drawn>>>()?;
     let mut ranges = asked.clone();
     ranges.resize(schema.dimensions.len(), Vec::new());

@@ -76,12 +76,13 @@ impl Drawable {
     /// The attributes that can be drawn, in the order of the schema.
     pub(super) fn all(array: &Array) -> Outcome<Vec<Drawable>> {
         let is_drawable = |name: &str| {
-            let found = array.schema().attribute(name);
+            let schema = array.schema();
+            let found = schema.attribute(name);
             found.is_some_and(|(_, attribute)| {
                 attribute.cell_val_num == CellValNum::ONE && is_number(attribute.datatype)
             })
         };
-        let schema: &ArraySchema = array.schema();
+        let schema: &ArraySchema = &array.schema();
         let names = schema.attributes.iter().map(|attribute| attribute.name.as_str());
         names.filter(|name| is_drawable(name)).map(|name| Drawable::find(array, name)).collect()
     }

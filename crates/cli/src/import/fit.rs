@@ -54,7 +54,7 @@ fn shape_of_attribute(attribute: &Attribute) -> CellShape {
 /// # Errors
 /// Fields that text cannot be imported to.
 pub(super) fn questions(source: &Source<'_>, array: &Array, extends: bool) -> Outcome<Survey> {
-    let schema: &ArraySchema = array.schema();
+    let schema: &ArraySchema = &array.schema();
     let is_text = source.files.iter().any(|file| file.format.is_text());
     let mut survey = Survey { is_text, ..Survey::default() };
     let mut kinds: Vec<(String, Kind)> = Vec::new();
@@ -120,7 +120,7 @@ fn current(schema: &ArraySchema, dimension: &Dimension) -> Dimension {
 
 /// The columns of a new array's fields.
 pub(super) fn fields_of_new(source: &Source<'_>, array: &Array) -> Outcome<Vec<WrittenField>> {
-    let schema: &ArraySchema = array.schema();
+    let schema: &ArraySchema = &array.schema();
     let columns = source.fields.borrow();
     let field = |name: &str, shape: CellShape| -> Outcome<WrittenField> {
         let column = columns.iter().find(|column| column.name() == name);
@@ -140,7 +140,7 @@ pub(super) fn fields_of_new(source: &Source<'_>, array: &Array) -> Outcome<Vec<W
 /// # Errors
 /// Columns without a field, and fields that cannot do without a column.
 pub(super) fn fields_of_existing(source: &Source<'_>, array: &Array) -> Outcome<Vec<WrittenField>> {
-    let schema: &ArraySchema = array.schema();
+    let schema: &ArraySchema = &array.schema();
     let columns = source.fields.borrow();
     let file = source.files[0].path.display().to_string();
     let wrong = |problem: String| Failure::invalid(problem).at(file.clone());
@@ -295,7 +295,7 @@ pub(super) fn converted(
 
 /// Checks that the arrays of a NumPy file fit the attributes and the domain of a dense array.
 pub(super) fn check_grid(array: &Array, members: &[Member]) -> Outcome {
-    let schema: &ArraySchema = array.schema();
+    let schema: &ArraySchema = &array.schema();
     let names =
         || schema.attributes.iter().map(|attribute| attribute.name.as_str()).collect::<Vec<_>>().join(", ");
     for member in members {

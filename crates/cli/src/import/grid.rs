@@ -71,7 +71,7 @@ pub(super) fn write_npy(
         .dimensions
         .iter()
         .enumerate()
-        .map(|(idx, _)| match crate::ranges::whole(schema, idx) {
+        .map(|(idx, _)| match crate::ranges::whole(&schema, idx) {
             Extent::Num { lo, .. } => Ok(lo),
             Extent::Str { .. } => Err(Failure::invalid("string dimensions are no axes")),
         })
@@ -162,7 +162,8 @@ pub(super) fn write_table(
     };
     let slab_of = |ordinal: u64| (ordinal - origin) / lines;
     let fill = |field: &Field| {
-        let (_, attribute) = array.schema().attribute(&field.name)?;
+        let schema = array.schema();
+        let (_, attribute) = schema.attribute(&field.name)?;
         (!attribute.nullable || attribute.fill_valid).then(|| attribute.fill_value.clone())
     };
     let mut sealing = Sealing::new(array, at, watched);

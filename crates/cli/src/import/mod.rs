@@ -334,7 +334,7 @@ impl Import<'_> {
             .collect::<smalti::Result<Vec<_>>>()?;
         println!(
             "{}",
-            crate::commands::schema_text(&smalti::json::schema_to_json(array.schema(), &enumerations))
+            crate::commands::schema_text(&smalti::json::schema_to_json(&array.schema(), &enumerations))
         );
         for field in fields {
             let told = match &field.origin {

@@ -139,7 +139,8 @@ impl<'a> Writer<'a> {
         chunk.arrays.resize_with(arrays.len(), Vec::new);
         for ((all, array), field) in chunk.arrays.iter_mut().zip(arrays).zip(&self.fields) {
             // Labels stay codes; other dictionaries are written out.
-            let attribute = self.array.schema().attribute(&field.name);
+            let schema = self.array.schema();
+            let attribute = schema.attribute(&field.name);
             let has_codes = attribute.is_some_and(|(_, attribute)| attribute.enumeration.is_some());
             let unpacked = if has_codes { 0 } else { unpacked_byte_len(&array) };
             let byte_len = usize::try_from(unpacked).unwrap_or(usize::MAX).max(array.get_array_memory_size());
@@ -269,7 +270,7 @@ impl<'a> Writer<'a> {
     /// The first two rows of the same coordinates. The files are read once more, several times where there are more rows than the
     /// coordinates of which fit into memory.
     fn find_repeat(&self) -> Outcome<Option<Failure>> {
-        let schema: &ArraySchema = self.array.schema();
+        let schema: &ArraySchema = &self.array.schema();
         let is_numbered = self.fields.iter().any(|field| matches!(field.origin, Origin::RowNumber));
         if schema.allows_dups || schema.is_dense() || is_numbered {
             return Ok(None);

@@ -22,7 +22,7 @@ pub(crate) fn of_read(
     args: &RangeArgs,
 ) -> Outcome<(Ranges, Vec<LabelRange>)> {
     let schema = array.schema();
-    let known = with_labels(schema);
+    let known = with_labels(&schema);
     let mut pieces = parse_pieces(&known, &args.range, args.ranges_json.as_deref())?;
     let of_labels = pieces.split_off(schema.dimensions.len());
     let of_labels = expanded(&known.dimensions[schema.dimensions.len()..], &of_labels)?;

@@ -20,7 +20,7 @@ const MAX_FULFILLED_BOXES: usize = 1 << 12;
 /// So many ranges at most are made of a dimension where it is narrowed to what counts.
 const MAX_NARROWED_RANGES: usize = 1 << 16;
 
-impl DensePlan<'_> {
+impl DensePlan {
     /// The rectangles of cells that fragments cover, as far as the read wants any of them; of cells that were written alone the
     /// space tiles.
     pub(super) fn written_rects(&self) -> Vec<Vec<Interval>> {
@@ -104,7 +104,7 @@ impl DensePlan<'_> {
     /// `Cancelled`; what evaluating the condition or `visit` report.
     fn each_fulfilled(
         &self,
-        filter: &DenseFilter<'_>,
+        filter: &DenseFilter,
         part: Part,
         visit: &mut dyn FnMut(Part) -> Result<bool>,
     ) -> Result<()> {
@@ -134,7 +134,7 @@ impl DensePlan<'_> {
     }
 
     /// A place strictly inside a box, in the middle of all along a dimension, where the condition may change its mind.
-    fn turn(&self, filter: &DenseFilter<'_>, part: &Part) -> Option<(usize, u64)> {
+    fn turn(&self, filter: &DenseFilter, part: &Part) -> Option<(usize, u64)> {
         filter.turns.iter().enumerate().find_map(|(dim, turns)| {
             if turns.is_empty() {
                 return None;
@@ -151,7 +151,7 @@ impl DensePlan<'_> {
     }
 
     /// Whether fill values fulfil the condition in the first cell of a rectangle.
-    fn holds_for_blank(&self, filter: &DenseFilter<'_>, rect: &[Interval]) -> Result<bool> {
+    fn holds_for_blank(&self, filter: &DenseFilter, rect: &[Interval]) -> Result<bool> {
         let coordinates: Vec<Option<Vec<u8>>> = filter
             .condition
             .fields()
@@ -211,7 +211,7 @@ impl DensePlan<'_> {
 }
 
 /// What the condition says about the cells of a rectangle if they have fill values.
-fn verdict_of_blank(filter: &DenseFilter<'_>, rect: &[Interval]) -> Verdict {
+fn verdict_of_blank(filter: &DenseFilter, rect: &[Interval]) -> Verdict {
     let bounds = |idx: usize| {
         let field = &filter.condition.fields()[idx];
         Some(match field.id {

@@ -10,7 +10,7 @@ use smalti_space::Interval;
 use smalti_types::Result;
 use std::collections::HashSet;
 
-impl DensePlan<'_> {
+impl DensePlan {
     /// Works out what the largest tile takes, and with it how many may be on their way at once.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl DensePlan<'_> {
     pub(super) fn max_cell_count(&self, asked: usize) -> usize {
         /// What a row of tiles takes while a part is read.
         const ROW_BYTE_LEN: u64 = 160;
-        let cell_byte_len = |field: &DenseField<'_>| match field {
+        let cell_byte_len = |field: &DenseField| match field {
             DenseField::Dimension { datatype, .. } => datatype.byte_len() as u64,
             DenseField::Attribute { shape, .. } if shape.is_var() => 24,
             DenseField::Attribute { shape, .. } => shape.cell_byte_len() as u64 + 1,
@@ -124,7 +124,7 @@ impl DensePlan<'_> {
         self.var_byte_len(&Target::of_part(&self.grid, &self.axes, part, self.layout)?)
     }
 
-    fn var_byte_len_of(&self, target: &Target, sources: &[Option<FieldSource<'_>>]) -> Result<u64> {
+    fn var_byte_len_of(&self, target: &Target, sources: &[Option<FieldSource>]) -> Result<u64> {
         let cells = self.tile_cell_count()? as u64;
         let (mut met, mut byte_len) = (HashSet::new(), 0u64);
         for piece in target.pieces() {

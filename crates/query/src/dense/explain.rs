@@ -9,7 +9,7 @@ use smalti_array::Snapshot;
 use smalti_types::{Layout, Result};
 use std::collections::HashSet;
 
-impl DenseBatches<'_> {
+impl DenseBatches {
     /// Explains the read.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl DenseBatches<'_> {
     }
 }
 
-impl DensePlan<'_> {
+impl DensePlan {
     /// The tiles that show in the result, by fragment, and those of them that the read needs; the bytes and requests of the
     /// latter are added up.
     #[expect(clippy::type_complexity, reason = "read in one place")]

@@ -14,10 +14,10 @@ use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{CellValNum, Error, Result};
 
 /// The condition of a dense read.
-pub(crate) struct DenseFilter<'a> {
+pub(crate) struct DenseFilter {
     pub(crate) condition: BoundCondition,
     /// The fields that it looks at, in its order.
-    pub(crate) fields: Vec<DenseField<'a>>,
+    pub(crate) fields: Vec<DenseField>,
     /// For each of these, the field of the result that is the same.
     pub(crate) results: Vec<Option<usize>>,
     /// By fragment, what is known about the fields' values in its tiles.
@@ -28,14 +28,14 @@ pub(crate) struct DenseFilter<'a> {
     pub(crate) leaves_out: bool,
 }
 
-impl DensePlan<'_> {
+impl DensePlan {
     /// Reads the cells of some tasks that fulfil the condition, and fill values for the others.
     ///
     /// # Errors
     /// What store and codecs report.
     pub(super) fn run_filtered(
         &self,
-        filter: &DenseFilter<'_>,
+        filter: &DenseFilter,
         mut tasks: Vec<Task>,
         cell_count: usize,
     ) -> Result<Batch> {
@@ -88,7 +88,7 @@ impl DensePlan<'_> {
 
 /// The cells of a mask, and nothing or fill values for the others.
 fn keep(
-    field: &DenseField<'_>,
+    field: &DenseField,
     mut column: Column,
     mask: &BitMask,
     leaves_out: bool,
@@ -150,7 +150,7 @@ fn fill_unset(cells: &mut [u8], fill: &[u8], mask: &BitMask, check: Check<'_>) -
     })
 }
 
-fn shape_of(field: &DenseField<'_>) -> CellShape {
+fn shape_of(field: &DenseField) -> CellShape {
     match field {
         DenseField::Attribute { shape, .. } => *shape,
         DenseField::Dimension { datatype, .. } => {
@@ -160,7 +160,7 @@ fn shape_of(field: &DenseField<'_>) -> CellShape {
 }
 
 /// A column of fill values; nothing of coordinates, which are never left out while there are cells.
-fn constant_of(field: &DenseField<'_>, cell_count: usize, check: Check<'_>) -> Result<Column> {
+fn constant_of(field: &DenseField, cell_count: usize, check: Check<'_>) -> Result<Column> {
     match field {
         DenseField::Attribute { shape, fill, fill_valid, .. } => {
             constant(*shape, fill, *fill_valid, cell_count, check)

@@ -36,8 +36,8 @@ use std::sync::Arc;
 use work::{OnBlank, Work};
 
 /// The batches of a dense read.
-pub(crate) struct DenseBatches<'a> {
-    plan: DensePlan<'a>,
+pub(crate) struct DenseBatches {
+    plan: DensePlan,
     /// What is left, once anything was read.
     work: Option<Work>,
     /// Parts that were cut out of one that takes too much memory, the next one last.
@@ -48,9 +48,9 @@ pub(crate) struct DenseBatches<'a> {
     summaries: Vec<Option<FragmentSummary>>,
 }
 
-impl<'a> DenseBatches<'a> {
+impl DenseBatches {
     pub(crate) fn new(
-        snapshot: &'a Snapshot,
+        snapshot: &Snapshot,
         request: &ReadRequest,
         layout: Layout,
         result_fields: &[(FieldId, ResultField)],
@@ -86,7 +86,7 @@ impl<'a> DenseBatches<'a> {
                     let ranges = crate::sparse::ranges(schema, &request.ranges)?;
                     FragmentTiles::Points(Points::read(snapshot, fragment, &ranges, &fetch, &workspaces)?)
                 };
-                Ok(DenseFragment { rect, tiles, fragment })
+                Ok(DenseFragment { rect, tiles, fragment: Arc::clone(fragment) })
             })
             .collect::<Result<Vec<_>>>()?;
         let field = |id: FieldId, name: &str, shape: CellShape| match id {
@@ -106,7 +106,7 @@ impl<'a> DenseBatches<'a> {
             .iter()
             .map(|(id, result)| field(*id, &result.name, result.shape))
             .collect::<Result<Vec<_>>>()?;
-        let filter = condition.map(|condition| -> Result<DenseFilter<'_>> {
+        let filter = condition.map(|condition| -> Result<DenseFilter> {
             let looked_at = condition.fields();
             let fields =
                 looked_at.iter().map(|looked_at| field(looked_at.id, &looked_at.name, looked_at.shape));
@@ -176,7 +176,7 @@ impl<'a> DenseBatches<'a> {
         let mut summaries = std::mem::take(&mut self.summaries);
         // Both sides fold, never at once.
         let folded = RefCell::new(folded);
-        let is_answered = |plan: &DensePlan<'_>, rect: &[Interval]| {
+        let is_answered = |plan: &DensePlan, rect: &[Interval]| {
             let verdict = match &plan.filter {
                 Some(filter) => plan.verdict_of_rect(filter, rect)?,
                 None => Verdict::All,
@@ -198,7 +198,7 @@ impl<'a> DenseBatches<'a> {
     fn pull_any(
         &mut self,
         max_cell_count: usize,
-        is_answered: impl FnMut(&DensePlan<'_>, &[Interval]) -> Result<bool>,
+        is_answered: impl FnMut(&DensePlan, &[Interval]) -> Result<bool>,
         on_blank: OnBlank<'_>,
     ) -> Result<Option<Batch>> {
         let max_cell_count = self.plan.step_cell_count(max_cell_count) as u64;
@@ -247,7 +247,7 @@ impl<'a> DenseBatches<'a> {
         &mut self,
         work: &mut Work,
         max_cell_count: u64,
-        mut is_answered: impl FnMut(&DensePlan<'_>, &[Interval]) -> Result<bool>,
+        mut is_answered: impl FnMut(&DensePlan, &[Interval]) -> Result<bool>,
         on_blank: OnBlank<'_>,
     ) -> Result<Option<Batch>> {
         let mut rects = Vec::new();
@@ -279,7 +279,7 @@ impl<'a> DenseBatches<'a> {
     }
 }
 
-impl DensePlan<'_> {
+impl DensePlan {
     /// Counts cells that were read, or that nothing has to be read for.
     fn went(&self, cell_count: u64) {
         self.fetch.progress().advance(Phase::Reading, Unit::Cells, cell_count);

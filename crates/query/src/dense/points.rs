@@ -34,9 +34,9 @@ impl Points {
     /// What store and codecs report; `Corrupt` from the fragment's metadata.
     pub(crate) fn read(
         snapshot: &Snapshot,
-        fragment: &Fragment,
+        fragment: &Arc<Fragment>,
         ranges: &[RangeSet],
-        fetch: &Fetch<'_>,
+        fetch: &Fetch,
         workspaces: &Workspaces,
     ) -> Result<Points> {
         let dims = (0..fragment.schema().dimensions.len())
@@ -81,9 +81,9 @@ impl Points {
     /// What store and codecs report.
     pub(crate) fn column(
         &self,
-        source: &FieldSource<'_>,
+        source: &FieldSource,
         tile_idx: usize,
-        fetch: &Fetch<'_>,
+        fetch: &Fetch,
         workspaces: &Workspaces,
     ) -> Result<Arc<Column>> {
         let key = (source.field, tile_idx);

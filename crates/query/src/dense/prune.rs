@@ -24,7 +24,7 @@ pub(super) type FragmentStatistics = Vec<Option<TileStatistics>>;
 /// `Corrupt` and `Permission` from the fragments' metadata.
 pub(super) fn statistics(
     condition: &BoundCondition,
-    fragments: &[DenseFragment<'_>],
+    fragments: &[DenseFragment],
     grid: &TileGrid,
     axes: &[Axis],
     most: u64,
@@ -35,7 +35,7 @@ pub(super) fn statistics(
         Some(Interval { lo, hi })
     };
     let wanted: Option<Vec<Interval>> = axes.iter().map(hull).collect();
-    let of_fragment = |fragment: &DenseFragment<'_>| {
+    let of_fragment = |fragment: &DenseFragment| {
         let mut met = vec![Interval::ALL; axes.len()];
         let is_met = wanted.as_ref().is_some_and(|wanted| intersect_rects(&fragment.rect, wanted, &mut met));
         let tile_count = match &fragment.tiles {
@@ -45,17 +45,17 @@ pub(super) fn statistics(
             _ => 0,
         };
         let fields = condition.fields().iter();
-        fields.map(|field| TileStatistics::read(fragment.fragment, field, tile_count, most)).collect()
+        fields.map(|field| TileStatistics::read(&fragment.fragment, field, tile_count, most)).collect()
     };
     fragments.iter().map(of_fragment).collect()
 }
 
-impl DensePlan<'_> {
+impl DensePlan {
     /// What the condition says about the cells of each piece of a task.
     ///
     /// # Errors
     /// `Corrupt` from the fragments' metadata.
-    pub(super) fn verdicts(&self, filter: &DenseFilter<'_>, task: &Task) -> Result<Vec<Verdict>> {
+    pub(super) fn verdicts(&self, filter: &DenseFilter, task: &Task) -> Result<Vec<Verdict>> {
         task.target.pieces().map(|piece| self.verdict(filter, &piece)).collect()
     }
 
@@ -63,7 +63,7 @@ impl DensePlan<'_> {
     ///
     /// # Errors
     /// `Corrupt` from the fragments' metadata.
-    pub(super) fn verdict_of_rect(&self, filter: &DenseFilter<'_>, rect: &[Interval]) -> Result<Verdict> {
+    pub(super) fn verdict_of_rect(&self, filter: &DenseFilter, rect: &[Interval]) -> Result<Verdict> {
         let target = Target::of_tile(&self.grid, rect, self.cell_order)?;
         let mut pieces = target.pieces();
         match (pieces.next(), pieces.next()) {
@@ -76,7 +76,7 @@ impl DensePlan<'_> {
     ///
     /// # Errors
     /// `Corrupt` from the fragments' metadata.
-    pub(super) fn verdict(&self, filter: &DenseFilter<'_>, piece: &Piece<'_>) -> Result<Verdict> {
+    pub(super) fn verdict(&self, filter: &DenseFilter, piece: &Piece<'_>) -> Result<Verdict> {
         let Some((tiles, is_covered)) = self.tiles_shown(filter, piece)? else { return Ok(Verdict::Some) };
         let tile_cell_count = self.tile_cell_count()? as u64;
         let judge = |tile: Option<(usize, usize)>| {
@@ -110,7 +110,7 @@ impl DensePlan<'_> {
     #[expect(clippy::type_complexity, reason = "read in one place")]
     fn tiles_shown(
         &self,
-        filter: &DenseFilter<'_>,
+        filter: &DenseFilter,
         piece: &Piece<'_>,
     ) -> Result<Option<(Vec<(usize, usize)>, bool)>> {
         let mut shown: Option<(Vec<(usize, usize)>, bool)> = None;

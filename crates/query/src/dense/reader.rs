@@ -21,16 +21,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// A field of a dense read.
-pub(crate) enum DenseField<'a> {
+pub(crate) enum DenseField {
     /// Coordinates, which are computed.
     Dimension { dim: usize, datatype: Datatype },
     /// An attribute, with its source in every fragment (none where the fragment's schema lacks it).
-    Attribute { shape: CellShape, fill: Vec<u8>, fill_valid: bool, sources: Vec<Option<FieldSource<'a>>> },
+    Attribute { shape: CellShape, fill: Vec<u8>, fill_valid: bool, sources: Vec<Option<FieldSource>> },
 }
 
 /// A fragment of a dense read.
-pub(crate) struct DenseFragment<'a> {
-    pub(crate) fragment: &'a Fragment,
+pub(crate) struct DenseFragment {
+    pub(crate) fragment: Arc<Fragment>,
     /// The cells that it wrote, or the least rectangle around them.
     pub(crate) rect: Vec<Interval>,
     pub(crate) tiles: FragmentTiles,
@@ -45,21 +45,21 @@ pub(crate) enum FragmentTiles {
 }
 
 /// Everything that a dense read needs to know, worked out before any tile is read.
-pub(crate) struct DensePlan<'a> {
-    pub(crate) fetch: Fetch<'a>,
+pub(crate) struct DensePlan {
+    pub(crate) fetch: Fetch,
     pub(crate) grid: TileGrid,
     pub(crate) cell_order: Layout,
     pub(crate) layout: Layout,
     pub(crate) axes: Arc<[Axis]>,
-    pub(crate) fields: Vec<DenseField<'a>>,
+    pub(crate) fields: Vec<DenseField>,
     /// Oldest first.
-    pub(crate) fragments: Vec<DenseFragment<'a>>,
+    pub(crate) fragments: Vec<DenseFragment>,
     pub(crate) workspaces: Workspaces,
     pub(crate) budget: Budget,
     /// Whether all values of any length fit in a share of the budget at once.
     pub(crate) is_small: bool,
     /// What cells have to fulfil.
-    pub(crate) filter: Option<DenseFilter<'a>>,
+    pub(crate) filter: Option<DenseFilter>,
     /// Whether cells that no fragment covers are left out as far as whole boxes of them are.
     pub(crate) is_written_only: bool,
 }
@@ -129,7 +129,7 @@ impl Share<'_> {
     }
 }
 
-impl DensePlan<'_> {
+impl DensePlan {
     /// Reads parts of the result in row-major or column-major order, one behind the other.
     ///
     /// # Errors
@@ -198,7 +198,7 @@ impl DensePlan<'_> {
 
     pub(super) fn read_field(
         &self,
-        field: &DenseField<'_>,
+        field: &DenseField,
         tasks: &[Task],
         cell_count: usize,
         purpose: Purpose,
@@ -250,7 +250,7 @@ impl DensePlan<'_> {
         &self,
         (plane, byte_len): (Plane, usize),
         fill: &[u8],
-        sources: &[Option<FieldSource<'_>>],
+        sources: &[Option<FieldSource>],
         tasks: &[Task],
         out: &mut [u8],
         purpose: Purpose,
@@ -277,7 +277,7 @@ impl DensePlan<'_> {
         plane: Plane,
         byte_len: usize,
         share: &Share<'_>,
-        sources: &[Option<FieldSource<'_>>],
+        sources: &[Option<FieldSource>],
         target: &Target,
         out: &mut [u8],
         workspace: &mut Workspace,
@@ -321,7 +321,7 @@ impl DensePlan<'_> {
         &self,
         shape: CellShape,
         (fill, fill_valid): (&[u8], bool),
-        sources: &[Option<FieldSource<'_>>],
+        sources: &[Option<FieldSource>],
         tasks: &[Task],
         purpose: Purpose,
     ) -> Result<Column> {
@@ -377,7 +377,7 @@ impl DensePlan<'_> {
     }
 
     /// Where the cells of a task come from.
-    fn trace(&self, sources: &[Option<FieldSource<'_>>], task: &Task, purpose: Purpose) -> Result<Trace> {
+    fn trace(&self, sources: &[Option<FieldSource>], task: &Task, purpose: Purpose) -> Result<Trace> {
         // By cell of the output `slot + 1 << 32 | cell`; 0 for the fill value, so that memory is fresh where nothing is.
         let mut origins = vec![0u64; task.cell_count];
         let mut tiles: Vec<TracedTile> = Vec::new();
@@ -412,7 +412,7 @@ impl DensePlan<'_> {
     pub(super) fn shares<'p>(
         &self,
         piece: &'p Piece<'p>,
-        sources: &[Option<FieldSource<'_>>],
+        sources: &[Option<FieldSource>],
     ) -> Result<(Vec<Share<'p>>, bool)> {
         let mut shares = Vec::new();
         let mut is_covered = false;
@@ -465,7 +465,7 @@ impl DensePlan<'_> {
     }
 
     /// The tile that holds a cell that was written alone.
-    fn point_column(&self, source: &FieldSource<'_>, share: &Share<'_>) -> Result<Arc<Column>> {
+    fn point_column(&self, source: &FieldSource, share: &Share<'_>) -> Result<Arc<Column>> {
         match &self.fragments[share.fragment_idx].tiles {
             FragmentTiles::Points(points) => {
                 // The caller has a workspace already.
@@ -548,11 +548,11 @@ fn runs_of(origins: &[u64], check: Check<'_>) -> Result<Vec<CellRun>> {
 }
 
 /// The source of an attribute in each fragment, by the fragment's own schema.
-pub(crate) fn attribute_sources<'a>(
-    snapshot: &'a Snapshot,
-    fragments: &[DenseFragment<'a>],
+pub(crate) fn attribute_sources(
+    snapshot: &Snapshot,
+    fragments: &[DenseFragment],
     name: &str,
     shape: CellShape,
-) -> Result<Vec<Option<FieldSource<'a>>>> {
-    fragments.iter().map(|dense| FieldSource::of_attribute(snapshot, dense.fragment, name, shape)).collect()
+) -> Result<Vec<Option<FieldSource>>> {
+    fragments.iter().map(|dense| FieldSource::of_attribute(snapshot, &dense.fragment, name, shape)).collect()
 }

@@ -6,7 +6,7 @@ use crate::summary::FragmentSummary;
 use smalti_space::Interval;
 use smalti_types::{Error, Result};
 
-impl DensePlan<'_> {
+impl DensePlan {
     /// Folds the statistics of the tile that a rectangle is; `false` where it is none, or more than one fragment, or none,
     /// has cells of it.
     ///

@@ -40,14 +40,14 @@ enum Boxed {
 }
 
 /// What is done with a box that no fragment wrote.
-pub(super) type OnBlank<'v> = &'v mut dyn FnMut(&DensePlan<'_>, Part) -> Result<()>;
+pub(super) type OnBlank<'v> = &'v mut dyn FnMut(&DensePlan, Part) -> Result<()>;
 
 impl Work {
     /// All cells of a read.
     ///
     /// # Errors
     /// `InvalidArgument` when there are more tiles than can be counted.
-    pub(super) fn whole(plan: &DensePlan<'_>) -> Result<Work> {
+    pub(super) fn whole(plan: &DensePlan) -> Result<Work> {
         let boxed = match plan.layout {
             Layout::GlobalOrder => {
                 let space = TileSpace::of(plan);
@@ -67,18 +67,18 @@ impl Work {
     ///
     /// # Errors
     /// As [`whole`](Work::whole); `Corrupt` and `Cancelled`.
-    pub(super) fn counted(plan: &mut DensePlan<'_>) -> Result<Work> {
+    pub(super) fn counted(plan: &mut DensePlan) -> Result<Work> {
         let Some(rects) = plan.counted_rects()? else { return Work::whole(plan) };
         plan.narrow_to(&rects);
         Ok(Work::over(plan, &rects, true))
     }
 
     /// The cells of an aggregate, in any order.
-    pub(super) fn in_any_order(plan: &DensePlan<'_>) -> Work {
+    pub(super) fn in_any_order(plan: &DensePlan) -> Work {
         Work::over(plan, &plan.written_rects(), false)
     }
 
-    fn over(plan: &DensePlan<'_>, rects: &[Vec<Interval>], is_ordered: bool) -> Work {
+    fn over(plan: &DensePlan, rects: &[Vec<Interval>], is_ordered: bool) -> Work {
         if plan.layout == Layout::GlobalOrder {
             let space = TileSpace::of(plan);
             let written = rects.iter().filter_map(|rect| space.hull(&plan.grid, rect)).collect();
@@ -117,7 +117,7 @@ impl Work {
     /// `Cancelled`; what `on_blank` returns.
     pub(super) fn next_part(
         &mut self,
-        plan: &DensePlan<'_>,
+        plan: &DensePlan,
         max_cell_count: u64,
         on_blank: OnBlank<'_>,
     ) -> Result<Option<Part>> {
@@ -146,7 +146,7 @@ impl Work {
     /// As [`next_part`](Work::next_part).
     pub(super) fn next_tile(
         &mut self,
-        plan: &DensePlan<'_>,
+        plan: &DensePlan,
         on_blank: OnBlank<'_>,
     ) -> Result<Option<Vec<Interval>>> {
         if let Some(held) = self.held.take() {
@@ -188,7 +188,7 @@ pub(super) struct TileSpace {
 
 impl TileSpace {
     /// The tiles around all wanted cells.
-    pub(super) fn of(plan: &DensePlan<'_>) -> TileSpace {
+    pub(super) fn of(plan: &DensePlan) -> TileSpace {
         let hull = |axis: &Axis| axis.segments.iter().map(|segment| segment.cells).reduce(Interval::hull);
         let wanted: Vec<Interval> = plan.axes.iter().map(hull).collect::<Option<_>>().unwrap_or_default();
         let first = wanted.iter().enumerate().map(|(dim, side)| plan.grid.tile_along(dim, side.lo));
@@ -261,7 +261,7 @@ impl Iterator for TileRects {
     }
 }
 
-impl DensePlan<'_> {
+impl DensePlan {
     /// The boxes of the result that fragments wrote, cut along tiles, in any order: the wanted cells of each lie in tiles that
     /// fragments meet. The result is one of ascending ranges.
     ///

@@ -59,7 +59,7 @@ impl<'a> Merge<'a> {
         Ok(Merge { snapshot, range, request, history, deletes, fields })
     }
 
-    fn read(&self) -> Result<Batches<'a>> {
+    fn read(&self) -> Result<Batches> {
         let schema = self.snapshot.schema();
         let mut read = ReadRequest {
             layout: Some(Layout::GlobalOrder),

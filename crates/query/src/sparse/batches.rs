@@ -11,8 +11,8 @@ use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT};
 use smalti_types::Result;
 
 /// The batches of a sparse read.
-pub(crate) struct SparseBatches<'a> {
-    plan: SparsePlan<'a>,
+pub(crate) struct SparseBatches {
+    plan: SparsePlan,
     /// The stretch that comes next.
     next: usize,
     current: Current,
@@ -31,8 +31,8 @@ enum Current {
     Windows(Box<Windows>),
 }
 
-impl<'a> SparseBatches<'a> {
-    pub(crate) fn new(plan: SparsePlan<'a>) -> Self {
+impl SparseBatches {
+    pub(crate) fn new(plan: SparsePlan) -> Self {
         SparseBatches { plan, next: 0, current: Current::None, is_summarised: false }
     }
 
@@ -95,7 +95,7 @@ impl<'a> SparseBatches<'a> {
 }
 
 /// How a stretch is read.
-fn strategy(plan: &SparsePlan<'_>, stretch: &Stretch) -> Result<Strategy> {
+fn strategy(plan: &SparsePlan, stretch: &Stretch) -> Result<Strategy> {
     Ok(match stretch.is_stored {
         true => Strategy::TileByTile,
         false if plan.holds_at_once(&plan.tiles[stretch.tiles.clone()])? => Strategy::SortedAtOnce,

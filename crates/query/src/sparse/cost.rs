@@ -26,7 +26,7 @@ impl TileCost {
     }
 }
 
-impl SparsePlan<'_> {
+impl SparsePlan {
     /// What a tile takes.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl SparsePlan<'_> {
     }
 }
 
-impl SparsePlan<'_> {
+impl SparsePlan {
     /// Works out what the largest tile takes, and with it how many may be on their way at once.
     ///
     /// # Errors
@@ -145,7 +145,7 @@ fn ordering(tile: &TileRef) -> u64 {
 }
 
 /// The bytes of a decoded tile of a field.
-pub(crate) fn decoded_byte_len(source: &FieldSource<'_>, tile: &TileRef) -> Result<u64> {
+pub(crate) fn decoded_byte_len(source: &FieldSource, tile: &TileRef) -> Result<u64> {
     let shape = source.codec.shape();
     let cells = tile.cell_count as u64;
     let values = match shape.is_var() {

@@ -5,13 +5,13 @@ use crate::explain::{ExplainedFragment, Explanation, FragmentFate, Strategy, bla
 use smalti_array::FieldId;
 use smalti_types::Result;
 
-impl SparsePlan<'_> {
+impl SparsePlan {
     /// Explains the read.
     ///
     /// # Errors
     /// `Corrupt` and `Permission` from the fragments' metadata.
     pub(crate) fn explanation(&self, strategy: Strategy) -> Result<Explanation> {
-        let mut explanation = blank(self.snapshot, self.layout, strategy);
+        let mut explanation = blank(&self.snapshot, self.layout, strategy);
         explanation.memory_byte_len = self.budget.byte_len();
         let mut read_counts = vec![0u64; self.fragments.len()];
         let tiles = self.stretches.iter().flat_map(|stretch| {

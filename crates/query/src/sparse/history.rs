@@ -67,7 +67,7 @@ impl DeleteHistory {
     }
 }
 
-impl SparsePlan<'_> {
+impl SparsePlan {
     /// Whether the cells of a field are not read, but worked out.
     pub(super) fn is_made(&self, field: usize) -> bool {
         matches!(self.fields[field].id, FieldId::DeleteTimestamps | FieldId::DeleteConditionIndex)
@@ -91,7 +91,7 @@ impl SparsePlan<'_> {
                 let times = self.tile_column(times, tile)?;
                 let mut conditions = self.tile_column(conditions, tile)?;
                 for condition in conditions.data.values_mut::<u64>() {
-                    *condition = history.renumber(fragment.fragment, *condition)?;
+                    *condition = history.renumber(&fragment.fragment, *condition)?;
                 }
                 (times, conditions)
             }

@@ -57,7 +57,7 @@ impl StoredCells {
     }
 }
 
-impl SparsePlan<'_> {
+impl SparsePlan {
     /// The next cells of a stretch that is read tile after tile; `None` at the end.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use std::ops::Range;
 /// The selections of tiles that come next, made because the ones before had to know them.
 pub(super) type Ahead = VecDeque<Result<Selection>>;
 
-impl SparsePlan<'_> {
+impl SparsePlan {
     /// Whether the cells of a fragment with times of its own are hidden by their neighbours only, if at all by cells of the same
     /// fragment: cells of equal coordinates must follow each other. Two zeros that differ in sign may lie between each other.
     pub(super) fn has_versions_side_by_side(&self, fragment_idx: usize) -> bool {

@@ -25,7 +25,7 @@ pub(crate) struct OrderedCells {
     columns: Vec<Vec<Column>>,
 }
 
-impl SparsePlan<'_> {
+impl SparsePlan {
     /// Finds the order of the wanted cells of some tiles and decodes what the read returns of them. Of tiles whose cells may
     /// hide each other those of newer fragments come first.
     ///

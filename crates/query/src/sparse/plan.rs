@@ -27,20 +27,20 @@ pub(crate) struct SparseField {
 }
 
 /// A fragment of a sparse read.
-pub(crate) struct SparseFragment<'a> {
-    pub(crate) fragment: &'a Fragment,
+pub(crate) struct SparseFragment {
+    pub(crate) fragment: Arc<Fragment>,
     /// Where the coordinates of each dimension are.
-    pub(crate) dims: Vec<FieldSource<'a>>,
+    pub(crate) dims: Vec<FieldSource>,
     /// Where each field of the read is; `None` where the fragment lacks it.
-    pub(crate) sources: Vec<Option<FieldSource<'a>>>,
+    pub(crate) sources: Vec<Option<FieldSource>>,
     /// Where the times of cells are, if each has one.
-    pub(crate) timestamps: Option<FieldSource<'a>>,
+    pub(crate) timestamps: Option<FieldSource>,
     /// Where the times are at which cells were deleted, if some were.
-    pub(crate) delete_times: Option<FieldSource<'a>>,
+    pub(crate) delete_times: Option<FieldSource>,
     /// Where the conditions are that deleted cells, if some were.
-    pub(crate) delete_conditions: Option<FieldSource<'a>>,
+    pub(crate) delete_conditions: Option<FieldSource>,
     /// What else cells of it have to fulfil.
-    pub(crate) predicates: Vec<FragmentPredicate<'a>>,
+    pub(crate) predicates: Vec<FragmentPredicate>,
     /// Whether some of its cells may lie outside the time range.
     pub(crate) splits_in_time: bool,
 }
@@ -64,14 +64,14 @@ pub(crate) struct TileRef {
 }
 
 /// Everything that a sparse read needs to know.
-pub(crate) struct SparsePlan<'a> {
-    pub(crate) snapshot: &'a Snapshot,
-    pub(crate) fetch: Fetch<'a>,
+pub(crate) struct SparsePlan {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) fetch: Fetch,
     pub(crate) layout: Layout,
     pub(crate) ranges: Vec<RangeSet>,
     pub(crate) fields: Vec<SparseField>,
     /// Newest first.
-    pub(crate) fragments: Vec<SparseFragment<'a>>,
+    pub(crate) fragments: Vec<SparseFragment>,
     /// Stretch by stretch.
     pub(crate) tiles: Vec<TileRef>,
     /// One behind the other in the order of the read.
@@ -95,13 +95,13 @@ pub(crate) struct SeenFragment {
     pub(crate) met_tile_count: usize,
 }
 
-impl<'a> SparsePlan<'a> {
+impl SparsePlan {
     /// Works out which tiles a read needs.
     ///
     /// # Errors
     /// `InvalidArgument` for ranges that do not fit; `Corrupt` from the fragments' metadata.
     pub(crate) fn new(
-        snapshot: &'a Snapshot,
+        snapshot: &Snapshot,
         request: &ReadRequest,
         layout: Layout,
         result_fields: &[(FieldId, ResultField)],
@@ -146,7 +146,7 @@ impl<'a> SparsePlan<'a> {
         }
         let fetch = Fetch::new(snapshot, Arc::clone(progress));
         let mut plan = SparsePlan {
-            snapshot,
+            snapshot: snapshot.clone(),
             fetch,
             layout,
             ranges,
@@ -245,12 +245,12 @@ fn sparse_field(schema: &ArraySchema, id: FieldId, field: &ResultField) -> Spars
     }
 }
 
-fn sparse_fragment<'a>(
-    snapshot: &'a Snapshot,
-    fragment: &'a Fragment,
+fn sparse_fragment(
+    snapshot: &Snapshot,
+    fragment: &Arc<Fragment>,
     fields: &[SparseField],
     predicates: &Predicates,
-) -> Result<SparseFragment<'a>> {
+) -> Result<SparseFragment> {
     let source = |field: FieldId| FieldSource::new(snapshot, fragment, field);
     let dims = (0..fragment.schema().dimensions.len())
         .map(|dim| source(FieldId::Dimension(dim)))
@@ -275,7 +275,7 @@ fn sparse_fragment<'a>(
     let delete_conditions = has_deletes.then(|| source(FieldId::DeleteConditionIndex)).transpose()?;
     let predicates = predicates.of_fragment(snapshot, fragment)?;
     Ok(SparseFragment {
-        fragment,
+        fragment: Arc::clone(fragment),
         dims,
         sources,
         timestamps,

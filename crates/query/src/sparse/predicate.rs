@@ -19,9 +19,9 @@ use std::sync::Arc;
 pub(super) const NOT_DELETED: u64 = u64::MAX;
 
 /// A condition, and where a fragment keeps the fields that it looks at.
-pub(crate) struct FragmentPredicate<'a> {
+pub(crate) struct FragmentPredicate {
     condition: Arc<BoundCondition>,
-    sources: Vec<Option<FieldSource<'a>>>,
+    sources: Vec<Option<FieldSource>>,
     /// For a delete that some of the fragment's cells may be later than: its time.
     pub(super) spares_after: Option<u64>,
     /// For a delete: its time, and its place among the snapshot's deletes.
@@ -77,11 +77,11 @@ impl Predicates {
     ///
     /// # Errors
     /// `Unsupported` when a field was of another type in the fragment; `Corrupt` and `Permission` from its metadata.
-    pub(crate) fn of_fragment<'a>(
+    pub(crate) fn of_fragment(
         &self,
-        snapshot: &'a Snapshot,
-        fragment: &'a Fragment,
-    ) -> Result<Vec<FragmentPredicate<'a>>> {
+        snapshot: &Snapshot,
+        fragment: &Arc<Fragment>,
+    ) -> Result<Vec<FragmentPredicate>> {
         let sources = |condition: &BoundCondition| {
             condition
                 .fields()
@@ -129,11 +129,7 @@ fn has_fields(schemas: &[&ArraySchema], stays: &ConditionTree) -> bool {
     })
 }
 
-fn source<'a>(
-    snapshot: &'a Snapshot,
-    fragment: &'a Fragment,
-    field: &BoundField,
-) -> Result<Option<FieldSource<'a>>> {
+fn source(snapshot: &Snapshot, fragment: &Arc<Fragment>, field: &BoundField) -> Result<Option<FieldSource>> {
     match field.id {
         FieldId::Attribute(_) => FieldSource::of_attribute(snapshot, fragment, &field.name, field.shape),
         FieldId::Timestamps if !fragment.includes_timestamps() => Ok(None),
@@ -141,14 +137,14 @@ fn source<'a>(
     }
 }
 
-impl FragmentPredicate<'_> {
+impl FragmentPredicate {
     /// Where the attributes lie that it looks at.
-    pub(super) fn attributes(&self) -> impl Iterator<Item = &FieldSource<'_>> {
+    pub(super) fn attributes(&self) -> impl Iterator<Item = &FieldSource> {
         self.sources.iter().flatten().filter(|source| matches!(source.field, FieldId::Attribute(_)))
     }
 }
 
-impl SparsePlan<'_> {
+impl SparsePlan {
     /// Whether anything but the ranges and the time takes cells out.
     pub(crate) fn has_predicates(&self) -> bool {
         self.fragments
@@ -210,7 +206,7 @@ impl SparsePlan<'_> {
     pub(super) fn evaluate(
         &self,
         tile: &TileRef,
-        predicate: &FragmentPredicate<'_>,
+        predicate: &FragmentPredicate,
         coords: &[Option<Column>],
         timestamps: Option<&Column>,
     ) -> Result<BitMask> {

@@ -10,7 +10,7 @@ use smalti_space::{Interval, stored_mbr_interval};
 use smalti_types::{ExtentRef, Result};
 use std::sync::Arc;
 
-impl SparsePlan<'_> {
+impl SparsePlan {
     /// Takes tiles out in which no cell fulfils the read's condition, unless their cells may hide others, and notes those in
     /// which all cells do.
     ///
@@ -23,7 +23,7 @@ impl SparsePlan<'_> {
         while let Some(first) = self.tiles.get(start) {
             let len = self.tiles[start..].iter().take_while(|t| t.fragment_idx == first.fragment_idx).count();
             let tiles = &self.tiles[start..start + len];
-            self.judge(condition, self.fragments[first.fragment_idx].fragment, tiles, &mut verdicts)?;
+            self.judge(condition, &self.fragments[first.fragment_idx].fragment, tiles, &mut verdicts)?;
             start += len;
         }
         let mut verdicts = verdicts.into_iter();

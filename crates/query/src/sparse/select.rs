@@ -20,7 +20,7 @@ pub(crate) struct Selection {
     pub(crate) timestamps: Option<Column>,
 }
 
-impl SparsePlan<'_> {
+impl SparsePlan {
     /// Finds the wanted cells of a tile by the ranges, and by the times of cells where the fragment has them.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl SparsePlan<'_> {
     }
 
     /// All cells of a tile of a field.
-    pub(crate) fn tile_column(&self, source: &FieldSource<'_>, tile: &TileRef) -> Result<Column> {
+    pub(crate) fn tile_column(&self, source: &FieldSource, tile: &TileRef) -> Result<Column> {
         self.workspaces.with(|workspace| self.fetch.tile(source, tile.tile_idx, tile.cell_count, workspace))
     }
 }
@@ -125,7 +125,7 @@ impl Selection {
 /// Columns of coordinates as the order of cells wants them.
 pub(crate) fn coord_columns<'c, 's>(
     columns: &'c [Column],
-    sources: impl Iterator<Item = &'s FieldSource<'s>>,
+    sources: impl Iterator<Item = &'s FieldSource>,
 ) -> Result<Vec<CoordColumn<'c>>> {
     columns
         .iter()

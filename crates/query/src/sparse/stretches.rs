@@ -38,7 +38,7 @@ pub(super) enum Corner {
     Greatest,
 }
 
-impl SparsePlan<'_> {
+impl SparsePlan {
     /// Numbers the groups of tiles between which the order has clear cuts, and notes the tiles whose cells others may hide.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use crate::progress::{Phase, Unit};
 use crate::summary::FragmentSummary;
 use smalti_types::Result;
 
-impl SparsePlan<'_> {
+impl SparsePlan {
     /// Folds the statistics of the tiles all of whose cells count, and takes these tiles out. Only before the first cell is
     /// read.
     ///

@@ -91,7 +91,7 @@ impl Kept {
     }
 }
 
-impl SparsePlan<'_> {
+impl SparsePlan {
     /// Readies an ordered read of some tiles with little memory.
     ///
     /// # Errors

@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// A write of one fragment in pieces. Sparse cells come sorted in global order, piece after piece, and whole tiles go to disk
 /// as they fill. The cells of a dense array come in global order of a rectangle of whole space tiles; they are kept in
 /// memory until the end. Nothing is visible before [`finalize`](GlobalWriter::finalize).
-pub struct GlobalWriter<'a> {
-    snapshot: &'a Snapshot,
+pub struct GlobalWriter {
+    snapshot: Snapshot,
     at: Option<u64>,
     subarray: Option<Vec<Extent>>,
     sparse: Option<SparseWriter>,
@@ -29,18 +29,18 @@ pub struct GlobalWriter<'a> {
     announced: Option<Announced>,
 }
 
-impl std::fmt::Debug for GlobalWriter<'_> {
+impl std::fmt::Debug for GlobalWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("GlobalWriter").field("waiting", &self.waiting.cell_count).finish_non_exhaustive()
     }
 }
 
-impl<'a> GlobalWriter<'a> {
+impl GlobalWriter {
     /// Starts a write, at a timestamp or now. A dense write takes its rectangle here; `None` is the whole domain.
     ///
     /// # Errors
     /// `InvalidArgument` when a sparse write is given a rectangle.
-    pub fn new(snapshot: &'a Snapshot, at: Option<u64>, subarray: Option<Vec<Extent>>) -> Result<Self> {
+    pub fn new(snapshot: &Snapshot, at: Option<u64>, subarray: Option<Vec<Extent>>) -> Result<Self> {
         let schema = snapshot.schema();
         if subarray.is_some() && !schema.is_dense() {
             return Err(Error::invalid("a sparse write takes no range: its cells bring their coordinates"));
@@ -58,7 +58,7 @@ impl<'a> GlobalWriter<'a> {
             .collect::<Result<Vec<_>>>()?;
         let waiting = Pieces::new(fields.iter().map(|(_, _, shape)| *shape))?;
         Ok(GlobalWriter {
-            snapshot,
+            snapshot: snapshot.clone(),
             at,
             subarray,
             sparse: None,
@@ -106,7 +106,7 @@ impl<'a> GlobalWriter<'a> {
         } else {
             InputColumn::of_fields(schema, &request, count)?
         };
-        check_codes(self.snapshot, &input)?;
+        check_codes(&self.snapshot, &input)?;
         let cells: Vec<ColumnRef<'_>> = input.iter().map(|column| column.cells).collect();
         let (all, total) = (self.waiting.joined(&cells)?, self.waiting.cell_count + count);
         if schema.is_dense() {
@@ -115,8 +115,8 @@ impl<'a> GlobalWriter<'a> {
         }
         self.check(&input, &all)?;
         if self.sparse.is_none() {
-            let fields = written_fields(self.snapshot, &input)?;
-            let new = NewFragment::new(self.snapshot, self.at)?;
+            let fields = written_fields(&self.snapshot, &input)?;
+            let new = NewFragment::new(&self.snapshot, self.at)?;
             self.sparse = Some(SparseWriter::new(new, fields, schema, Arc::clone(&self.progress)));
         }
         let Some(writer) = &mut self.sparse else { return Ok(()) };
@@ -145,7 +145,7 @@ impl<'a> GlobalWriter<'a> {
                 duplicates: Duplicates::Refuse,
                 progress: Some(Arc::clone(&self.progress)),
             };
-            return super::write(self.snapshot, &request);
+            return super::write(&self.snapshot, &request);
         }
         let Some(mut writer) = self.sparse.take() else {
             return Err(Error::invalid("there are no cells to write"));

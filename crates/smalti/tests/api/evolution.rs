@@ -166,7 +166,7 @@ fn evolutions_that_break_a_rule_change_nothing() {
         let error = evolution.commit().unwrap_err();
         assert!(error.message().contains(words), "{words}: {error}");
     }
-    assert_eq!(**array.reopen().unwrap().schema(), *schema);
+    assert_eq!(*array.reopen().unwrap().schema(), *schema);
     let dense = crate::line("refused-dense", 4, Attribute::of::<i32>("a"));
     assert!(dense.evolve().drop_attribute("a").commit().unwrap_err().message().contains("attribute"));
 }

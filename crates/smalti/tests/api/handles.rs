@@ -23,6 +23,29 @@ fn a_handle_sees_its_own_writes_while_older_reads_go_on() {
 }
 
 #[test]
+fn handles_and_streams_can_be_sent_anywhere() {
+    fn is_free<T: Send + 'static>() {}
+    is_free::<Array>();
+    is_free::<smalti::Batches>();
+    is_free::<smalti::RecordBatches>();
+    is_free::<smalti::GlobalWriter>();
+    is_free::<smalti::BufferedRead>();
+    is_free::<smalti::Fragment>();
+}
+
+#[test]
+fn clones_of_a_handle_show_the_same() {
+    let array = line("clones", 2, Attribute::of::<i32>("a"));
+    let clone = array.clone();
+    let written = std::thread::spawn(move || {
+        clone.write().column("a", &[7, 8]).commit().unwrap();
+        clone
+    });
+    let clone = written.join().unwrap();
+    assert_eq!((cells(&array), cells(&clone)), (vec![7, 8], vec![7, 8]));
+}
+
+#[test]
 fn many_writes_and_reads_through_one_handle_leave_it_whole() {
     let array = line("many-views", 2, Attribute::of::<i32>("a"));
     for round in 0..200 {
@@ -94,7 +117,7 @@ fn arrays_on_disk_are_found_again() {
         .commit()
         .unwrap();
     let array = Array::open(path).unwrap();
-    assert_eq!(array.schema(), &schema);
+    assert_eq!(array.schema(), schema);
     assert_eq!(array.fragments().unwrap()[0].name(), written.name());
     assert_eq!(array.fragments().unwrap()[0].time().end, written.timestamp());
     assert_eq!(array.read().collect().unwrap().num_rows(), 2);

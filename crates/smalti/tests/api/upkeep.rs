@@ -202,6 +202,34 @@ fn an_open_reader_keeps_its_fragments() {
 }
 
 #[test]
+fn a_stream_keeps_its_fragments_when_its_handle_has_gone() {
+    let array = history("upkeep-stream", false);
+    let uri = array.uri();
+    let expected = array.read().collect().unwrap().num_rows();
+    let mut stream = array.read().batch_cells(1).batches().unwrap();
+    drop(array);
+    let mut other = Array::open(&uri).unwrap();
+    other.consolidate(&FragmentOptions::default()).unwrap();
+    assert!(other.vacuum(&VacuumOptions::default()).unwrap().waits_for_readers);
+    let first = stream.next().unwrap().unwrap().num_rows();
+    let rest: usize =
+        std::thread::spawn(move || stream.map(|batch| batch.unwrap().num_rows()).sum()).join().unwrap();
+    assert_eq!(first + rest, expected);
+    assert_eq!(other.vacuum(&VacuumOptions::default()).unwrap().fragments.len(), 4);
+}
+
+#[test]
+fn a_stream_of_the_handle_itself_keeps_its_fragments() {
+    let mut array = history("upkeep-own-stream", false);
+    let expected = array.read().collect().unwrap().num_rows();
+    let stream = array.read().batch_cells(1).batches().unwrap();
+    array.consolidate(&FragmentOptions::default()).unwrap();
+    assert!(array.vacuum(&VacuumOptions::default()).unwrap().waits_for_readers);
+    assert_eq!(stream.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), expected);
+    assert_eq!(array.vacuum(&VacuumOptions::default()).unwrap().fragments.len(), 4);
+}
+
+#[test]
 fn a_handle_that_writes_and_reads_thousands_of_times_holds_one_claim() {
     let folder = tempfile::tempdir().unwrap();
     let uri = folder.path().join("array").display().to_string();

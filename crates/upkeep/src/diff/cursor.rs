@@ -16,9 +16,9 @@ pub(super) struct Row {
 }
 
 /// A place in the cells of a snapshot.
-pub(super) struct Cursor<'a> {
+pub(super) struct Cursor {
     /// None when the array has no cells.
-    batches: Option<Batches<'a>>,
+    batches: Option<Batches>,
     batch: Batch,
     at: usize,
     dimensions: Vec<CellShape>,
@@ -29,9 +29,9 @@ pub(super) struct Cursor<'a> {
     uri: String,
 }
 
-impl<'a> Cursor<'a> {
+impl Cursor {
     pub(super) fn new(
-        snapshot: &'a Snapshot,
+        snapshot: &Snapshot,
         fields: &DiffFields,
         names: &[String],
         options: &DiffOptions,
@@ -106,7 +106,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Compares the coordinates of the cells that two cursors are at.
-    pub(super) fn compare(&self, other: &Cursor<'_>) -> Result<Ordering> {
+    pub(super) fn compare(&self, other: &Cursor) -> Result<Ordering> {
         for (dim, shape) in self.dimensions.iter().enumerate() {
             let (ours, theirs) = (self.coordinate(dim), other.coordinate(dim));
             let order = coordinate_order(*shape, ours, theirs)?;
@@ -137,7 +137,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether the values of two cells are the same.
-    pub(super) fn has_values_of(&self, other: &Cursor<'_>) -> bool {
+    pub(super) fn has_values_of(&self, other: &Cursor) -> bool {
         let start = self.dimensions.len();
         self.attributes.iter().enumerate().all(|(idx, shape)| {
             let (ours, theirs) =
