@@ -6,7 +6,7 @@ use smalti_array::{ArrayPlace, Branch, Member, MemberEdit, NewMember, ObjectKind
 use smalti_format::names::{GROUP_FOLDER, TimestampedName};
 use smalti_format::{GroupFile, GroupMember, MemberKind, Version};
 use smalti_store::{
-    FaultPlan, FaultScope, FaultStore, ManualClock, MemoryStore, SeededEntropy, Store, SyncLevel,
+    FaultPlan, FaultScope, FaultStore, ManualClock, MemoryStore, SeededEntropy, Store, Stores, SyncLevel,
 };
 use smalti_tile::{Scratch, write_generic_tile};
 use smalti_types::{EncryptionKey, Env, ErrorKind, TimeRange};
@@ -23,7 +23,7 @@ fn in_memory() -> ArrayPlace {
 }
 
 fn local(path: &Path) -> ArrayPlace {
-    ArrayPlace::open(path.to_str().unwrap(), SyncLevel::None, None, env()).unwrap()
+    ArrayPlace::open(&Stores::new(), path.to_str().unwrap(), SyncLevel::None, None, env()).unwrap()
 }
 
 /// Another path in the store of a place.

@@ -6,7 +6,7 @@ use crate::corpus::reads::place_with;
 use smalti_array::{ArrayPlace, Snapshot, Upgrade};
 use smalti_format::Version;
 use smalti_query::{Batch, Duplicates, ReadRequest, WriteRequest, read, write};
-use smalti_store::SyncLevel;
+use smalti_store::{Stores, SyncLevel};
 use smalti_tile::Column;
 use smalti_types::{Error, Layout, TimeRange};
 use smalti_upkeep::{Class, Finding, FindingKind, FsckOptions, FsckReport, Remedy, fsck};
@@ -207,7 +207,13 @@ fn cells_that_a_release_mixed_up_are_refused_with_its_name() {
     let file = std::fs::File::open(archive).unwrap();
     tar::Archive::new(flate2::read::GzDecoder::new(file)).unpack(folder.path()).unwrap();
     let uri = folder.path().join("nul_plain");
-    let place = ArrayPlace::open(uri.to_str().unwrap(), SyncLevel::None, None, smalti_store::system_env());
+    let place = ArrayPlace::open(
+        &Stores::new(),
+        uri.to_str().unwrap(),
+        SyncLevel::None,
+        None,
+        smalti_store::system_env(),
+    );
     let snapshot = Snapshot::open(place.unwrap(), TimeRange::ALL).unwrap();
     let count = |fields: &[&str]| -> Result<usize, Error> {
         let fields = fields.iter().map(|field| (*field).to_owned()).collect();

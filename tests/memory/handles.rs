@@ -2,9 +2,10 @@
 
 use super::TURN;
 use smalti::upkeep::{FragmentOptions, VacuumOptions};
-use smalti::{Array, Attribute, Dimension, Schema};
+use smalti::{Array, Attribute, Context, Dimension, Options, Schema};
 use smalti_tests::counting::live_byte_len;
 use std::sync::PoisonError;
+use std::time::Duration;
 
 /// Rounds of a write and a read: `SMALTI_ROUNDS` says how many.
 fn round_count() -> u64 {
@@ -36,4 +37,53 @@ fn rounds_of_writes_and_reads_through_one_handle_hold_a_flat_number_of_bytes_and
     let (settled, last) = (held[1], held[held.len() - 1]);
     assert!(last.0 < settled.0 + (64 << 10), "{held:?} bytes and files are held after each {PERIOD} rounds");
     assert!(last.1 <= settled.1 + 2, "{held:?}");
+}
+
+/// The threads of contexts in this process.
+fn worker_count() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let name = |task: std::io::Result<std::fs::DirEntry>| {
+        std::fs::read_to_string(task.ok()?.path().join("comm")).ok()
+    };
+    tasks.filter_map(name).filter(|name| name.starts_with("smalti-")).count()
+}
+
+#[test]
+fn all_handles_of_a_context_share_its_threads_which_start_with_the_first_work() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let context = Context::new().threads(3);
+    let options = Options::new().context(&context);
+    assert_eq!(worker_count(), 0);
+    let schema =
+        Schema::dense().dimension(Dimension::new("x", 0..=99).tile(10)).attribute(Attribute::of::<i32>("a"));
+    let schema = schema.build().unwrap();
+    let arrays: Vec<Array> = (0..20)
+        .map(|idx| {
+            let array = Array::create_with(&format!("mem://workers/{idx}"), &schema, &options).unwrap();
+            array.write().column("a", &(0..100).collect::<Vec<i32>>()).commit().unwrap();
+            array
+        })
+        .collect();
+    let streams: Vec<_> = arrays.iter().map(|array| array.read().batch_cells(7).batches().unwrap()).collect();
+    assert_eq!(worker_count(), 3);
+    drop((arrays, options, context));
+    let row_count: usize = streams.into_iter().flatten().map(|batch| batch.unwrap().num_rows()).sum();
+    assert_eq!(row_count, 20 * 100);
+    // They end when the last of all has gone, in their own time.
+    while worker_count() > 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn stores_in_memory_belong_to_a_context() {
+    let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a"));
+    let schema = schema.build().unwrap();
+    let (one, two) = (Context::new(), Context::new().threads(1));
+    Array::create_with("mem://of-one", &schema, &Options::new().context(&one)).unwrap();
+    let open = |context: &Context| Array::open_with("mem://of-one", &Options::new().context(context));
+    assert!(open(&one).is_ok() && open(&one.clone().threads(2)).is_ok());
+    assert!(open(&two).is_err() && open(&Context::default()).is_err());
+    assert!(one.forget_memory_store("of-one") && !one.forget_memory_store("of-one"));
+    assert!(open(&one).is_err());
 }

@@ -12,7 +12,7 @@ use smalti_query::{
     Aggregate, AggregateRequest, AggregateValue, Duplicates, Function, ReadRequest, WriteRequest, aggregate,
     explain, read, write,
 };
-use smalti_store::{SyncLevel, system_env};
+use smalti_store::{Stores, SyncLevel, system_env};
 use smalti_tests::counting::{Counting, forget_peak, live_byte_len, peak_byte_len};
 use smalti_tile::ColumnRef;
 use smalti_types::{
@@ -95,7 +95,8 @@ fn texts(numbers: &[i64]) -> (Vec<u8>, Vec<u64>) {
 fn sparse_array(folder: &std::path::Path, allows_dups: bool, orders: (Layout, Layout)) -> Snapshot {
     const CELLS: i64 = 120_000;
     let uri = folder.join("sparse");
-    let place = ArrayPlace::open(uri.to_str().unwrap(), SyncLevel::None, None, system_env()).unwrap();
+    let place =
+        ArrayPlace::open(&Stores::new(), uri.to_str().unwrap(), SyncLevel::None, None, system_env()).unwrap();
     place.create(&schema(ArrayType::Sparse, allows_dups, orders)).unwrap();
     for fragment in 0..6 {
         let numbers: Vec<i64> = (0..CELLS).map(|cell| cell + fragment * CELLS / 2).collect();
@@ -120,7 +121,8 @@ fn sparse_array(folder: &std::path::Path, allows_dups: bool, orders: (Layout, La
 
 fn dense_array(folder: &std::path::Path) -> Snapshot {
     let uri = folder.join("dense");
-    let place = ArrayPlace::open(uri.to_str().unwrap(), SyncLevel::None, None, system_env()).unwrap();
+    let place =
+        ArrayPlace::open(&Stores::new(), uri.to_str().unwrap(), SyncLevel::None, None, system_env()).unwrap();
     place.create(&schema(ArrayType::Dense, false, (Layout::RowMajor, Layout::RowMajor))).unwrap();
     for fragment in 0..2 {
         let numbers: Vec<i64> = (0..4_000_000).map(|cell| cell * 7 + fragment).collect();
@@ -217,7 +219,8 @@ fn endless_dense_arrays_take_the_memory_of_what_was_written() {
     let _turn = TURN.lock().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let uri = folder.path().join("endless");
-    let place = ArrayPlace::open(uri.to_str().unwrap(), SyncLevel::None, None, system_env()).unwrap();
+    let place =
+        ArrayPlace::open(&Stores::new(), uri.to_str().unwrap(), SyncLevel::None, None, system_env()).unwrap();
     let mut schema = schema(ArrayType::Dense, false, (Layout::RowMajor, Layout::RowMajor));
     for dimension in &mut schema.dimensions {
         dimension.domain = Some((Scalar::I64(0), Scalar::I64(SIDE - 1)));
@@ -282,7 +285,9 @@ fn one_large_cell_is_refused_with_the_budget_that_would_do() {
     for array_type in [ArrayType::Sparse, ArrayType::Dense] {
         let folder = tempfile::tempdir().unwrap();
         let uri = folder.path().join("large");
-        let place = ArrayPlace::open(uri.to_str().unwrap(), SyncLevel::None, None, system_env()).unwrap();
+        let place =
+            ArrayPlace::open(&Stores::new(), uri.to_str().unwrap(), SyncLevel::None, None, system_env())
+                .unwrap();
         let mut schema = schema(array_type, false, (Layout::RowMajor, Layout::RowMajor));
         for dimension in schema.dimensions.iter_mut().filter(|_| array_type == ArrayType::Dense) {
             dimension.tile_extent = Some(Scalar::I64(1));
@@ -373,7 +378,8 @@ fn array_with_a_large_cell(
     byte_len: usize,
 ) -> (ArrayPlace, u64) {
     let uri = folder.join(datatype.name());
-    let place = ArrayPlace::open(uri.to_str().unwrap(), SyncLevel::None, None, system_env()).unwrap();
+    let place =
+        ArrayPlace::open(&Stores::new(), uri.to_str().unwrap(), SyncLevel::None, None, system_env()).unwrap();
     let mut schema = schema(ArrayType::Sparse, false, (Layout::RowMajor, Layout::RowMajor));
     schema.attributes[1].datatype = datatype;
     schema.attributes[1].fill_value = default_fill_value(datatype, CellValNum::Var);
@@ -415,7 +421,8 @@ fn writes_hold_what_they_announce() {
     let mut columns: Vec<_> = ["x", "y", "n"].map(|name| (name.to_owned(), ColumnRef::fixed(cells))).into();
     columns.push(("s".to_owned(), ColumnRef::var(&bytes, &offsets)));
     let uri = folder.path().join("many");
-    let place = ArrayPlace::open(uri.to_str().unwrap(), SyncLevel::None, None, system_env()).unwrap();
+    let place =
+        ArrayPlace::open(&Stores::new(), uri.to_str().unwrap(), SyncLevel::None, None, system_env()).unwrap();
     place.create(&schema(ArrayType::Sparse, true, (Layout::RowMajor, Layout::RowMajor))).unwrap();
     let (layout, duplicates) = (Layout::Unordered, Duplicates::Refuse);
     let request = WriteRequest { columns, subarray: None, layout, at: None, duplicates, progress: None };

@@ -6,7 +6,7 @@
 use crate::ArrayPlace;
 use smalti_format::MemberKind;
 use smalti_format::names::{GROUP_FILE, GROUP_FOLDER, RESERVED_PREFIX};
-use smalti_store::{Place, StoreExt, SyncLevel, move_place, open_uri, split};
+use smalti_store::{Place, StoreExt, Stores, SyncLevel, move_place, split};
 use smalti_types::{Error, ErrorKind, Result};
 use std::collections::HashSet;
 use std::fmt;
@@ -114,7 +114,7 @@ impl ArrayPlace {
         if address.contains("://") {
             return address;
         }
-        match open_uri(&address, SyncLevel::None) {
+        match Stores::new().open(&address, SyncLevel::None) {
             Ok(Place { store, path }) => store.address(&path),
             Err(_) => address,
         }

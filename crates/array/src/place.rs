@@ -4,7 +4,7 @@ use bytes::Bytes;
 use smalti_codecs::Encryption;
 use smalti_format::fragment::FieldId;
 use smalti_format::{ArraySchema, GenericTileHeader, Reader, Version};
-use smalti_store::{ByteRange, Lease, Place, Store, StoreExt, SyncLevel, join, link_at, open_uri};
+use smalti_store::{ByteRange, Lease, Place, Store, StoreExt, Stores, SyncLevel, join, link_at};
 use smalti_tile::{
     DEFAULT_GENERIC_TILE_LIMIT, FieldCodec, Scratch, beyond_limit, codec_rules, read_generic_tile,
 };
@@ -19,6 +19,8 @@ const SHORT_FILE_BYTE_LEN: u64 = 1 << 20;
 pub struct ArrayPlace {
     store: Arc<dyn Store>,
     path: String,
+    /// Where the URIs lead that files of the array or group hold.
+    stores: Stores,
     cipher: Option<Encryption>,
     env: Env,
     /// The most bytes of a generic tile, filtered or not.
@@ -31,10 +33,16 @@ impl ArrayPlace {
     /// The place of a URI. Touches nothing; the array need not exist.
     ///
     /// # Errors
-    /// `Unsupported` and `InvalidArgument` as [`open_uri`].
-    pub fn open(uri: &str, sync: SyncLevel, key: Option<EncryptionKey>, env: Env) -> Result<Self> {
-        let Place { store, path } = open_uri(uri, sync)?;
-        Ok(ArrayPlace::in_store(store, path, key, env))
+    /// `Unsupported` and `InvalidArgument` as [`Stores::open`].
+    pub fn open(
+        stores: &Stores,
+        uri: &str,
+        sync: SyncLevel,
+        key: Option<EncryptionKey>,
+        env: Env,
+    ) -> Result<Self> {
+        let Place { store, path } = stores.open(uri, sync)?;
+        Ok(ArrayPlace { stores: stores.clone(), ..ArrayPlace::in_store(store, path, key, env) })
     }
 
     /// The place of the symbolic link that a URI names, what it leads to left aside; `None` where the URI's last part is no link.
@@ -51,11 +59,19 @@ impl ArrayPlace {
         Ok(link.map(|Place { store, path }| ArrayPlace::in_store(store, path, key, env)))
     }
 
-    /// A path in a store.
+    /// A path in a store, which alone is known: URIs in its files lead to no memory store.
     pub fn in_store(store: Arc<dyn Store>, path: String, key: Option<EncryptionKey>, env: Env) -> Self {
         let cipher = key.map(|key| Encryption { key, entropy: Arc::clone(&env.entropy) });
         let metadata_limit = DEFAULT_GENERIC_TILE_LIMIT;
-        ArrayPlace { store, path, cipher, env, metadata_limit, readers: Arc::default() }
+        ArrayPlace {
+            store,
+            path,
+            stores: Stores::new(),
+            cipher,
+            env,
+            metadata_limit,
+            readers: Arc::default(),
+        }
     }
 
     /// The same place, of whose metadata no part may take more bytes than so many, on disk or in memory: schemas, the lists of
@@ -75,7 +91,7 @@ impl ArrayPlace {
     /// # Errors
     /// As [`open`](ArrayPlace::open).
     pub(crate) fn at(&self, uri: &str) -> Result<Self> {
-        let Place { store, path } = open_uri(uri, SyncLevel::None)?;
+        let Place { store, path } = self.stores.open(uri, SyncLevel::None)?;
         Ok(ArrayPlace { store, path, readers: Arc::default(), ..self.clone() })
     }
 

@@ -6,7 +6,8 @@ use crate::human;
 use crate::warning::warn;
 use crate::when::When;
 use smalti::json::SchemaFile;
-use smalti::{Array, ErrorKind, Group, Options, SyncLevel};
+use smalti::{Array, Context, ErrorKind, Group, Options, SyncLevel};
+use std::sync::OnceLock;
 
 /// The options of the command line.
 pub(crate) fn options(global: &Global, times: OpenTimes) -> Outcome<Options> {
@@ -27,10 +28,21 @@ pub(crate) fn options(global: &Global, times: OpenTimes) -> Outcome<Options> {
     if let Some(byte_len) = global.metadata_limit {
         options = options.metadata_limit(byte_len);
     }
-    if let Some(threads) = global.threads {
-        options = options.threads(threads.into());
-    }
-    Ok(options)
+    Ok(options.context(&context(global)?))
+}
+
+/// The context of the program.
+///
+/// # Errors
+/// When the threads that were asked for cannot be started.
+pub(crate) fn context(global: &Global) -> Outcome<Context> {
+    static CONTEXT: OnceLock<Context> = OnceLock::new();
+    let context = CONTEXT.get_or_init(|| match global.threads {
+        Some(threads) => Context::new().threads(threads.into()),
+        None => Context::default(),
+    });
+    context.start_threads()?;
+    Ok(context.clone())
 }
 
 /// Opens an array, and says on standard error what was passed over, and of times that show nothing.

@@ -1,6 +1,6 @@
 //! Arrays: the handle that everything starts from.
 
-use crate::options::Pool;
+use crate::Context;
 use crate::views::View;
 use crate::{
     DeleteBuilder, Fragment, GlobalWriteBuilder, Interval, Metadata, MetadataBuilder, Options, ReadBuilder,
@@ -41,7 +41,7 @@ use std::sync::Arc;
 pub struct Array {
     place: ArrayPlace,
     time: TimeRange,
-    pool: Pool,
+    context: Context,
     view: Arc<View>,
 }
 
@@ -126,12 +126,12 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn open_with(uri: &str, options: &Options) -> Result<Array> {
-        Array::at_place(options.place(uri)?, options.time()?, options.pool()?)
+        Array::at_place(options.place(uri)?, options.time()?, options.surroundings().clone())
     }
 
-    pub(crate) fn at_place(place: ArrayPlace, time: TimeRange, pool: Pool) -> Result<Array> {
-        let view = Arc::new(pool.run(|| View::open(&place, time))?);
-        Ok(Array { place, time, pool, view })
+    pub(crate) fn at_place(place: ArrayPlace, time: TimeRange, context: Context) -> Result<Array> {
+        let view = Arc::new(context.run(|| View::open(&place, time))?);
+        Ok(Array { place, time, context, view })
     }
 
     /// The array as it is now, in the same time range: with what others wrote since.
@@ -151,7 +151,7 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn reopen(&self) -> Result<Array> {
-        Array::at_place(self.place.clone(), self.time, self.pool.clone())
+        Array::at_place(self.place.clone(), self.time, self.context.clone())
     }
 
     /// The array's address: an absolute path or a URI.
@@ -414,7 +414,7 @@ impl Array {
     pub fn label(&self, name: &str) -> Result<Array> {
         let snapshot = self.snapshot()?;
         let place = snapshot.label_place(snapshot.find_label(name)?)?;
-        Array::at_place(place, self.time, self.pool.clone())
+        Array::at_place(place, self.time, self.context.clone())
     }
 
     /// Starts a read; see [`ReadBuilder`].
@@ -480,7 +480,7 @@ impl Array {
     /// ```
     pub fn read_raw(&self, request: &ReadRequest) -> Result<Batches> {
         let snapshot = self.snapshot()?;
-        self.pool.run(|| smalti_query::read(&snapshot, request))
+        self.context.run(|| smalti_query::read(&snapshot, request))
     }
 
     /// The ranges of a request that leave the domain, or the current one, and what a read takes of them; a
@@ -546,7 +546,7 @@ impl Array {
     /// ```
     pub fn explain_raw(&self, request: &ReadRequest) -> Result<Explanation> {
         let snapshot = self.snapshot()?;
-        self.pool.run(|| smalti_query::explain(&snapshot, request))
+        self.context.run(|| smalti_query::explain(&snapshot, request))
     }
 
     /// As [`explain_raw`](Array::explain_raw), and performs the read, whose cells are dropped.
@@ -555,7 +555,7 @@ impl Array {
     /// As [`read_raw`](Array::read_raw).
     pub fn analyze_raw(&self, request: &ReadRequest) -> Result<(Explanation, Analysis)> {
         let snapshot = self.snapshot()?;
-        self.pool.run(|| smalti_query::analyze(&snapshot, request))
+        self.context.run(|| smalti_query::analyze(&snapshot, request))
     }
 
     /// Aggregates in the words of the engine; see [`ReadBuilder::aggregate`].
@@ -564,7 +564,7 @@ impl Array {
     /// As [`ReadBuilder::aggregate`].
     pub fn aggregate_raw(&self, request: &AggregateRequest) -> Result<Vec<Option<Value>>> {
         let snapshot = self.snapshot()?;
-        let found = self.pool.run(|| smalti_query::aggregate(&snapshot, request))?;
+        let found = self.context.run(|| smalti_query::aggregate(&snapshot, request))?;
         let schema = snapshot.schema();
         let datatype = |aggregate: &Aggregate| {
             let name = aggregate.field.as_deref().unwrap_or_default();
@@ -611,19 +611,19 @@ impl Array {
     /// ```
     pub fn write_raw(&self, request: &WriteRequest<'_>) -> Result<WrittenFragment> {
         let snapshot = self.snapshot_to_write()?;
-        let name = self.pool.run(|| smalti_query::write(&snapshot, request))?;
+        let name = self.context.run(|| smalti_query::write(&snapshot, request))?;
         self.expire();
         Ok(WrittenFragment::new(name))
     }
 
     /// About how many bytes [`write_raw`](Array::write_raw) holds at once beside the columns of a request.
     pub fn write_byte_len(&self, request: &WriteRequest<'_>) -> u64 {
-        self.pool.run(|| request.work_byte_len(&self.schema()))
+        self.context.run(|| request.work_byte_len(&self.schema()))
     }
 
     /// Runs an operation on the array's files with the threads of the handle.
     pub(crate) fn run<T: Send>(&self, operation: impl FnOnce(&ArrayPlace) -> Result<T> + Send) -> Result<T> {
-        self.pool.run(|| operation(&self.place))
+        self.context.run(|| operation(&self.place))
     }
 
     pub(crate) fn place(&self) -> &ArrayPlace {
@@ -631,12 +631,12 @@ impl Array {
     }
 
     pub(crate) fn snapshot(&self) -> Result<Snapshot> {
-        self.pool.run(|| self.view.latest(&self.place, self.time))
+        self.context.run(|| self.view.latest(&self.place, self.time))
     }
 
     /// A write depends on the schema, not on the cells that are there.
     pub(crate) fn snapshot_to_write(&self) -> Result<Snapshot> {
-        self.pool.run(|| self.view.last(&self.place, self.time))
+        self.context.run(|| self.view.last(&self.place, self.time))
     }
 
     pub(crate) fn time(&self) -> TimeRange {
@@ -648,8 +648,8 @@ impl Array {
         self.view.release();
     }
 
-    pub(crate) fn pool(&self) -> &Pool {
-        &self.pool
+    pub(crate) fn context(&self) -> &Context {
+        &self.context
     }
 
     /// Notes that this handle wrote cells.

@@ -1,7 +1,7 @@
 //! Reads as streams of Arrow record batches.
 
+use crate::Context;
 use crate::arrow::{ArrowForm, Dictionary, array_of, arrow_field};
-use crate::options::Pool;
 use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema as ArrowSchema, SchemaRef};
 use smalti_array::Snapshot;
@@ -19,13 +19,18 @@ pub struct RecordBatches {
     /// The labels of each field whose values are codes.
     dictionaries: Vec<Option<Dictionary>>,
     form: ArrowForm,
-    pool: Pool,
+    context: Context,
 }
 
 impl RecordBatches {
     /// # Errors
     /// What reading enumerations reports.
-    pub(crate) fn new(batches: Batches, snapshot: &Snapshot, form: ArrowForm, pool: Pool) -> Result<Self> {
+    pub(crate) fn new(
+        batches: Batches,
+        snapshot: &Snapshot,
+        form: ArrowForm,
+        context: Context,
+    ) -> Result<Self> {
         let dictionary = |field: &ResultField| {
             let attribute = snapshot.schema().attribute(&field.name).map(|(_, attribute)| attribute);
             let name = attribute.and_then(|attribute| attribute.enumeration.as_ref());
@@ -34,7 +39,7 @@ impl RecordBatches {
         };
         let dictionaries = batches.fields().iter().map(dictionary).collect::<Result<Vec<_>>>()?;
         let schema = arrow_schema(batches.fields(), &dictionaries, form);
-        Ok(RecordBatches { batches, schema, dictionaries, form, pool })
+        Ok(RecordBatches { batches, schema, dictionaries, form, context })
     }
 
     /// The Arrow schema of every batch.
@@ -79,8 +84,8 @@ impl Iterator for RecordBatches {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
-        let pool = self.pool.clone();
-        pool.run(|| {
+        let context = self.context.clone();
+        context.run(|| {
             let batch = self.batches.next()?;
             Some(batch.and_then(|batch| self.record_batch(batch)))
         })
@@ -90,8 +95,8 @@ impl Iterator for RecordBatches {
 impl RecordBatches {
     /// The cells of all batches that are left, in one.
     pub(crate) fn join(mut self) -> Result<RecordBatch> {
-        let pool = self.pool.clone();
-        pool.run(|| {
+        let context = self.context.clone();
+        context.run(|| {
             let batch = self.batches.join()?;
             self.record_batch(batch)
         })

@@ -41,8 +41,8 @@ impl Salvaged {
     /// `Unsupported` when they cannot all be left out; what reads report.
     pub fn leave_out_older(&mut self) -> Result<()> {
         let salvage = &mut self.salvage;
-        self.array.pool().run(|| salvage.leave_out_older())?;
-        self.array = Array::at_place(self.salvage.place.clone(), self.time, self.array.pool().clone())?;
+        self.array.context().run(|| salvage.leave_out_older())?;
+        self.array = Array::at_place(self.salvage.place.clone(), self.time, self.array.context().clone())?;
         Ok(())
     }
 
@@ -58,7 +58,7 @@ impl Salvaged {
     /// `AlreadyExists` when something is at the target; `Cancelled`; what reads and writes report.
     pub fn write_to(&mut self, target: &str, options: &Options) -> Result<u64> {
         let (place, salvage) = (options.place(target)?, &mut self.salvage);
-        self.array.pool().run(|| salvage.write_to(&place))
+        self.array.context().run(|| salvage.write_to(&place))
     }
 }
 
@@ -81,7 +81,7 @@ impl Array {
     /// ```
     pub fn fsck(uri: &str, options: &Options, check: &FsckOptions) -> Result<FsckReport> {
         let place = options.place(uri)?;
-        options.pool()?.run(|| smalti_upkeep::fsck(&place, check))
+        options.surroundings().clone().run(|| smalti_upkeep::fsck(&place, check))
     }
 
     /// Mends an array or group as far as that is provable. Nothing is deleted: what is in the way is set aside, in a folder
@@ -102,7 +102,7 @@ impl Array {
     /// ```
     pub fn repair(uri: &str, options: &Options, repair: &RepairOptions) -> Result<RepairReport> {
         let place = options.place(uri)?;
-        options.pool()?.run(|| smalti_upkeep::repair(&place, repair))
+        options.surroundings().clone().run(|| smalti_upkeep::repair(&place, repair))
     }
 
     /// Opens what can be read of a damaged array, in the time range of the options. All data is read once for that.
@@ -121,10 +121,10 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn salvage(uri: &str, options: &Options, progress: Option<Arc<Progress>>) -> Result<Salvaged> {
-        let (place, pool) = (options.place(uri)?, options.pool()?);
-        let salvage = pool.run(|| smalti_upkeep::salvage(&place, progress))?;
+        let (place, context) = (options.place(uri)?, options.surroundings().clone());
+        let salvage = context.run(|| smalti_upkeep::salvage(&place, progress))?;
         let time = options.time()?;
-        let array = Array::at_place(salvage.place.clone(), time, pool)?;
+        let array = Array::at_place(salvage.place.clone(), time, context)?;
         Ok(Salvaged { salvage, array, time })
     }
 
@@ -147,7 +147,7 @@ impl Array {
     /// ```
     pub fn digest(&self, options: &DigestOptions) -> Result<Digest> {
         let snapshot = self.snapshot()?;
-        self.pool().run(|| smalti_upkeep::digest(&snapshot, options))
+        self.context().run(|| smalti_upkeep::digest(&snapshot, options))
     }
 
     /// Compares the cells of two arrays, or of one at two times, and hands every difference to `visit`, in row-major order,
@@ -178,6 +178,6 @@ impl Array {
         mut visit: impl FnMut(&DiffFields, CellDifference) -> Result<ControlFlow<()>> + Send,
     ) -> Result<DiffSummary> {
         let (ours, theirs) = (self.snapshot()?, other.snapshot()?);
-        self.pool().run(|| smalti_upkeep::diff(&ours, &theirs, options, &mut visit))
+        self.context().run(|| smalti_upkeep::diff(&ours, &theirs, options, &mut visit))
     }
 }

@@ -62,6 +62,7 @@ mod batches;
 mod checks;
 mod column;
 mod condition;
+mod context;
 mod delete;
 mod enumerations;
 mod evolution;
@@ -95,6 +96,7 @@ pub use batches::RecordBatches;
 pub use checks::Salvaged;
 pub use column::{Cell, Columns, InputColumn, IntoColumn};
 pub use condition::{FieldTest, field};
+pub use context::Context;
 pub use delete::DeleteBuilder;
 pub use enumerations::Enumeration;
 pub use evolution::Evolution;
@@ -124,7 +126,7 @@ pub use smalti_query::{
     FieldBuffers, Filled, FragmentFate, Function, LabelRange, Phase, PhaseProgress, Progress, ReadRequest,
     ReadStatistics, ResultField, Strategy, TIMESTAMPS_FIELD, Unit, WriteRequest,
 };
-pub use smalti_store::{SyncLevel, forget_memory_store, free_byte_len, system_env};
+pub use smalti_store::{SyncLevel, free_byte_len, system_env};
 pub use smalti_tile::{CellShape, Column, ColumnRef};
 pub use smalti_types::text;
 pub use smalti_types::{

@@ -1,10 +1,9 @@
 //! How arrays and groups are opened.
 
-use crate::IntoTimestamp;
-use smalti_array::ArrayPlace;
-use smalti_store::{SyncLevel, system_env};
-use smalti_types::{EncryptionKey, Env, Error, Result, TimeRange};
-use std::sync::Arc;
+use crate::{Context, IntoTimestamp};
+use smalti_array::{ArrayPlace, Inspector};
+use smalti_store::SyncLevel;
+use smalti_types::{EncryptionKey, Error, Result, TimeRange};
 
 /// How an array or group is created or opened: time, key, durability, and injected surroundings.
 ///
@@ -12,7 +11,7 @@ use std::sync::Arc;
 /// use smalti::{EncryptionKey, Options, SyncLevel};
 ///
 /// let key = EncryptionKey::new(b"0123456789abcdef0123456789abcdef")?;
-/// let options = Options::new().at(1_700_000_000_000).key(key).sync(SyncLevel::File).threads(2);
+/// let options = Options::new().at(1_700_000_000_000).key(key).sync(SyncLevel::File);
 /// # let _ = options;
 /// # Ok::<(), smalti::Error>(())
 /// ```
@@ -23,8 +22,7 @@ pub struct Options {
     created_at: Option<u64>,
     key: Option<EncryptionKey>,
     sync: SyncLevel,
-    env: Option<Env>,
-    threads: Option<usize>,
+    context: Context,
     metadata_limit: Option<u64>,
 }
 
@@ -79,17 +77,10 @@ impl Options {
         self
     }
 
-    /// Another clock and randomness than the operating system's, for tests that replay.
+    /// The context that the array or group works in: its threads, stores and clock. The default one if not said.
     #[must_use]
-    pub fn env(mut self, env: Env) -> Options {
-        self.env = Some(env);
-        self
-    }
-
-    /// The number of threads that reads and writes of the array use; 0 for all cores, which all arrays share.
-    #[must_use]
-    pub fn threads(mut self, count: usize) -> Options {
-        self.threads = Some(count).filter(|&count| count > 0);
+    pub fn context(mut self, context: &Context) -> Options {
+        self.context = context.clone();
         self
     }
 
@@ -111,8 +102,8 @@ impl Options {
     }
 
     pub(crate) fn place(&self, uri: &str) -> Result<ArrayPlace> {
-        let env = self.env.clone().unwrap_or_else(system_env);
-        let place = ArrayPlace::open(uri, self.sync, self.key.clone(), env)?;
+        let env = self.context.env_of_writes().clone();
+        let place = ArrayPlace::open(self.context.stores(), uri, self.sync, self.key.clone(), env)?;
         Ok(match self.metadata_limit {
             Some(byte_len) => place.with_metadata_limit(byte_len),
             None => place,
@@ -121,7 +112,7 @@ impl Options {
 
     /// The symbolic link that a URI names, if it names one.
     pub(crate) fn link(&self, uri: &str) -> Result<Option<ArrayPlace>> {
-        let env = self.env.clone().unwrap_or_else(system_env);
+        let env = self.context.env_of_writes().clone();
         ArrayPlace::open_link(uri, self.sync, self.key.clone(), env)
     }
 
@@ -136,25 +127,26 @@ impl Options {
         Ok(time)
     }
 
-    pub(crate) fn pool(&self) -> Result<Pool> {
-        let Some(threads) = self.threads else { return Ok(Pool(None)) };
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .map_err(|error| Error::invalid(format!("{threads} threads cannot be started: {error}")))?;
-        Ok(Pool(Some(Arc::new(pool))))
+    pub(crate) fn surroundings(&self) -> &Context {
+        &self.context
     }
-}
 
-/// The threads that an array's work runs on.
-#[derive(Debug, Clone)]
-pub(crate) struct Pool(Option<Arc<rayon::ThreadPool>>);
-
-impl Pool {
-    pub(crate) fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        match &self.0 {
-            Some(pool) => pool.install(work),
-            None => work(),
-        }
+    /// Finds a file of an array or group and what it is, to be looked at field by field.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unsupported` for files that are no part of an array.
+    ///
+    /// ```
+    /// use smalti::{Array, Dimension, Options, prelude::*};
+    ///
+    /// let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// let array = Array::create("mem://inspect-docs", &schema)?;
+    /// let written = array.write().column("a", &[1, 2]).commit()?;
+    /// let file = format!("mem://inspect-docs/__fragments/{}/a0.tdb", written.name());
+    /// assert_eq!(Options::new().inspect(&file)?.kind(), "data file");
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn inspect(&self, uri: &str) -> Result<Inspector> {
+        Inspector::open(uri, self.place(uri)?)
     }
 }

@@ -227,7 +227,7 @@ impl<'a> ReadBuilder<'a> {
     /// have; `Corrupt` and `Permission` from the array's files.
     pub fn batches(self) -> Result<RecordBatches> {
         let (form, array) = (self.form, self.array);
-        RecordBatches::new(self.columns()?, &array.snapshot()?, form, array.pool().clone())
+        RecordBatches::new(self.columns()?, &array.snapshot()?, form, array.context().clone())
     }
 
     /// The cells as a stream of columns in the engine's own layout, for programs that do not speak Arrow.
@@ -396,7 +396,7 @@ impl<'a> ReadBuilder<'a> {
         }
         self.request.fields = vec![attribute.to_owned()];
         self.request.batch_cell_count = Some(cell_count.max(1));
-        let pool = self.array.pool();
+        let context = self.array.context();
         let mut batches = self.columns()?;
         let progress = Arc::clone(batches.progress());
         let mut values: Vec<T> = Vec::new();
@@ -408,7 +408,7 @@ impl<'a> ReadBuilder<'a> {
                     format!("attribute {attribute:?} of {cell_count} cells: {error}"),
                 )
             })?;
-        while let Some(batch) = pool.run(|| batches.next()) {
+        while let Some(batch) = context.run(|| batches.next()) {
             for column in batch?.columns {
                 let nulls = column.validity.as_ref().map(|validity| validity.as_slice());
                 if let Some(cell) = nulls.and_then(|nulls| nulls.iter().position(|&byte| byte == 0)) {

@@ -83,7 +83,7 @@ impl Array {
     /// As [`WriteBuilder::seal`](crate::WriteBuilder::seal).
     pub fn seal_raw(&self, request: &WriteRequest<'_>) -> Result<SealedFragment> {
         let snapshot = self.snapshot_to_write()?;
-        self.pool().run(|| smalti_query::seal(&snapshot, request)).map(SealedFragment::new)
+        self.context().run(|| smalti_query::seal(&snapshot, request)).map(SealedFragment::new)
     }
 
     /// The number of cells that fragments show together: fewer than were written where cells of several of them have the same
@@ -100,7 +100,7 @@ impl Array {
             Fragment::open_alone(snapshot.place(), &listed, |_| Ok(Arc::clone(&schema)))
                 .map(|one| Some(Arc::new(one)))
         };
-        self.pool().run(|| {
+        self.context().run(|| {
             let opened = fragments.iter().map(open).collect::<Result<Vec<_>>>()?;
             let part =
                 snapshot.of_fragments(opened.into_iter().flatten().collect(), snapshot.schema_name())?;

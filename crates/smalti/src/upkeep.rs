@@ -40,7 +40,7 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn consolidate(&self, options: &FragmentOptions) -> Result<Consolidation> {
-        let done = self.pool().run(|| smalti_upkeep::consolidate_fragments(self.place(), options));
+        let done = self.context().run(|| smalti_upkeep::consolidate_fragments(self.place(), options));
         self.expire();
         done
     }
@@ -133,7 +133,7 @@ impl Array {
         let names: Vec<String> = names.iter().map(|name| name.as_ref().to_owned()).collect();
         let snapshot = self.snapshot()?;
         let copied =
-            self.pool().run(|| smalti_upkeep::copy_fragments(&snapshot, &names, to.place(), progress));
+            self.context().run(|| smalti_upkeep::copy_fragments(&snapshot, &names, to.place(), progress));
         to.expire();
         copied
     }
@@ -142,7 +142,7 @@ impl Array {
     fn without_views<T: Send>(&mut self, change: impl FnOnce(&Array) -> Result<T> + Send) -> Result<T> {
         self.release_view();
         let this = &*self;
-        let done = this.pool().run(|| change(this));
+        let done = this.context().run(|| change(this));
         this.snapshot()?;
         done
     }

@@ -183,7 +183,7 @@ impl<'a> WriteBuilder<'a> {
         let prepared = columns.prepare(&snapshot)?;
         let request =
             WriteRequest { columns: prepared.columns(), subarray, layout, at, duplicates, progress };
-        array.pool().run(|| write(&snapshot, &request))
+        array.context().run(|| write(&snapshot, &request))
     }
 }
 
@@ -372,7 +372,7 @@ impl GlobalWriter {
         let prepared = columns.prepare(&self.array.snapshot_to_write()?)?;
         let columns = prepared.columns();
         let writer = &mut self.writer;
-        self.array.pool().run(|| writer.submit(&columns))
+        self.array.context().run(|| writer.submit(&columns))
     }
 
     /// Writes what is left; the fragment becomes visible.
@@ -382,7 +382,7 @@ impl GlobalWriter {
     /// and store report; the array is as before then.
     pub fn commit(self) -> Result<WrittenFragment> {
         let GlobalWriter { array, writer } = self;
-        let name = array.pool().run(|| writer.finalize())?;
+        let name = array.context().run(|| writer.finalize())?;
         array.expire();
         Ok(WrittenFragment::new(name))
     }

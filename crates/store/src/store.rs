@@ -239,7 +239,7 @@ pub trait Store: Send + Sync + Debug {
     /// are on different file systems.
     fn move_folder(&self, from: &str, to: &str) -> Result<()>;
 
-    /// The address of a path for people and for messages, in a form that [`open_uri`](crate::open_uri) understands.
+    /// The address of a path for people and for messages, in a form that [`Stores::open`](crate::Stores::open) understands.
     fn address(&self, path: &str) -> String;
 
     /// All files below a folder, with their paths from it, sorted. One request on object stores.

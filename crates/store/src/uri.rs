@@ -16,39 +16,67 @@ pub struct Place {
     pub path: String,
 }
 
-/// Finds the store and the path of a URI. Touches nothing; the array need not exist.
-///
-/// - A path, or `file:///path` with percent-encoding: a [`LocalStore`] whose root is the folder that holds the array, so that
-///   the array can be created and deleted by one rename. Symbolic links in the path are resolved here, once: the user
-///   named them. Links inside the array are another matter (see [`LocalStore`]).
-/// - `mem://name` or `mem://name/path`: a [`MemoryStore`] that the process shares by its `name`. The path in
-///   the store is `name` or `name/path`, so that `mem://name` alone can be an array.
-///
-/// Legal: `cities`, `/data/cities/`, `file:///data/my%20cities`, `mem://test/cities`. Illegal: `/`, the empty string,
-/// `file://host/data`, `mem://`.
-///
-/// # Errors
-/// `Unsupported` for other schemes, `InvalidArgument` for URIs that name nothing.
-pub fn open_uri(uri: &str, sync: SyncLevel) -> Result<Place> {
-    match uri.split_once("://") {
-        None => local(Path::new(uri), sync),
-        Some(("file", rest)) => local(&file_path(rest)?, sync),
-        Some(("mem", rest)) => memory(rest),
-        Some((scheme, _)) if is_scheme(scheme) => Err(Error::unsupported(format!(
-            "storage of scheme {scheme:?}; supported are paths, file:// and mem://"
-        ))),
-        Some(_) => local(Path::new(uri), sync),
-    }
-    .map_err(|error| error.at_uri(uri))
+/// Where URIs lead: the stores that a program has, memory stores among them, which live as long as it. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct Stores {
+    /// Memory stores, by name.
+    memory: Arc<Mutex<BTreeMap<String, MemoryStore>>>,
 }
 
-/// The symbolic link that a URI names, as a place of its own, where [`open_uri`] finds what the link leads to; `None` where its last
-/// part is no link. Links further up are resolved.
+impl Stores {
+    /// No stores yet.
+    pub fn new() -> Stores {
+        Stores::default()
+    }
+
+    /// Finds the store and the path of a URI. Touches nothing; the array need not exist.
+    ///
+    /// - A path, or `file:///path` with percent-encoding: a [`LocalStore`] whose root is the folder that holds the array, so that
+    ///   the array can be created and deleted by one rename. Symbolic links in the path are resolved here, once: the user
+    ///   named them. Links inside the array are another matter (see [`LocalStore`]).
+    /// - `mem://name` or `mem://name/path`: a [`MemoryStore`] that these stores have by its `name`. The path in
+    ///   the store is `name` or `name/path`, so that `mem://name` alone can be an array.
+    ///
+    /// Legal: `cities`, `/data/cities/`, `file:///data/my%20cities`, `mem://test/cities`. Illegal: `/`, the empty string,
+    /// `file://host/data`, `mem://`.
+    ///
+    /// # Errors
+    /// `Unsupported` for other schemes, `InvalidArgument` for URIs that name nothing.
+    pub fn open(&self, uri: &str, sync: SyncLevel) -> Result<Place> {
+        match uri.split_once("://") {
+            None => local(Path::new(uri), sync),
+            Some(("file", rest)) => local(&file_path(rest)?, sync),
+            Some(("mem", rest)) => self.memory(rest),
+            Some((scheme, _)) if is_scheme(scheme) => Err(Error::unsupported(format!(
+                "storage of scheme {scheme:?}; supported are paths, file:// and mem://"
+            ))),
+            Some(_) => local(Path::new(uri), sync),
+        }
+        .map_err(|error| error.at_uri(uri))
+    }
+
+    fn memory(&self, rest: &str) -> Result<Place> {
+        let path = rest.trim_end_matches('/');
+        check_path(path)?;
+        let name = path.split('/').next().unwrap_or(path);
+        let mut stores = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let store = stores.entry(name.to_owned()).or_default().clone();
+        Ok(Place { store: Arc::new(store), path: path.to_owned() })
+    }
+
+    /// Drops the memory store of a name: `mem://name` is empty for whoever opens it next. Returns whether there was one.
+    pub fn forget_memory(&self, name: &str) -> bool {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).remove(name).is_some()
+    }
+}
+
+/// The symbolic link that a URI names, as a place of its own, where [`Stores::open`] finds what the link leads to; `None` where its
+/// last part is no link. Links further up are resolved.
 ///
 /// # Errors
-/// As [`open_uri`].
+/// As [`Stores::open`].
 pub fn link_at(uri: &str, sync: SyncLevel) -> Result<Option<Place>> {
-    open_uri(uri, sync)?;
+    Stores::new().open(uri, sync)?;
     let path = match uri.split_once("://") {
         Some(("file", rest)) => file_path(rest)?,
         Some((scheme, _)) if is_scheme(scheme) => return Ok(None),
@@ -146,18 +174,6 @@ fn resolved(path: &Path) -> PathBuf {
     result
 }
 
-/// The memory stores of the process, by name.
-static MEMORY_STORES: Mutex<BTreeMap<String, MemoryStore>> = Mutex::new(BTreeMap::new());
-
-fn memory(rest: &str) -> Result<Place> {
-    let path = rest.trim_end_matches('/');
-    check_path(path)?;
-    let name = path.split('/').next().unwrap_or(path);
-    let mut stores = MEMORY_STORES.lock().unwrap_or_else(PoisonError::into_inner);
-    let store = stores.entry(name.to_owned()).or_default().clone();
-    Ok(Place { store: Arc::new(store), path: path.to_owned() })
-}
-
 /// Moves a folder from one place to another: a rename on the local file system and inside one memory store, elsewhere a
 /// copy that appears at once, then a deletion.
 ///
@@ -217,19 +233,13 @@ fn copy(from: &Place, to: &Place) -> Result<()> {
     to.store.create_tree(&to.path, &NewTree { folders: &folders, files: &files })
 }
 
-/// Drops the memory store of a name from the registry: `mem://name` is empty for whoever opens it next. Returns
-/// whether there was one.
-pub fn forget_memory_store(name: &str) -> bool {
-    MEMORY_STORES.lock().unwrap_or_else(PoisonError::into_inner).remove(name).is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use smalti_types::ErrorKind;
 
     fn address(uri: &str) -> String {
-        let place = open_uri(uri, SyncLevel::None).unwrap();
+        let place = Stores::new().open(uri, SyncLevel::None).unwrap();
         place.store.address(&place.path)
     }
 
@@ -276,7 +286,7 @@ mod tests {
             let place = link(name).unwrap();
             assert_eq!(place.store.address(&place.path), uri("link"), "{name}");
         }
-        let to = |name: &str| open_uri(&uri(name), SyncLevel::None).unwrap();
+        let to = |name: &str| Stores::new().open(&uri(name), SyncLevel::None).unwrap();
         let taken = move_place(&link("link").unwrap(), &to("file"), SyncLevel::None).unwrap_err();
         assert_eq!(taken.kind(), ErrorKind::AlreadyExists);
         move_place(&link("link").unwrap(), &to("deep/moved"), SyncLevel::None).unwrap();
@@ -289,14 +299,24 @@ mod tests {
 
     #[test]
     fn memory_stores_are_shared_by_name() {
-        let a = open_uri("mem://shared-by-name/a", SyncLevel::Full).unwrap();
+        let stores = Stores::new();
+        let a = stores.open("mem://shared-by-name/a", SyncLevel::Full).unwrap();
         assert_eq!(a.path, "shared-by-name/a");
         a.store.put("shared-by-name/a/f", &[b"x"]).unwrap();
-        let b = open_uri("mem://shared-by-name", SyncLevel::Full).unwrap();
+        let b = stores.clone().open("mem://shared-by-name", SyncLevel::Full).unwrap();
         assert_eq!(b.store.byte_len("shared-by-name/a/f").unwrap(), 1);
         assert_eq!(b.store.address(&a.path), "mem://shared-by-name/a");
-        assert!(forget_memory_store("shared-by-name"));
-        let c = open_uri("mem://shared-by-name", SyncLevel::Full).unwrap();
+        assert!(
+            Stores::new()
+                .open("mem://shared-by-name", SyncLevel::Full)
+                .unwrap()
+                .store
+                .list("")
+                .unwrap()
+                .is_empty()
+        );
+        assert!(stores.forget_memory("shared-by-name"));
+        let c = stores.open("mem://shared-by-name", SyncLevel::Full).unwrap();
         assert!(c.store.list("").unwrap().is_empty());
     }
 
@@ -313,7 +333,8 @@ mod tests {
             "mem://moves-two-more".to_owned(),
             format!("{base}/d"),
         ];
-        let places: Vec<Place> = uris.iter().map(|uri| open_uri(uri, SyncLevel::None).unwrap()).collect();
+        let stores = Stores::new();
+        let places: Vec<Place> = uris.iter().map(|uri| stores.open(uri, SyncLevel::None).unwrap()).collect();
         places[0].store.put(&crate::join(&places[0].path, "f"), &[b"x"]).unwrap();
         places[0].store.create_folder(&crate::join(&places[0].path, "empty/deep")).unwrap();
         for pair in places.windows(2) {
@@ -322,7 +343,7 @@ mod tests {
             assert_eq!(pair[1].store.byte_len(&crate::join(&pair[1].path, "f")).unwrap(), 1);
             assert_eq!(pair[1].store.list(&crate::join(&pair[1].path, "empty")).unwrap().len(), 1);
         }
-        let inside = open_uri(&format!("{base}/d/e"), SyncLevel::None).unwrap();
+        let inside = Stores::new().open(&format!("{base}/d/e"), SyncLevel::None).unwrap();
         let error = move_place(&places[5], &inside, SyncLevel::None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         let error = move_place(&places[5], &places[5].clone(), SyncLevel::None).unwrap_err();
@@ -331,7 +352,7 @@ mod tests {
 
     #[test]
     fn other_schemes_name_what_is_supported() {
-        let error = open_uri("s3://bucket/array", SyncLevel::Full).unwrap_err();
+        let error = Stores::new().open("s3://bucket/array", SyncLevel::Full).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.to_string().contains("file://"), "{error}");
         for bad in [
@@ -347,11 +368,14 @@ mod tests {
             "a\0b",
         ] {
             assert_eq!(
-                open_uri(bad, SyncLevel::Full).unwrap_err().kind(),
+                Stores::new().open(bad, SyncLevel::Full).unwrap_err().kind(),
                 ErrorKind::InvalidArgument,
                 "{bad:?}"
             );
         }
-        assert_eq!(open_uri("file://host/a", SyncLevel::Full).unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(
+            Stores::new().open("file://host/a", SyncLevel::Full).unwrap_err().kind(),
+            ErrorKind::Unsupported
+        );
     }
 }

@@ -2,7 +2,7 @@
 
 use smalti_store::{
     FaultDisk, FaultStore, LocalStore, MemoryStore, MeteredStore, NewFile, NewTree, OsDisk, ReadInto,
-    SimDisk, Store, StoreExt, SyncLevel, conformance, open_uri,
+    SimDisk, Store, StoreExt, Stores, SyncLevel, conformance,
 };
 use smalti_types::ErrorKind;
 use std::path::Path;
@@ -58,9 +58,10 @@ fn wrappers_without_faults_conform() {
 
 #[test]
 fn memory_stores_found_by_uri_share_their_content() {
-    let place = open_uri("mem://stores-test/array", SyncLevel::Full).unwrap();
+    let stores = Stores::new();
+    let place = stores.open("mem://stores-test/array", SyncLevel::Full).unwrap();
     place.store.put("stores-test/array/f", &[b"1"]).unwrap();
-    let again = open_uri("mem://stores-test/array", SyncLevel::Full).unwrap();
+    let again = stores.open("mem://stores-test/array", SyncLevel::Full).unwrap();
     assert_eq!(&again.store.read_all("stores-test/array/f", 9).unwrap()[..], b"1");
 }
 

@@ -7,7 +7,7 @@ use smalti_array::{ArrayPlace, Snapshot, TIMESTAMPS, find_field};
 use smalti_format::ArraySchema;
 use smalti_query::condition::{Condition, Relation};
 use smalti_query::{Batch, LabelRange, ReadRequest, ResultField, read};
-use smalti_store::{SyncLevel, system_env};
+use smalti_store::{Stores, SyncLevel, system_env};
 use smalti_types::{Datatype, EncryptionKey, ErrorKind, Extent, Layout, Scalar, TimeRange};
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub fn place_with(case: &Case, sync: SyncLevel) -> Result<ArrayPlace, Failure> {
         Some(key) => Some(EncryptionKey::new(key.as_bytes())?),
         None => None,
     };
-    Ok(ArrayPlace::open(&case.array.to_string_lossy(), sync, key, system_env())?)
+    Ok(ArrayPlace::open(&Stores::new(), &case.array.to_string_lossy(), sync, key, system_env())?)
 }
 
 /// The time range of a read or of a state of the metadata.

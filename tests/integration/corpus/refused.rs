@@ -3,7 +3,7 @@
 use super::Archive;
 use super::case::Case;
 use smalti_array::{ArrayPlace, Snapshot};
-use smalti_store::{SyncLevel, system_env};
+use smalti_store::{Stores, SyncLevel, system_env};
 use smalti_types::{Error, ErrorKind, TimeRange};
 use std::path::Path;
 
@@ -11,7 +11,9 @@ use std::path::Path;
 const DEVELOPMENT: u32 = u32::MAX;
 
 fn refusal(array: &Path) -> Error {
-    let place = ArrayPlace::open(&array.to_string_lossy(), SyncLevel::Full, None, system_env()).unwrap();
+    let place =
+        ArrayPlace::open(&Stores::new(), &array.to_string_lossy(), SyncLevel::Full, None, system_env())
+            .unwrap();
     Snapshot::open(place, TimeRange::ALL).expect_err("an array of a development version was opened")
 }
 

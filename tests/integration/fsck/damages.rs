@@ -8,7 +8,7 @@ use crate::mutation::Files;
 use smalti_array::{ArrayPlace, Snapshot};
 use smalti_format::{MetadataEntry, MetadataValue};
 use smalti_query::condition::Condition;
-use smalti_store::StoreExt;
+use smalti_store::{StoreExt, Stores};
 use smalti_types::{ArrayType, Datatype, Filter, Layout, TimeRange};
 use smalti_upkeep::{Class, Finding, FindingKind, FsckOptions, Remedy, RepairOptions, fsck, repair, salvage};
 
@@ -177,7 +177,7 @@ fn fragments_that_somebody_may_be_writing_are_left_alone() {
     std::fs::create_dir(fragments.join(format!("__30_30_{:032x}_22", 7))).unwrap();
     std::fs::write(fragments.join(format!("__30_30_{:032x}_22/a0.tdb", 7)), b"abc").unwrap();
     let env = smalti_store::system_env();
-    let place = ArrayPlace::open(&uri, smalti_store::SyncLevel::None, None, env).unwrap();
+    let place = ArrayPlace::open(&Stores::new(), &uri, smalti_store::SyncLevel::None, None, env).unwrap();
     // Its name is of 1970; that it was written just now, the disk knows.
     let young = repair(&place, &RepairOptions::default()).unwrap();
     assert!(young.mended.is_empty() && young.found.is_sound(), "{young:?}");

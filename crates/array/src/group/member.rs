@@ -168,7 +168,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
         let base = base.to_str().unwrap();
-        let group = ArrayPlace::open(&format!("{base}/g"), SyncLevel::None, None, env()).unwrap();
+        let group = ArrayPlace::open(
+            &smalti_store::Stores::new(),
+            &format!("{base}/g"),
+            SyncLevel::None,
+            None,
+            env(),
+        )
+        .unwrap();
         for (uri, expected, is_inside) in [
             (format!("file://{base}/g/100%/"), format!("{base}/g/100%"), true),
             (format!("{base}/g/a b"), format!("{base}/g/a b"), true),
@@ -194,7 +201,14 @@ mod tests {
         std::fs::create_dir_all(base.join("g/real")).unwrap();
         std::fs::create_dir(base.join("away")).unwrap();
         std::os::unix::fs::symlink(base.join("away"), base.join("g/link")).unwrap();
-        let group = ArrayPlace::open(base.join("g").to_str().unwrap(), SyncLevel::None, None, env()).unwrap();
+        let group = ArrayPlace::open(
+            &smalti_store::Stores::new(),
+            base.join("g").to_str().unwrap(),
+            SyncLevel::None,
+            None,
+            env(),
+        )
+        .unwrap();
         assert!(group.holds(&place_of(&group, "real", true).unwrap()));
         assert!(!group.holds(&place_of(&group, "link", true).unwrap()));
         assert!(!group.holds(&place_of(&group, "link/x", true).unwrap()));

@@ -18,8 +18,8 @@ use smalti_format::names::{
     parse_commit_file,
 };
 use smalti_format::{ArraySchema, ConditionTree, Enumeration, GroupFile, MetadataFile, Reader, TraceDetail};
-use smalti_store::{SyncLevel, split};
-use smalti_types::{EncryptionKey, Env, Error, Result};
+use smalti_store::split;
+use smalti_types::{Error, Result};
 
 /// A file of an array or group that is to be explained.
 ///
@@ -109,12 +109,11 @@ impl Kind {
 }
 
 impl Inspector {
-    /// Finds a file and what it is.
+    /// Finds a file by its URI, which messages name it by, and what it is.
     ///
     /// # Errors
     /// `NotFound`; `Unsupported` for files that are no part of an array.
-    pub fn open(uri: &str, key: Option<EncryptionKey>, env: Env) -> Result<Inspector> {
-        let file = ArrayPlace::open(uri, SyncLevel::None, key, env)?;
+    pub fn open(uri: &str, file: ArrayPlace) -> Result<Inspector> {
         Inspector::of(file, uri.to_owned(), false)
     }
 

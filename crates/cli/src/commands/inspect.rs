@@ -1,6 +1,7 @@
 //! `smalti inspect`: a file of an array, field by field, to the last byte.
 
-use crate::args::{Global, InspectArgs};
+use crate::args::{Global, InspectArgs, OpenTimes};
+use crate::engine;
 use crate::failure::{Failure, Outcome};
 use crate::formats::Table;
 use crate::human;
@@ -29,9 +30,9 @@ fn folder(global: &Global, args: &InspectArgs, folder: &Path) -> Outcome {
         }
         return Ok(());
     }
-    let key = global.encryption_key()?;
+    let options = engine::options(global, OpenTimes::default())?;
     let kind = |path: &Path| {
-        let inspector = Inspector::open(&path.to_string_lossy(), key.clone(), smalti::system_env());
+        let inspector = options.inspect(&path.to_string_lossy());
         inspector.map_or("no file of an array", |inspector| inspector.kind())
     };
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
@@ -105,12 +106,8 @@ fn file(global: &Global, args: &InspectArgs, uri: &str) -> Outcome {
 }
 
 fn inspector(global: &Global, uri: &str) -> Outcome<Inspector> {
-    let inspector = Inspector::open(uri, global.encryption_key()?, smalti::system_env())
-        .map_err(|error| error.at_uri(uri))?;
-    Ok(match global.metadata_limit {
-        Some(byte_len) => inspector.with_metadata_limit(byte_len),
-        None => inspector,
-    })
+    let options = engine::options(global, OpenTimes::default())?;
+    Ok(options.inspect(uri).map_err(|error| error.at_uri(uri))?)
 }
 
 /// Prints a file up to its damage, if there is some: that is told, and given back.

@@ -45,7 +45,7 @@ pub(crate) fn run(global: &Global, args: &ImportArgs) -> Outcome {
     let work = Arc::new(Progress::new());
     let watch = Watch::over_imports(&work)?;
     let bar = Bar::of(&work);
-    let outcome = with_threads(global, || Import { global, args, work: &work }.run());
+    let outcome = engine::context(global)?.run(|| Import { global, args, work: &work }.run());
     drop(bar);
     let Some((written, is_new)) = watch.end(outcome)? else { return Ok(()) };
     if global.json {
@@ -81,7 +81,7 @@ pub(crate) fn schema_from(global: &Global, table: &TableArgs, file: &std::path::
     let watch = Watch::over_imports(&work)?;
     let files = [file.to_path_buf()];
     let bar = Bar::of(&work);
-    let plan = with_threads(global, || match grid_members(table, &files, None)? {
+    let plan = engine::context(global)?.run(|| match grid_members(table, &files, None)? {
         Some((members, _)) => plan_of_grid(table, &members),
         None => {
             let source = Source::open(global, table, &files, memory(global))?;
@@ -93,15 +93,6 @@ pub(crate) fn schema_from(global: &Global, table: &TableArgs, file: &std::path::
     });
     drop(bar);
     Ok(watch.end(plan)?.schema.to_string())
-}
-
-/// Runs work with the threads that were asked for.
-fn with_threads<T: Send>(global: &Global, work: impl FnOnce() -> Outcome<T> + Send) -> Outcome<T> {
-    let Some(threads) = global.threads else { return work() };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build();
-    let pool =
-        pool.map_err(|error| Failure::invalid(format!("{threads} threads cannot be started: {error}")))?;
-    pool.install(work)
 }
 
 fn memory(global: &Global) -> usize {

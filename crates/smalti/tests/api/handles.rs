@@ -95,7 +95,11 @@ fn threads_share_a_handle() {
 fn a_handle_with_few_threads_reads_the_same() {
     let array = line("few-threads", 100, Attribute::of::<i32>("a"));
     array.write().column("a", &(0..100).collect::<Vec<_>>()).commit().unwrap();
-    let alone = Array::open_with("mem://few-threads", &Options::new().threads(1)).unwrap();
+    let alone = Array::open_with(
+        array.uri().as_str(),
+        &Options::new().context(&smalti::Context::default().threads(1)),
+    )
+    .unwrap();
     assert_eq!(cells(&alone), cells(&array));
 }
 

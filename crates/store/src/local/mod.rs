@@ -33,7 +33,7 @@ use std::sync::Arc;
 /// commit names yet ([`Store::put_batch`]) are written in place. Whole arrays are built beside their place and renamed.
 ///
 /// Writes and deletions never follow symbolic links below the root; reads do. The root is best the folder that
-/// holds the array, so that creating and deleting the array is one rename; [`open_uri`](crate::open_uri) does that.
+/// holds the array, so that creating and deleting the array is one rename; [`Stores::open`](crate::Stores::open) does that.
 #[derive(Debug)]
 pub struct LocalStore<D: Disk = OsDisk> {
     disk: Arc<D>,

@@ -1,0 +1,109 @@
+//! What a program has one of: threads, stores, clock and randomness.
+
+use smalti_store::{Stores, system_env};
+use smalti_types::{Env, Error, Result};
+use std::sync::{Arc, LazyLock, OnceLock};
+
+/// What the arrays and groups of a program share: the threads that work for them, the stores that their URIs lead to, the clock and
+/// the randomness of writes. Clones are the same context.
+///
+/// Programs that do not care use the [default one](Context::default) without knowing. Others make their own, and give it with the
+/// [options](crate::Options::context) of what they open:
+///
+/// ```
+/// use smalti::{Array, Context, Dimension, Options, prelude::*};
+///
+/// let context = Context::new().threads(2);
+/// let options = Options::new().context(&context);
+/// let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
+/// let array = Array::create_with("mem://context-docs", &schema, &options)?;
+/// array.write().column("a", &[1, 2]).commit()?;
+/// // Stores in memory belong to a context.
+/// assert!(Array::open("mem://context-docs").is_err());
+/// # Ok::<(), smalti::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Context {
+    env: Env,
+    stores: Stores,
+    threads: Option<Arc<Threads>>,
+}
+
+/// Threads that start when they are first needed.
+#[derive(Debug)]
+struct Threads {
+    count: usize,
+    pool: OnceLock<Option<rayon::ThreadPool>>,
+}
+
+impl Default for Context {
+    /// The context of all who have none of their own: as many threads as there are cores, which start when they are first needed.
+    fn default() -> Context {
+        static SHARED: LazyLock<Context> = LazyLock::new(Context::new);
+        SHARED.clone()
+    }
+}
+
+impl Context {
+    /// A context with stores of its own, the system's clock and randomness, and the threads of the default one.
+    #[must_use]
+    pub fn new() -> Context {
+        Context { env: system_env(), stores: Stores::new(), threads: None }
+    }
+
+    /// The same context with so many threads of its own, which start when they are first needed; 0 for those of the default one.
+    /// Where the system refuses to start them, those of the default one do the work.
+    #[must_use]
+    pub fn threads(self, count: usize) -> Context {
+        let threads = (count > 0).then(|| Arc::new(Threads { count, pool: OnceLock::new() }));
+        Context { threads, ..self }
+    }
+
+    /// The same context with another clock and randomness than the operating system's, for tests that replay.
+    #[must_use]
+    pub fn env(self, env: Env) -> Context {
+        Context { env, ..self }
+    }
+
+    /// Drops the memory store of a name: `mem://name` is empty for whoever opens it next. Returns whether there was one.
+    pub fn forget_memory_store(&self, name: &str) -> bool {
+        self.stores.forget_memory(name)
+    }
+
+    pub(crate) fn env_of_writes(&self) -> &Env {
+        &self.env
+    }
+
+    pub(crate) fn stores(&self) -> &Stores {
+        &self.stores
+    }
+
+    /// Does work on the threads of the context; what it does with rayon is shared out among them.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        match self.threads.as_ref().and_then(|threads| threads.pool()) {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+    }
+
+    /// Starts the threads now, to learn whether that is possible.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the system does not start so many.
+    pub fn start_threads(&self) -> Result<()> {
+        match &self.threads {
+            Some(threads) if threads.pool().is_none() => {
+                Err(Error::invalid(format!("{} threads cannot be started; ask for fewer", threads.count)))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Threads {
+    fn pool(&self) -> Option<&rayon::ThreadPool> {
+        let named = rayon::ThreadPoolBuilder::new().thread_name(|idx| format!("smalti-{idx}"));
+        let start = || named.num_threads(self.count).build().ok();
+        self.pool.get_or_init(start).as_ref()
+    }
+}
