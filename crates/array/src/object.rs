@@ -6,7 +6,7 @@
 use crate::ArrayPlace;
 use smalti_format::MemberKind;
 use smalti_format::names::{GROUP_FILE, GROUP_FOLDER, RESERVED_PREFIX};
-use smalti_store::{Place, StoreExt, Stores, SyncLevel, move_place, split};
+use smalti_store::{Place, StoreExt, Stores, SyncLevel, split};
 use smalti_types::{Error, ErrorKind, Result};
 use std::collections::HashSet;
 use std::fmt;
@@ -202,7 +202,7 @@ impl ArrayPlace {
     pub fn move_object(&self, to: &ArrayPlace, sync: SyncLevel) -> Result<ObjectKind> {
         let kind = self.expect_object("moved")?;
         let place = |of: &ArrayPlace| Place { store: of.store().clone(), path: of.path().to_owned() };
-        move_place(&place(self), &place(to), sync)?;
+        self.stores().move_place(&place(self), &place(to), sync)?;
         Ok(kind)
     }
 

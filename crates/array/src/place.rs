@@ -4,7 +4,7 @@ use bytes::Bytes;
 use smalti_codecs::Encryption;
 use smalti_format::fragment::FieldId;
 use smalti_format::{ArraySchema, GenericTileHeader, Reader, Version};
-use smalti_store::{ByteRange, Lease, Place, Store, StoreExt, Stores, SyncLevel, join, link_at};
+use smalti_store::{ByteRange, Lease, Place, Store, StoreExt, Stores, SyncLevel, join};
 use smalti_tile::{
     DEFAULT_GENERIC_TILE_LIMIT, FieldCodec, Scratch, beyond_limit, codec_rules, read_generic_tile,
 };
@@ -50,13 +50,18 @@ impl ArrayPlace {
     /// # Errors
     /// As [`open`](ArrayPlace::open).
     pub fn open_link(
+        stores: &Stores,
         uri: &str,
         sync: SyncLevel,
         key: Option<EncryptionKey>,
         env: Env,
     ) -> Result<Option<Self>> {
-        let link = link_at(uri, sync)?;
-        Ok(link.map(|Place { store, path }| ArrayPlace::in_store(store, path, key, env)))
+        let link = stores.link(uri, sync)?;
+        let place = |Place { store, path }| {
+            let place = ArrayPlace::in_store(store, path, key, env);
+            ArrayPlace { stores: stores.clone(), ..place }
+        };
+        Ok(link.map(place))
     }
 
     /// A path in a store, which alone is known: URIs in its files lead to no memory store.
@@ -98,6 +103,11 @@ impl ArrayPlace {
     /// Another path in the same store, with the same key and surroundings.
     pub(crate) fn beside(&self, path: &str) -> Self {
         ArrayPlace { path: path.to_owned(), readers: Arc::default(), ..self.clone() }
+    }
+
+    /// Where URIs lead.
+    pub(crate) fn stores(&self) -> &Stores {
+        &self.stores
     }
 
     /// The store.

@@ -113,7 +113,7 @@ impl Options {
     /// The symbolic link that a URI names, if it names one.
     pub(crate) fn link(&self, uri: &str) -> Result<Option<ArrayPlace>> {
         let env = self.context.env_of_writes().clone();
-        ArrayPlace::open_link(uri, self.sync, self.key.clone(), env)
+        ArrayPlace::open_link(self.context.stores(), uri, self.sync, self.key.clone(), env)
     }
 
     pub(crate) fn time(&self) -> Result<TimeRange> {

@@ -43,4 +43,4 @@ pub use sim::{SimDisk, SimWriter};
 pub use store::{
     Entry, EntryKind, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store, SyncLevel, Tail, finish_all,
 };
-pub use uri::{Place, Stores, link_at, move_place};
+pub use uri::{Place, Stores};

@@ -1,5 +1,6 @@
 //! From what a user types to a store and a path in it.
 
+use crate::local::Handles;
 use crate::{LocalStore, MemoryStore, NewFile, NewTree, Store, StoreExt, SyncLevel, check_path};
 use smalti_types::{Error, Result};
 use std::collections::BTreeMap;
@@ -16,9 +17,12 @@ pub struct Place {
     pub path: String,
 }
 
-/// Where URIs lead: the stores that a program has, memory stores among them, which live as long as it. Clones share them.
+/// Where URIs lead: the stores that a program has. They share the files that they keep open, and memory stores live as long as it.
+/// Clones are the same stores.
 #[derive(Debug, Clone, Default)]
 pub struct Stores {
+    /// Files of local stores that are kept open.
+    handles: Handles,
     /// Memory stores, by name.
     memory: Arc<Mutex<BTreeMap<String, MemoryStore>>>,
 }
@@ -44,15 +48,87 @@ impl Stores {
     /// `Unsupported` for other schemes, `InvalidArgument` for URIs that name nothing.
     pub fn open(&self, uri: &str, sync: SyncLevel) -> Result<Place> {
         match uri.split_once("://") {
-            None => local(Path::new(uri), sync),
-            Some(("file", rest)) => local(&file_path(rest)?, sync),
+            None => self.local(Path::new(uri), sync),
+            Some(("file", rest)) => self.local(&file_path(rest)?, sync),
             Some(("mem", rest)) => self.memory(rest),
             Some((scheme, _)) if is_scheme(scheme) => Err(Error::unsupported(format!(
                 "storage of scheme {scheme:?}; supported are paths, file:// and mem://"
             ))),
-            Some(_) => local(Path::new(uri), sync),
+            Some(_) => self.local(Path::new(uri), sync),
         }
         .map_err(|error| error.at_uri(uri))
+    }
+
+    fn local(&self, path: &Path, sync: SyncLevel) -> Result<Place> {
+        if path.as_os_str().is_empty() {
+            return Err(Error::invalid("the URI is empty"));
+        }
+        if path.as_os_str().as_encoded_bytes().contains(&0) {
+            return Err(Error::invalid("the path contains a NUL byte"));
+        }
+        let path = resolved(&std::path::absolute(path)?);
+        let (Some(root), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(Error::invalid("the root of the file system can be no array or group"));
+        };
+        let name =
+            name.to_str().ok_or_else(|| Error::invalid("the last component of the path is no UTF-8"))?;
+        check_path(name)?;
+        Ok(Place { store: Arc::new(self.local_store(root, sync)?), path: name.to_owned() })
+    }
+
+    fn local_store(&self, root: impl AsRef<Path>, sync: SyncLevel) -> Result<LocalStore> {
+        LocalStore::sharing(root, sync, self.handles.clone())
+    }
+
+    /// The symbolic link that a URI names, as a place of its own, where [`open`](Stores::open) finds what the link leads to; `None` where its
+    /// last part is no link. Links further up are resolved.
+    ///
+    /// # Errors
+    /// As [`open`](Stores::open).
+    pub fn link(&self, uri: &str, sync: SyncLevel) -> Result<Option<Place>> {
+        self.open(uri, sync)?;
+        let path = match uri.split_once("://") {
+            Some(("file", rest)) => file_path(rest)?,
+            Some((scheme, _)) if is_scheme(scheme) => return Ok(None),
+            _ => PathBuf::from(uri),
+        };
+        let path: PathBuf = std::path::absolute(path)?.components().collect();
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str)) else {
+            return Ok(None);
+        };
+        let folder = resolved(folder);
+        if !folder.join(name).is_symlink() {
+            return Ok(None);
+        }
+        check_path(name)?;
+        Ok(Some(Place { store: Arc::new(self.local_store(folder, sync)?), path: name.to_owned() }))
+    }
+
+    /// Moves a folder from one place to another: a rename on the local file system and inside one memory store, elsewhere a
+    /// copy that appears at once, then a deletion.
+    ///
+    /// # Errors
+    /// As [`Store::move_folder`]; what reading, creating and deleting report.
+    pub fn move_place(&self, from: &Place, to: &Place, sync: SyncLevel) -> Result<()> {
+        if Arc::ptr_eq(&from.store, &to.store) {
+            return from.store.move_folder(&from.path, &to.path);
+        }
+        let (source, target) = (from.store.address(&from.path), to.store.address(&to.path));
+        if [&source, &target].iter().all(|address| is_local(address)) {
+            let shared = source.split('/').zip(target.split('/')).take_while(|(a, b)| a == b).count();
+            // One component less than both have, so that each has a path left below the shared folder.
+            let shared = shared.min(source.split('/').count() - 1).min(target.split('/').count() - 1);
+            let below = |address: &str| address.split('/').skip(shared).collect::<Vec<_>>().join("/");
+            let root = source.split('/').take(shared).collect::<Vec<_>>().join("/");
+            let root = if root.is_empty() { "/".to_owned() } else { root };
+            return self.local_store(root, sync)?.move_folder(&below(&source), &below(&target));
+        }
+        let is_inside = |below: &str| below.is_empty() || below.starts_with('/');
+        if target.strip_prefix(&source).is_some_and(is_inside) {
+            return Err(Error::invalid("a folder cannot be moved into itself").at_uri(source));
+        }
+        copy(from, to)?;
+        from.store.delete_folders(&[&from.path])
     }
 
     fn memory(&self, rest: &str) -> Result<Place> {
@@ -68,30 +144,6 @@ impl Stores {
     pub fn forget_memory(&self, name: &str) -> bool {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner).remove(name).is_some()
     }
-}
-
-/// The symbolic link that a URI names, as a place of its own, where [`Stores::open`] finds what the link leads to; `None` where its
-/// last part is no link. Links further up are resolved.
-///
-/// # Errors
-/// As [`Stores::open`].
-pub fn link_at(uri: &str, sync: SyncLevel) -> Result<Option<Place>> {
-    Stores::new().open(uri, sync)?;
-    let path = match uri.split_once("://") {
-        Some(("file", rest)) => file_path(rest)?,
-        Some((scheme, _)) if is_scheme(scheme) => return Ok(None),
-        _ => PathBuf::from(uri),
-    };
-    let path: PathBuf = std::path::absolute(path)?.components().collect();
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str)) else {
-        return Ok(None);
-    };
-    let folder = resolved(folder);
-    if !folder.join(name).is_symlink() {
-        return Ok(None);
-    }
-    check_path(name)?;
-    Ok(Some(Place { store: Arc::new(LocalStore::new(folder, sync)?), path: name.to_owned() }))
 }
 
 /// A scheme is a letter, then letters, digits, `+`, `-` and `.` (RFC 3986, section 3.1).
@@ -142,22 +194,6 @@ fn percent_decoded(part: &str) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| Error::invalid(format!("{part:?} encodes no UTF-8")))
 }
 
-fn local(path: &Path, sync: SyncLevel) -> Result<Place> {
-    if path.as_os_str().is_empty() {
-        return Err(Error::invalid("the URI is empty"));
-    }
-    if path.as_os_str().as_encoded_bytes().contains(&0) {
-        return Err(Error::invalid("the path contains a NUL byte"));
-    }
-    let path = resolved(&std::path::absolute(path)?);
-    let (Some(root), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(Error::invalid("the root of the file system can be no array or group"));
-    };
-    let name = name.to_str().ok_or_else(|| Error::invalid("the last component of the path is no UTF-8"))?;
-    check_path(name)?;
-    Ok(Place { store: Arc::new(LocalStore::new(root, sync)?), path: name.to_owned() })
-}
-
 /// An absolute path without links and `..`, as far as it exists; the rest is taken by its words.
 fn resolved(path: &Path) -> PathBuf {
     let mut result = PathBuf::new();
@@ -172,33 +208,6 @@ fn resolved(path: &Path) -> PathBuf {
         }
     }
     result
-}
-
-/// Moves a folder from one place to another: a rename on the local file system and inside one memory store, elsewhere a
-/// copy that appears at once, then a deletion.
-///
-/// # Errors
-/// As [`Store::move_folder`]; what reading, creating and deleting report.
-pub fn move_place(from: &Place, to: &Place, sync: SyncLevel) -> Result<()> {
-    if Arc::ptr_eq(&from.store, &to.store) {
-        return from.store.move_folder(&from.path, &to.path);
-    }
-    let (source, target) = (from.store.address(&from.path), to.store.address(&to.path));
-    if [&source, &target].iter().all(|address| is_local(address)) {
-        let shared = source.split('/').zip(target.split('/')).take_while(|(a, b)| a == b).count();
-        // One component less than both have, so that each has a path left below the shared folder.
-        let shared = shared.min(source.split('/').count() - 1).min(target.split('/').count() - 1);
-        let below = |address: &str| address.split('/').skip(shared).collect::<Vec<_>>().join("/");
-        let root = source.split('/').take(shared).collect::<Vec<_>>().join("/");
-        let root = if root.is_empty() { "/".to_owned() } else { root };
-        return LocalStore::new(root, sync)?.move_folder(&below(&source), &below(&target));
-    }
-    let is_inside = |below: &str| below.is_empty() || below.starts_with('/');
-    if target.strip_prefix(&source).is_some_and(is_inside) {
-        return Err(Error::invalid("a folder cannot be moved into itself").at_uri(source));
-    }
-    copy(from, to)?;
-    from.store.delete_folders(&[&from.path])
 }
 
 /// Whether an address of a store is a path: all others have a scheme.
@@ -279,17 +288,18 @@ mod tests {
         std::fs::create_dir_all(base.join("real/inside")).unwrap();
         std::os::unix::fs::symlink("real", base.join("link")).unwrap();
         std::fs::write(base.join("file"), "x").unwrap();
-        let link = |name: &str| link_at(&uri(name), SyncLevel::None).unwrap();
+        let link = |name: &str| Stores::new().link(&uri(name), SyncLevel::None).unwrap();
         assert!(link("real").is_none() && link("nothing").is_none() && link("link/inside").is_none());
-        assert!(link_at("mem://links/link", SyncLevel::None).unwrap().is_none());
+        assert!(Stores::new().link("mem://links/link", SyncLevel::None).unwrap().is_none());
         for name in ["link", "link/", "./real/../link", "link/."] {
             let place = link(name).unwrap();
             assert_eq!(place.store.address(&place.path), uri("link"), "{name}");
         }
         let to = |name: &str| Stores::new().open(&uri(name), SyncLevel::None).unwrap();
-        let taken = move_place(&link("link").unwrap(), &to("file"), SyncLevel::None).unwrap_err();
+        let taken =
+            Stores::new().move_place(&link("link").unwrap(), &to("file"), SyncLevel::None).unwrap_err();
         assert_eq!(taken.kind(), ErrorKind::AlreadyExists);
-        move_place(&link("link").unwrap(), &to("deep/moved"), SyncLevel::None).unwrap();
+        Stores::new().move_place(&link("link").unwrap(), &to("deep/moved"), SyncLevel::None).unwrap();
         assert!(base.join("deep/moved").is_symlink() && !base.join("link").is_symlink());
         let moved = link("deep/moved").unwrap();
         moved.store.delete_files(&[&moved.path]).unwrap();
@@ -338,15 +348,15 @@ mod tests {
         places[0].store.put(&crate::join(&places[0].path, "f"), &[b"x"]).unwrap();
         places[0].store.create_folder(&crate::join(&places[0].path, "empty/deep")).unwrap();
         for pair in places.windows(2) {
-            move_place(&pair[0], &pair[1], SyncLevel::None).unwrap();
+            Stores::new().move_place(&pair[0], &pair[1], SyncLevel::None).unwrap();
             assert!(pair[0].store.list(&pair[0].path).unwrap().is_empty());
             assert_eq!(pair[1].store.byte_len(&crate::join(&pair[1].path, "f")).unwrap(), 1);
             assert_eq!(pair[1].store.list(&crate::join(&pair[1].path, "empty")).unwrap().len(), 1);
         }
         let inside = Stores::new().open(&format!("{base}/d/e"), SyncLevel::None).unwrap();
-        let error = move_place(&places[5], &inside, SyncLevel::None).unwrap_err();
+        let error = Stores::new().move_place(&places[5], &inside, SyncLevel::None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-        let error = move_place(&places[5], &places[5].clone(), SyncLevel::None).unwrap_err();
+        let error = Stores::new().move_place(&places[5], &places[5].clone(), SyncLevel::None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
     }
 

@@ -8,6 +8,7 @@ mod staging;
 mod tree;
 
 pub use disk::{Disk, DiskEntry};
+pub(crate) use handles::Handles;
 pub use os::OsDisk;
 pub use staging::LEFTOVER_PREFIX;
 
@@ -47,6 +48,11 @@ impl LocalStore {
     /// `Io` when the path is relative and the working directory is gone.
     pub fn new(root: impl AsRef<Path>, sync: SyncLevel) -> Result<Self> {
         Ok(LocalStore::on(OsDisk::new(root)?, sync))
+    }
+
+    /// As [`new`](LocalStore::new), with the open files of other stores.
+    pub(crate) fn sharing(root: impl AsRef<Path>, sync: SyncLevel, handles: Handles) -> Result<Self> {
+        Ok(LocalStore::on(OsDisk::sharing(root, handles)?, sync))
     }
 }
 

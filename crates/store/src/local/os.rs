@@ -1,6 +1,7 @@
 //! The file system of the operating system.
 
-use super::{Disk, DiskEntry, handles};
+use super::handles::Handles;
+use super::{Disk, DiskEntry};
 use crate::{Claim, Entry, EntryKind, Lease};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct OsDisk {
     root: PathBuf,
+    handles: Handles,
 }
 
 /// A file open for reading, with its size when it was opened: files do not change once they are named.
@@ -39,15 +41,15 @@ const FILE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY
 
 impl OpenFile {
     /// The file that `open` opens, if it is a regular one.
-    fn new(open: impl Fn() -> rustix::io::Result<OwnedFd>) -> io::Result<OpenFile> {
-        let file = opened(open)?;
+    fn new(handles: &Handles, open: impl Fn() -> rustix::io::Result<OwnedFd>) -> io::Result<OpenFile> {
+        let file = opened(handles, open)?;
         OpenFile::checked(file)
     }
 
     /// As [`new`](OpenFile::new), for files that are opened by the thousand: it asks for the size, which only files have, and
     /// leaves it to a read to find that a folder was opened.
-    fn sized(open: impl Fn() -> rustix::io::Result<OwnedFd>) -> io::Result<OpenFile> {
-        let file = opened(open)?;
+    fn sized(handles: &Handles, open: impl Fn() -> rustix::io::Result<OwnedFd>) -> io::Result<OpenFile> {
+        let file = opened(handles, open)?;
         match rustix::fs::seek(&file, SeekFrom::End(0)) {
             Ok(byte_len @ 1..=MAX_FILE_BYTE_LEN) => Ok(OpenFile { file: File::from(file), byte_len }),
             // Empty files, pipes, devices, and folders whose end is a number of its own.
@@ -67,11 +69,11 @@ impl OpenFile {
 }
 
 /// Opens a file, once more if the process has run out of handles.
-fn opened(open: impl Fn() -> rustix::io::Result<OwnedFd>) -> io::Result<OwnedFd> {
+fn opened(handles: &Handles, open: impl Fn() -> rustix::io::Result<OwnedFd>) -> io::Result<OwnedFd> {
     let open = || rustix::io::retry_on_intr(&open);
     match open() {
         Err(Errno::MFILE | Errno::NFILE) => {
-            handles::forget_all();
+            handles.forget_all();
             Ok(open()?)
         }
         result => Ok(result?),
@@ -88,7 +90,12 @@ impl OsDisk {
     /// # Errors
     /// When the path is relative and the working directory is gone.
     pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
-        Ok(OsDisk { root: std::path::absolute(root)? })
+        OsDisk::sharing(root, Handles::default())
+    }
+
+    /// As [`new`](OsDisk::new), with the open files of other disks.
+    pub(crate) fn sharing(root: impl AsRef<Path>, handles: Handles) -> io::Result<Self> {
+        Ok(OsDisk { root: std::path::absolute(root)?, handles })
     }
 
     /// Opens a folder step by step, refusing symbolic links.
@@ -174,7 +181,7 @@ impl Disk for OsDisk {
     fn rename_file(&self, from: &Path, to: &Path) -> io::Result<()> {
         let (from_folder, from_name) = self.parent(from)?;
         let (to_folder, to_name) = self.parent(to)?;
-        handles::forget_file(&self.root.join(to));
+        self.handles.forget_file(&self.root.join(to));
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         match rustix::fs::renameat_with(
             &from_folder,
@@ -194,7 +201,7 @@ impl Disk for OsDisk {
         let (to_folder, to_name) = self.parent(to)?;
         let renamed = rustix::fs::renameat(from_folder, from_name, to_folder, to_name);
         // Afterwards: a reader that opened the old file in between must not keep it for those that come later.
-        handles::forget_file(&self.root.join(to));
+        self.handles.forget_file(&self.root.join(to));
         match renamed {
             Err(Errno::ISDIR | Errno::EXIST) => Err(io::ErrorKind::AlreadyExists.into()),
             result => Ok(result?),
@@ -206,8 +213,8 @@ impl Disk for OsDisk {
         let (to_folder, to_name) = self.parent(to)?;
         // A plain rename of a folder replaces an empty folder and refuses everything else.
         let renamed = rustix::fs::renameat(from_folder, from_name, to_folder, to_name);
-        handles::forget(&self.root.join(from));
-        handles::forget(&self.root.join(to));
+        self.handles.forget(&self.root.join(from));
+        self.handles.forget(&self.root.join(to));
         match renamed {
             Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Err(io::ErrorKind::AlreadyExists.into()),
             result => Ok(result?),
@@ -218,7 +225,7 @@ impl Disk for OsDisk {
         let (folder, name) = self.parent(path)?;
         let result = rustix::fs::unlinkat(folder, name, AtFlags::empty());
         // Afterwards: a reader that opened the file in between must not keep it for those that come later.
-        handles::forget_file(&self.root.join(path));
+        self.handles.forget_file(&self.root.join(path));
         Ok(result?)
     }
 
@@ -233,7 +240,7 @@ impl Disk for OsDisk {
         let on_disk = self.root.join(path);
         names.iter().try_for_each(|name| {
             let result = rustix::fs::unlinkat(&folder, name, AtFlags::empty());
-            handles::forget_file(&on_disk.join(name));
+            self.handles.forget_file(&on_disk.join(name));
             match result {
                 Err(Errno::NOENT) => Ok(()),
                 result => Ok(result?),
@@ -324,12 +331,12 @@ impl Disk for OsDisk {
 
     fn open(&self, path: &Path, reuse: bool) -> io::Result<Arc<OpenFile>> {
         let path = self.root.join(path);
-        if reuse && let Some(file) = handles::find(&path) {
+        if reuse && let Some(file) = self.handles.find(&path) {
             return Ok(file);
         }
-        let file = Arc::new(OpenFile::new(|| rustix::fs::open(&path, FILE, Mode::empty()))?);
+        let file = Arc::new(OpenFile::new(&self.handles, || rustix::fs::open(&path, FILE, Mode::empty()))?);
         if reuse {
-            handles::keep(path, Arc::clone(&file));
+            self.handles.keep(path, Arc::clone(&file));
         }
         Ok(file)
     }
@@ -345,7 +352,7 @@ impl Disk for OsDisk {
         // A folder that is not to be listed may still let those through who know a name in it.
         let start = rustix::fs::open(&folder, FOLDER, Mode::empty());
         for path in paths {
-            let file = OpenFile::sized(|| match &start {
+            let file = OpenFile::sized(&self.handles, || match &start {
                 Ok(start) => rustix::fs::openat(start, path.as_str(), FILE, Mode::empty()),
                 Err(_) => rustix::fs::open(folder.join(path), FILE, Mode::empty()),
             });
