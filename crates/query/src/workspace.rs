@@ -1,6 +1,7 @@
 //! Memory and codec contexts that threads borrow for a task and give back.
 
-use smalti_tile::Scratch;
+use smalti_tile::{Column, Scratch};
+use smalti_types::{AlignedBuf, Result};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 /// What one task of a read or write needs besides its input and output.
@@ -12,6 +13,47 @@ pub(crate) struct Workspace {
     pub(crate) filtered: Vec<u8>,
     /// A decoded tile, or the wanted part of one.
     pub(crate) tile: Vec<u8>,
+    /// The cells of a tile that is being written.
+    pub(crate) cells: SpareColumn,
+}
+
+/// The buffers of a column that nobody needs any more, for another to be made in: pages that were touched before.
+#[derive(Debug, Default)]
+pub(crate) struct SpareColumn {
+    data: AlignedBuf,
+    offsets: AlignedBuf,
+    validity: AlignedBuf,
+}
+
+impl SpareColumn {
+    /// Buffers of some lengths, without offsets or validity where their length is `None`. The content is arbitrary.
+    ///
+    /// # Errors
+    /// `OutOfMemory` when the allocator refuses.
+    pub(crate) fn column(
+        &mut self,
+        data: usize,
+        offsets: Option<usize>,
+        validity: Option<usize>,
+    ) -> Result<Column> {
+        let sized = |spare: &mut AlignedBuf, byte_len: usize| {
+            let mut buffer = std::mem::take(spare);
+            // Shortened first, so that nothing is copied where it has to grow.
+            buffer.resize(0).and_then(|()| buffer.resize(byte_len)).map(|()| buffer)
+        };
+        Ok(Column {
+            data: sized(&mut self.data, data)?,
+            offsets: offsets.map(|byte_len| sized(&mut self.offsets, byte_len)).transpose()?,
+            validity: validity.map(|byte_len| sized(&mut self.validity, byte_len)).transpose()?,
+        })
+    }
+
+    /// Takes the buffers of a column.
+    pub(crate) fn take_back(&mut self, column: Column) {
+        self.data = column.data;
+        self.offsets = column.offsets.unwrap_or(std::mem::take(&mut self.offsets));
+        self.validity = column.validity.unwrap_or(std::mem::take(&mut self.validity));
+    }
 }
 
 /// Workspaces: never more than tasks that ran at once, and never more than a limit.

@@ -180,7 +180,7 @@ impl<'a> WriteBuilder<'a> {
         if let Some((name, shape)) = columns.grid_shape(schema) {
             check_grid(array, name, shape, subarray.as_deref(), layout)?;
         }
-        let prepared = columns.prepare(&snapshot)?;
+        let prepared = array.context().run(|| columns.prepare(&snapshot))?;
         let request =
             WriteRequest { columns: prepared.columns(), subarray, layout, at, duplicates, progress };
         array.context().run(|| write(&snapshot, &request))

@@ -10,7 +10,15 @@ use smalti_types::{Datatype, Error, Extent, ExtentRef, Physical, RectList, Resul
 pub fn column_bounds(column: &Column<'_>) -> Option<Interval> {
     let datatype = column.datatype()?;
     let values = column.number_bytes(0..column.cell_count());
-    dispatch_physical!(datatype, T => bounds_of::<T>(values, |_| true))
+    let piece_len = CELLS_A_PIECE * datatype.byte_len();
+    let of_piece = |values: &[u8]| dispatch_physical!(datatype, T => bounds_of::<T>(values, |_| true));
+    if values.len() <= piece_len {
+        return of_piece(values);
+    }
+    values
+        .par_chunks(piece_len)
+        .filter_map(of_piece)
+        .reduce_with(|a, b| Interval { lo: a.lo.min(b.lo), hi: a.hi.max(b.hi) })
 }
 
 /// The least interval around a column, as MBRs and non-empty domains have it; `None` without cells.
@@ -99,6 +107,9 @@ pub(crate) fn hull_of<'a>(a: ExtentRef<'a>, b: ExtentRef<'a>) -> ExtentRef<'a> {
         _ => a,
     }
 }
+
+/// Cells that one thread looks at in one go: less is not worth another.
+const CELLS_A_PIECE: usize = 1 << 18;
 
 /// Values compared side by side, so that the loop becomes vector code.
 const LANES: usize = 8;

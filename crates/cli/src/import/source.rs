@@ -162,7 +162,7 @@ impl<'a> Source<'a> {
             zone: zone(args.time_zone.as_deref()).map_err(Failure::usage)?,
             rename,
             columns: args.columns.clone(),
-            block_byte_len: (memory / 16 / blocks).clamp(64 << 10, 4 << 20),
+            block_byte_len: (memory / 16 / blocks).clamp(64 << 10, 1 << 20),
             text: RefCell::default(),
             fields: RefCell::default(),
         })

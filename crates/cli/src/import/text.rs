@@ -162,7 +162,7 @@ impl TextReading<'_> {
                 visit(Rows { batch, file: self.file_idx, first_row })?;
                 first_row += row_count;
             }
-            group = next?;
+            blocks.take_back(std::mem::replace(&mut group, next?));
         }
         if is_survey {
             for column in own {
@@ -351,6 +351,8 @@ struct Blocks<'a> {
     input: Box<dyn Read + Send + 'a>,
     /// What was read and not handed out.
     buffer: Vec<u8>,
+    /// Memory of blocks that came back: new pages cost about as much as what is read into them.
+    spare: Vec<Vec<u8>>,
     block_byte_len: usize,
     /// The number of the first line in the buffer.
     line: u64,
@@ -365,9 +367,17 @@ impl<'a> Blocks<'a> {
         input: Box<dyn Read + Send + 'a>,
         block_byte_len: usize,
     ) -> Outcome<Self> {
-        let (buffer, names) = (Vec::new(), Vec::new());
-        let mut blocks =
-            Blocks { format, path, input, buffer, block_byte_len, line: 1, is_at_end: false, names };
+        let mut blocks = Blocks {
+            format,
+            path,
+            input,
+            buffer: Vec::new(),
+            spare: Vec::new(),
+            block_byte_len,
+            line: 1,
+            is_at_end: false,
+            names: Vec::new(),
+        };
         blocks.fill(block_byte_len)?;
         if blocks.buffer.starts_with(b"\xef\xbb\xbf") {
             blocks.buffer.drain(..3);
@@ -430,12 +440,26 @@ impl<'a> Blocks<'a> {
                     continue;
                 }
             };
-            let rest = self.buffer.split_off(end);
+            let mut rest = self.spare.pop().unwrap_or_default();
+            rest.extend_from_slice(self.buffer.get(end..).unwrap_or_default());
+            self.buffer.truncate(end);
             let bytes = std::mem::replace(&mut self.buffer, rest);
             let line = self.line;
             self.line += memchr::memchr_iter(b'\n', &bytes).count() as u64;
             return Ok(Some(Block { bytes, line }));
         }
+    }
+
+    /// Takes the memory of blocks that are done with.
+    fn take_back(&mut self, blocks: Vec<Block>) {
+        // A record longer than a block makes a long buffer, which is not kept.
+        let kept = blocks.into_iter().map(|block| block.bytes);
+        self.spare.extend(kept.filter(|bytes| bytes.capacity() <= 2 * self.block_byte_len).map(
+            |mut bytes| {
+                bytes.clear();
+                bytes
+            },
+        ));
     }
 
     /// Reads until the buffer has some bytes.

@@ -298,7 +298,7 @@ impl DensePlan {
         let cell_count = self.tile_cell_count()?;
         let tile_byte_len = self.fetch.tile_byte_len(source, plane, share.tile_idx, cell_count, byte_len)?;
         let is_whole = cells.is_box() && share.rect == share.piece.tile_rect;
-        let Workspace { scratch, filtered, tile } = workspace;
+        let Workspace { scratch, filtered, tile, .. } = workspace;
         if is_whole && same_order(&tile_strides, &target.strides, &share.rect) {
             let offset = cells.first_place(&target.strides)?;
             let place = &mut out[offset * byte_len..][..tile_byte_len];

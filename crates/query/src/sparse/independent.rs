@@ -245,7 +245,7 @@ impl SparsePlan {
         }
         let tile_byte_len = tile.cell_count * byte_len;
         let all = 0..tile_byte_len;
-        let Workspace { scratch, filtered, tile: buffer } = workspace;
+        let Workspace { scratch, filtered, tile: buffer, .. } = workspace;
         if selection.mask.is_none() {
             return self.fetch.bytes(source, plane, tile.tile_idx, &[all], out, (scratch, filtered));
         }

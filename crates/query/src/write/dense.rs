@@ -136,7 +136,7 @@ impl<'a> DenseWrite<'a> {
         let tile_count = self.tile_count()?;
         progress.enter(Phase::Writing, Unit::Tiles, Some(tile_count as u64 * fields.len() as u64));
         let starts = self.input_strides.is_none().then(|| self.global_starts(tile_count));
-        writer.append(0..tile_count, self.group_len(fields), |tile, field| {
+        writer.append(0..tile_count, self.group_len(fields), |tile, field, _| {
             let start = starts.as_ref().map_or(0, |starts| starts[tile]);
             self.tile(tile, start, columns[field].cells, fields[field].shape)
         })?;
@@ -324,7 +324,7 @@ impl<'a> DenseTiles<'a> {
             return Err(Error::invalid(format!("{cell_count} cells are no whole tiles, which have {end}")));
         }
         let (write, fields) = (&self.write, &self.fields);
-        self.writer.append(first..self.next_tile, write.group_len(fields), |tile, field| {
+        self.writer.append(first..self.next_tile, write.group_len(fields), |tile, field, _| {
             write.tile(tile, starts[tile - first], columns[field].as_ref(), fields[field].shape)
         })
     }

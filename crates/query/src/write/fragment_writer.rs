@@ -4,7 +4,7 @@
 //! makes the fragment visible. Until then a failure leaves an orphan that no reader sees.
 
 use crate::progress::{Phase, Progress, Unit};
-use crate::workspace::Workspaces;
+use crate::workspace::{SpareColumn, Workspace, Workspaces};
 use rayon::prelude::*;
 use smalti_array::{FieldContent, FieldId, FragmentContent, NewFragment, Plane};
 use smalti_store::{FileWriter, NewFile, finish_all};
@@ -90,8 +90,8 @@ impl FragmentWriter {
         FragmentWriter { fields, files, content, workspaces: Workspaces::default(), progress, new }
     }
 
-    /// Filters and writes the tiles `tiles`. `cells` makes the cells of a tile of a field; it is called from many threads. While
-    /// a group of tiles is filtered, the group before it is handed to the store.
+    /// Filters and writes the tiles `tiles`. `cells` makes the cells of a tile of a field, in spare memory where it likes; it is called from many
+    /// threads. While a group of tiles is filtered, the group before it is handed to the store.
     ///
     /// # Errors
     /// `Cancelled`; what `cells`, the codecs and the store report.
@@ -99,7 +99,7 @@ impl FragmentWriter {
         &mut self,
         tiles: Range<usize>,
         group_len: usize,
-        cells: impl Fn(usize, usize) -> Result<TileCells> + Sync,
+        cells: impl Fn(usize, usize, &mut SpareColumn) -> Result<TileCells> + Sync,
     ) -> Result<()> {
         let field_count = self.fields.len();
         let groups: Vec<Range<usize>> = tiles
@@ -116,9 +116,10 @@ impl FragmentWriter {
                 .map(|job| {
                     progress.check()?;
                     let (tile, field) = (group.start + job / field_count, job % field_count);
-                    let cells = cells(tile, field)?;
-                    let done = workspaces
-                        .with(|workspace| filter_tile(&fields[field], cells, &mut workspace.scratch))?;
+                    let done = workspaces.with(|workspace| {
+                        let cells = cells(tile, field, &mut workspace.cells)?;
+                        filter_tile(&fields[field], cells, workspace)
+                    })?;
                     progress.advance(Phase::Writing, Unit::Tiles, 1);
                     Ok(done)
                 })
@@ -285,11 +286,7 @@ impl DataFile {
     }
 }
 
-fn filter_tile(
-    field: &WrittenField,
-    cells: TileCells,
-    scratch: &mut smalti_tile::Scratch,
-) -> Result<DoneTile> {
+fn filter_tile(field: &WrittenField, cells: TileCells, workspace: &mut Workspace) -> Result<DoneTile> {
     let column = cells.column.as_ref();
     let mut builder = StatsBuilder::new(field.stats);
     match &cells.counted {
@@ -303,7 +300,8 @@ fn filter_tile(
         Counted::Runs(runs) => runs.iter().for_each(|run| builder.add(column, run.clone())),
     }
     let mut filtered = FilteredTile::default();
-    field.codec.encode_tile(column, &mut filtered, scratch)?;
+    field.codec.encode_tile(column, &mut filtered, &mut workspace.scratch)?;
     let var_byte_len = if field.shape.is_var() { column.data.len() as u64 } else { 0 };
+    workspace.cells.take_back(cells.column);
     Ok(DoneTile { filtered, var_byte_len, stats: builder.finish() })
 }

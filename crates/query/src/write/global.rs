@@ -5,6 +5,7 @@ use super::columns::{InputColumn, cell_count, written_fields};
 use super::request::{Duplicates, WriteRequest};
 use super::sparse::{SparseWriter, check_domain, check_global_order, coordinates, order_keys, take};
 use crate::progress::{Announced, Phase, Progress, Unit};
+use crate::workspace::SpareColumn;
 use smalti_array::{FieldId, NewFragment, Snapshot};
 use smalti_space::Permutation;
 use smalti_tile::{CellShape, Column, ColumnRef};
@@ -189,7 +190,10 @@ impl GlobalWriter {
 fn coords_of(fields: &[(FieldId, String, CellShape)], all: &[Column], cell: usize) -> Result<Vec<Column>> {
     let order = Permutation::Identity(cell + 1);
     let dims = fields.iter().zip(all).filter(|((id, _, _), _)| matches!(id, FieldId::Dimension(_)));
-    dims.map(|((_, _, shape), column)| take(column.as_ref(), *shape, &order, cell..cell + 1)).collect()
+    dims.map(|((_, _, shape), column)| {
+        take(column.as_ref(), *shape, &order, cell..cell + 1, &mut SpareColumn::default())
+    })
+    .collect()
 }
 
 /// Cells in their order that wait until they fill tiles.
@@ -242,7 +246,9 @@ impl Pieces {
         let cells: Vec<ColumnRef<'_>> = self.columns.iter().map(Column::as_ref).collect();
         writer.append(&cells, &order, 0..full)?;
         let rest = cells.iter().zip(&self.shapes);
-        let rest = rest.map(|(cells, shape)| take(*cells, *shape, &order, full..self.cell_count));
+        let rest = rest.map(|(cells, shape)| {
+            take(*cells, *shape, &order, full..self.cell_count, &mut SpareColumn::default())
+        });
         let rest = rest.collect::<Result<_>>()?;
         self.set(rest, self.cell_count - full);
         Ok(())

@@ -7,6 +7,8 @@ use super::request::{Duplicates, WriteRequest, check_layout};
 use crate::progress::{Phase, Progress, Unit};
 use crate::show;
 use crate::sparse::cell_order;
+use crate::workspace::SpareColumn;
+use rayon::prelude::*;
 use smalti_array::{FieldId, NewFragment, Snapshot};
 use smalti_format::{ArraySchema, Dimension};
 use smalti_space::{
@@ -14,7 +16,7 @@ use smalti_space::{
     sort_cells, tile_mbrs,
 };
 use smalti_tile::{CellShape, Column, ColumnRef};
-use smalti_types::{AlignedBuf, Datatype, Error, Extent, ExtentRef, Layout, RectList, Result};
+use smalti_types::{Datatype, Error, Extent, ExtentRef, Layout, RectList, Result};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -121,14 +123,15 @@ impl SparseWriter {
         let capacity = self.capacity;
         let cells_of = |tile: usize| start + tile * capacity..start + ((tile + 1) * capacity).min(len);
         // Coordinates are needed in order twice, for the tiles and for their rectangles.
-        let mut ordered: Vec<Option<Column>> = Vec::with_capacity(self.fields.len());
-        for (field, cells) in self.fields.iter().zip(columns) {
-            let is_dimension = matches!(field.field, FieldId::Dimension(_));
-            ordered.push(match is_dimension && !order.is_identity() {
-                true => Some(take(*cells, field.shape, order, positions.clone())?),
-                false => None,
-            });
-        }
+        let in_order = |(field, cells): (&WrittenField, &ColumnRef<'_>)| match field.field {
+            FieldId::Dimension(_) if !order.is_identity() => {
+                let spare = &mut SpareColumn::default();
+                take(*cells, field.shape, order, positions.clone(), spare).map(Some)
+            }
+            _ => Ok(None),
+        };
+        let ordered: Vec<Option<Column>> =
+            self.fields.par_iter().zip(columns).map(in_order).collect::<Result<_>>()?;
         let mut dims = Vec::new();
         for ((field, cells), ordered) in self.fields.iter().zip(columns).zip(&ordered) {
             if matches!(field.field, FieldId::Dimension(_)) {
@@ -155,15 +158,15 @@ impl SparseWriter {
         let group_len = (GROUP_BYTE_LEN / capacity.saturating_mul(cell_byte_len).max(1))
             .clamp(rayon::current_num_threads(), 1 << 16);
         let fields = Arc::clone(&self.fields);
-        self.writer.append(0..tile_count, group_len, |tile, field| {
+        self.writer.append(0..tile_count, group_len, |tile, field, spare| {
             let shape = fields[field].shape;
             let positions = cells_of(tile);
             let column = match &ordered[field] {
                 Some(column) => {
                     let range = positions.start - start..positions.end - start;
-                    take(column.as_ref(), shape, &Permutation::Identity(len), range)?
+                    take(column.as_ref(), shape, &Permutation::Identity(len), range, spare)?
                 }
-                None => take(columns[field], shape, order, positions)?,
+                None => take(columns[field], shape, order, positions, spare)?,
             };
             Ok(TileCells { column, counted: Counted::All })
         })?;
@@ -204,26 +207,36 @@ impl SparseWriter {
     }
 }
 
-/// The cells at some positions of an order, as a column of their own.
+/// The cells at some positions of an order, as a column of their own, in spare memory as far as it goes.
 pub(crate) fn take(
     cells: ColumnRef<'_>,
     shape: CellShape,
     order: &Permutation,
     positions: Range<usize>,
+    spare: &mut SpareColumn,
 ) -> Result<Column> {
     let len = positions.len();
-    let mut column = Column::default();
+    let validity_len = cells.validity.map(|_| len);
+    let mut column;
     if let Some(offsets) = cells.offsets {
-        let mut ends = AlignedBuf::zeroed((len + 1) * 8)?;
+        let byte_len: u64 = match order {
+            Permutation::Identity(_) => offsets[positions.end] - offsets[positions.start],
+            Permutation::Indices(indices) => indices[positions.clone()]
+                .iter()
+                .map(|&cell| offsets[cell as usize + 1] - offsets[cell as usize])
+                .sum(),
+        };
+        column = spare.column(byte_len as usize, Some((len + 1) * 8), validity_len)?;
+        let Some(ends) = &mut column.offsets else { return Ok(column) };
         let places = ends.values_mut::<u64>();
+        places[0] = 0;
         let mut at = 0;
         for (place, position) in places[1..].iter_mut().zip(positions.clone()) {
             let cell = cell_at(order, position);
             at += offsets[cell + 1] - offsets[cell];
             *place = at;
         }
-        let mut data = AlignedBuf::zeroed(at as usize)?;
-        let bytes = data.as_mut_slice();
+        let bytes = column.data.as_mut_slice();
         if order.is_identity() {
             let first = offsets[positions.start] as usize;
             bytes.copy_from_slice(&cells.data[first..first + at as usize]);
@@ -236,28 +249,20 @@ pub(crate) fn take(
                 at += value.len();
             }
         }
-        column.data = data;
-        column.offsets = Some(ends);
     } else {
-        column.data = take_fixed(cells.data, shape.cell_byte_len(), order, positions.clone())?;
+        column = spare.column(len * shape.cell_byte_len(), None, validity_len)?;
+        take_fixed(cells.data, shape.cell_byte_len(), order, positions.clone(), column.data.as_mut_slice());
     }
-    if let Some(validity) = cells.validity {
-        column.validity = Some(take_fixed(validity, 1, order, positions)?);
+    if let (Some(validity), Some(taken)) = (cells.validity, &mut column.validity) {
+        take_fixed(validity, 1, order, positions, taken.as_mut_slice());
     }
     Ok(column)
 }
 
-fn take_fixed(
-    data: &[u8],
-    byte_len: usize,
-    order: &Permutation,
-    positions: Range<usize>,
-) -> Result<AlignedBuf> {
-    let mut out = AlignedBuf::zeroed(positions.len() * byte_len)?;
-    let bytes = out.as_mut_slice();
+fn take_fixed(data: &[u8], byte_len: usize, order: &Permutation, positions: Range<usize>, bytes: &mut [u8]) {
     let Permutation::Indices(indices) = order else {
         bytes.copy_from_slice(&data[positions.start * byte_len..positions.end * byte_len]);
-        return Ok(out);
+        return;
     };
     let indices = &indices[positions];
     fn pick<const N: usize>(data: &[u8], indices: &[u32], out: &mut [u8]) {
@@ -277,7 +282,6 @@ fn take_fixed(
             }
         }
     }
-    Ok(out)
 }
 
 fn cell_at(order: &Permutation, position: usize) -> usize {

@@ -7,6 +7,7 @@ use crate::arrow::column_of;
 use arrow_array::{Array, ArrayRef, RecordBatch, make_array};
 use arrow_buffer::Buffer;
 use ndarray::{ArrayBase, Data};
+use rayon::prelude::*;
 use smalti_array::{Snapshot, label_shape};
 use smalti_format::{ArraySchema, Field};
 use smalti_tile::{CellShape, Column, ColumnRef};
@@ -198,7 +199,9 @@ impl<'a> Columns<'a> {
             let cells = cells.map_err(|error| error.context(format_args!("column {name:?}")))?;
             Ok((name, cells))
         };
-        self.columns.into_iter().map(prepare).collect::<Result<Vec<_>>>().map(Prepared)
+        // The first column's error counts, whichever is found first.
+        let prepared: Vec<Result<_>> = self.columns.into_par_iter().map(prepare).collect();
+        prepared.into_iter().collect::<Result<Vec<_>>>().map(Prepared)
     }
 }
 
