@@ -12,7 +12,7 @@ use smalti_types::{Error, ErrorKind, Result};
 use std::collections::HashSet;
 
 /// The largest commit, ignore or vacuum file that is read: 1 GiB, some ten million names.
-const MAX_LIST_BYTE_LEN: u64 = 1 << 30;
+pub(crate) const MAX_LIST_BYTE_LEN: u64 = 1 << 30;
 
 /// How often a listing is taken because another process changes what it lists. A purge alone makes nine changes.
 pub(crate) const LISTING_ATTEMPTS: usize = 32;

@@ -45,12 +45,7 @@ impl Snapshot {
         if let Some(deletes) = self.deletes_cell().get() {
             return Ok(deletes);
         }
-        let mut deletes = self
-            .listed_deletes()
-            .iter()
-            .map(|listed| self.place().read_delete(listed))
-            .collect::<Result<Vec<_>>>()?;
-        deletes.sort_by(|a, b| a.name.cmp(&b.name));
+        let deletes = self.place().read_deletes(self.listed_deletes())?;
         Ok(self.deletes_cell().get_or_init(|| deletes))
     }
 }
@@ -77,6 +72,16 @@ impl Snapshot {
 }
 
 impl ArrayPlace {
+    /// Reads delete commits; the oldest comes first.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission`, with the file named.
+    pub(crate) fn read_deletes(&self, listed: &[ListedDelete]) -> Result<Vec<DeleteCommit>> {
+        let mut deletes = listed.iter().map(|listed| self.read_delete(listed)).collect::<Result<Vec<_>>>()?;
+        deletes.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(deletes)
+    }
+
     fn read_delete(&self, listed: &ListedDelete) -> Result<DeleteCommit> {
         let bytes = match &listed.tile {
             Some(tile) => tile.clone(),

@@ -9,10 +9,10 @@ use smalti_format::fragment::{
 use smalti_format::names::{self, DataPart, TimestampedName, data_file_name};
 use smalti_format::{ArraySchema, GenericTileHeader, Rule, Shape, Version};
 use smalti_space::{Interval, RTree, stored_mbr_interval};
-use smalti_store::{ByteRange, StoreExt, Tail, join};
+use smalti_store::{Answer, ByteRange, Request, StoreExt, Tail, join};
 use smalti_tile::beyond_limit;
 use smalti_types::{AlignedBuf, Error, Extent, Filter, RectList, Result, TimeRange};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -50,6 +50,8 @@ pub(crate) struct Kin {
 #[derive(Debug, Default)]
 struct MetadataBytes {
     tail: OnceLock<Tail>,
+    /// Sections that lie in front of the end, read before they were asked for; by their first byte.
+    pieces: Mutex<BTreeMap<u64, Bytes>>,
 }
 
 /// Where a metadata file is. Its path is made when it is asked for: most fragments are opened without.
@@ -112,6 +114,70 @@ impl Fragment {
         }
         for fragment in fragments {
             let _ = fragment.rtree();
+        }
+    }
+
+    /// What has to be read of the metadata file before the rectangles of the tiles, and the places of the tiles of some fields of
+    /// its own schema, are known: with the first byte of each section, or none for the end of the file. Nothing of what is in memory.
+    pub(crate) fn early_requests(&self, fields: &[FieldId]) -> Vec<(Option<u64>, Request)> {
+        if self.legacy.is_some() {
+            return Vec::new();
+        }
+        let at = self.metadata_place();
+        let mut wanted = Vec::new();
+        let known = self.metadata.tail.get();
+        if known.is_none() {
+            wanted.push((None, Request::Tail { path: at.path(), byte_len: Fragment::TAIL_BYTE_LEN }));
+        }
+        let Ok(all) = self.footer().sections(&self.kin.shape) else { return wanted };
+        let starts: BTreeSet<u64> = all.iter().map(|(_, start)| *start).collect();
+        // The footer comes behind the last section.
+        let least_file_byte_len =
+            known.map_or(starts.last().copied().unwrap_or(0), |tail| tail.file_byte_len);
+        let tail_start = least_file_byte_len.saturating_sub(Fragment::TAIL_BYTE_LEN);
+        let mut sections = vec![Section::RTree];
+        for field in fields {
+            let Ok(slot) = self.slot(*field) else { continue };
+            let Ok(shape) = self.field_shape(*field) else { continue };
+            sections.push(Section::TileOffsets(slot));
+            if shape.is_var() {
+                sections.extend([Section::TileVarOffsets(slot), Section::TileVarSizes(slot)]);
+            }
+            if shape.is_nullable {
+                sections.push(Section::TileValidityOffsets(slot));
+            }
+        }
+        let is_needed = |section: &Section| {
+            let known = self.offsets.lock().unwrap_or_else(PoisonError::into_inner);
+            match section {
+                Section::RTree => !self.is_dense() && !self.has_rtree(),
+                _ => known.is_empty(),
+            }
+        };
+        let limit = at.place.metadata_limit();
+        for section in sections.iter().filter(|section| is_needed(section)) {
+            let Ok(Some(start)) = self.footer().section_offset(*section, &self.kin.shape) else { continue };
+            let end = starts.range(start + 1..).next().copied();
+            let Some(byte_len) = end.map(|end| end - start).filter(|len| start < tail_start && *len <= limit)
+            else {
+                continue;
+            };
+            let range = ByteRange { start, byte_len };
+            wanted.push((Some(start), Request::Range { path: at.path(), range }));
+        }
+        wanted
+    }
+
+    /// Keeps the answer to one of [`early_requests`](Fragment::early_requests).
+    pub(crate) fn take_early(&self, start: Option<u64>, answer: Result<Answer>) {
+        match (start, answer) {
+            (None, Ok(Answer::Tail(tail))) => drop(self.metadata.tail.set(tail)),
+            (Some(start), Ok(Answer::Bytes(bytes))) => {
+                let mut pieces = self.metadata.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+                pieces.insert(start, bytes);
+            }
+            // Whoever needs it asks again, and says what is wrong.
+            _ => {}
         }
     }
 
@@ -716,6 +782,7 @@ impl Fragment {
             }
             let tile = self.metadata.bytes(at, offset..end)?;
             let (payload, _) = at.place.open_tile(&tile).map_err(|error| error.at_offset(offset))?;
+            self.metadata.pieces.lock().unwrap_or_else(PoisonError::into_inner).remove(&offset);
             Ok(payload)
         };
         read().map_err(|error| self.in_metadata(error.context(format_args!("section {section:?}"))))
@@ -769,11 +836,22 @@ impl MetadataBytes {
                 range.start, range.end, tail.file_byte_len
             )));
         }
-        if let Some(bytes) = piece(tail, &range) {
+        if let Some(bytes) = piece(tail, &range).or_else(|| self.early_piece(&range)) {
             return Ok(bytes);
         }
         let byte_len = range.end - range.start;
         at.place.store().read_at(&at.path(), ByteRange { start: range.start, byte_len })
+    }
+}
+
+impl MetadataBytes {
+    /// Bytes of a section that was read before it was asked for.
+    fn early_piece(&self, range: &Range<u64>) -> Option<Bytes> {
+        let pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+        let (start, bytes) = pieces.range(..=range.start).next_back()?;
+        let (from, to) = (range.start.checked_sub(*start)?, range.end.checked_sub(*start)?);
+        // Both are at most the length of bytes in memory.
+        (from <= to && to <= bytes.len() as u64).then(|| bytes.slice(from as usize..to as usize))
     }
 }
 

@@ -86,6 +86,16 @@ impl FoundFooters {
         Ok(())
     }
 
+    /// The metadata files of the fragments whose footers are in no file here, with their paths relative to the array.
+    pub(crate) fn lone_paths<'l>(
+        &'l self,
+        fragments: &'l [ListedFragment],
+    ) -> impl Iterator<Item = String> + 'l {
+        let lone = fragments.iter().zip(&self.footers).filter(|(_, footer)| footer.is_none());
+        lone.filter(|(listed, _)| listed.version.has(Rule::FragmentFooter))
+            .map(|(listed, _)| listed.metadata_path())
+    }
+
     /// Whether there is a footer for every fragment.
     pub(crate) fn are_complete(&self) -> bool {
         self.footers.iter().all(Option::is_some)

@@ -22,6 +22,7 @@ mod listing;
 mod metadata;
 mod new_fragment;
 mod object;
+mod opening;
 mod place;
 mod schema_change;
 mod schema_file;

@@ -471,6 +471,11 @@ impl EarlyFooters {
 fn first_listings<T>(place: &ArrayPlace, read_commits: impl FnOnce(bool) -> T) -> (T, Option<Vec<Entry>>) {
     let store = &**place.store();
     let fragments = place.join(FRAGMENTS_FOLDER);
+    if store.is_distant() {
+        // The listing is under way already.
+        let folders = store.list(&fragments).ok();
+        return (read_commits(true), folders);
+    }
     let is_worthwhile = || store.is_long(&fragments) && store.is_long(&place.join(COMMITS_FOLDER));
     if rayon::current_num_threads() < 2 || !is_worthwhile() {
         return (read_commits(false), None);
@@ -491,8 +496,13 @@ fn folder_names<'e>(folders: &'e [Entry], root: &'e [Entry]) -> NameIndex<'e, ()
 /// What the store reports.
 pub fn fragment_meta_files(place: &ArrayPlace, root: &[String]) -> Result<Vec<(TimestampedName, String)>> {
     let names = place.store().list_names(&place.join(FRAGMENT_META_FOLDER))?;
+    Ok(meta_files(root, &names))
+}
+
+/// Files of consolidated fragment metadata, newest first, from the names in the two folders that may hold them.
+fn meta_files(root: &[String], names: &[String]) -> Vec<(TimestampedName, String)> {
     let mut files = Vec::new();
-    for (folder, names) in [("", root), (FRAGMENT_META_FOLDER, &names)] {
+    for (folder, names) in [("", root), (FRAGMENT_META_FOLDER, names)] {
         for file_name in names {
             let Some(Ok(name)) = file_name.strip_suffix(META_ENDING).map(TimestampedName::parse) else {
                 continue;
@@ -501,7 +511,35 @@ pub fn fragment_meta_files(place: &ArrayPlace, root: &[String]) -> Result<Vec<(T
         }
     }
     files.sort_by(|(a, _), (b, _)| (b.range().end, b).cmp(&(a.range().end, a)));
-    Ok(files)
+    files
+}
+
+/// The newest file of consolidated fragment metadata, with its path relative to the array.
+pub(crate) fn newest_meta(root: &[Entry], meta: &[Entry]) -> Option<String> {
+    meta_files(&file_names(root), &file_names(meta)).into_iter().next().map(|(_, path)| path)
+}
+
+/// The paths of the schema that counts at the end of a time range, and of those before it, the newest first.
+pub(crate) fn schema_paths(
+    place: &ArrayPlace,
+    root: &[Entry],
+    schemas: &[Entry],
+    time: TimeRange,
+) -> Vec<String> {
+    let names = schemas.iter().filter_map(|entry| TimestampedName::parse(&entry.name).ok());
+    let mut names: Vec<TimestampedName> = names.collect();
+    names.sort();
+    let has_old = root.iter().any(|entry| entry.is_file() && entry.name == names::OLD_SCHEMA_FILE);
+    let old = has_old.then(|| place.join(names::OLD_SCHEMA_FILE));
+    let counts = names.iter().rposition(|name| name.range().end <= time.end);
+    let counting = match (counts, &old) {
+        (Some(at), _) => at + 1,
+        (None, Some(_)) => 0,
+        (None, None) => names.len().min(1),
+    };
+    let folder = place.join(names::SCHEMA_FOLDER);
+    let named = names.iter().take(counting).rev().map(|name| smalti_store::join(&folder, name.as_str()));
+    named.chain(old).collect()
 }
 
 /// Fragments of versions before commit files: committed when their metadata file is there. Those among them of a name that no
@@ -560,7 +598,7 @@ pub fn gone_file(purged_at: Option<u64>) -> String {
 }
 
 /// The longest file that says what is gone of a history.
-const MAX_GONE_BYTE_LEN: u64 = 1 << 16;
+pub(crate) const MAX_GONE_BYTE_LEN: u64 = 1 << 16;
 
 /// Folders that an array alone has.
 const ARRAY_FOLDERS: &[&str] = &[names::SCHEMA_FOLDER, FRAGMENTS_FOLDER, COMMITS_FOLDER];

@@ -100,6 +100,19 @@ impl ArrayPlace {
         Ok(ArrayPlace { store, path, readers: Arc::default(), ..self.clone() })
     }
 
+    /// The same place, reached through another store.
+    pub(crate) fn with_store(&self, store: Arc<dyn Store>) -> Self {
+        ArrayPlace { store, ..self.clone() }
+    }
+
+    /// The bytes that are read at once of a file that is one generic tile. From far away all that may be of use.
+    pub(crate) fn tile_file_byte_len(&self) -> u64 {
+        match self.store.is_distant() {
+            true => self.metadata_limit,
+            false => SHORT_FILE_BYTE_LEN.min(self.metadata_limit),
+        }
+    }
+
     /// Another path in the same store, with the same key and surroundings.
     pub(crate) fn beside(&self, path: &str) -> Self {
         ArrayPlace { path: path.to_owned(), readers: Arc::default(), ..self.clone() }
@@ -152,7 +165,7 @@ impl ArrayPlace {
     /// `NotFound`, `Corrupt`, `Permission`; the file is named.
     pub fn read_tile_file(&self, path: &str) -> Result<AlignedBuf> {
         let named = |error: Error| error.at_uri(self.store.address(path));
-        let tail = self.store.read_tail(path, SHORT_FILE_BYTE_LEN.min(self.metadata_limit))?;
+        let tail = self.store.read_tail(path, self.tile_file_byte_len())?;
         let bytes = if tail.bytes.len() as u64 == tail.file_byte_len {
             tail.bytes
         } else {

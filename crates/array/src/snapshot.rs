@@ -49,20 +49,24 @@ impl Snapshot {
     /// `NotFound` when no array is there; `Corrupt`, `Unsupported`, `Permission`, with the file named.
     pub fn open(place: ArrayPlace, time: TimeRange) -> Result<Snapshot> {
         let lease = place.reader_lease();
+        let (asking, ahead) = place.for_opening();
+        if let Some(ahead) = &ahead {
+            asking.announce_listed(ahead, time);
+        }
         let open_schema = || {
-            let files = schema_files(&place)?;
+            let files = schema_files(&asking)?;
             let at = files
                 .iter()
                 .rposition(|(name, _)| name.as_ref().is_none_or(|name| name.range().end <= time.end))
                 .unwrap_or(0);
             let (name, path) = &files[at];
-            let schema = Arc::new(read_schema(&place, path)?);
+            let schema = Arc::new(read_schema(&asking, path)?);
             let schema_name = name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str).to_owned();
             Ok((files, schema, schema_name))
         };
         let ((files, schema, schema_name), mut listing, early) =
-            Listing::read_to_open(&place, time, open_schema, |(_, schema, _)| schema.is_dense())?;
-        let footers = FoundFooters::read(&place, &mut listing, early);
+            Listing::read_to_open(&asking, time, open_schema, |(_, schema, _)| schema.is_dense())?;
+        let footers = FoundFooters::read(&asking, &mut listing, early);
         let kin = |schema: &Arc<ArraySchema>| Arc::new(Kin::new(&place, Arc::clone(schema)));
         let known: RwLock<HashMap<String, Arc<Kin>>> =
             RwLock::new(HashMap::from([(schema_name.clone(), kin(&schema))]));
@@ -74,15 +78,26 @@ impl Snapshot {
                 .iter()
                 .find(|(name, _)| name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str) == wanted)
                 .ok_or_else(|| Error::corrupt(format!("the schema {wanted:?} is missing")))?;
-            let older = Arc::new(read_schema(&place, path)?);
+            let older = Arc::new(read_schema(&asking, path)?);
             check_same_space(&schema, &older).map_err(|error| error.at_uri(place.store().address(path)))?;
             let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
             Ok(Arc::clone(known.entry(wanted.to_owned()).or_insert_with(|| kin(&older))))
         };
         let listed = &listing.fragments;
-        let tail_byte_len = Fragment::tail_byte_len(listed, &schema.shape());
+        let tail_byte_len = match &ahead {
+            Some(_) => Fragment::TAIL_BYTE_LEN,
+            None => Fragment::tail_byte_len(listed, &schema.shape()),
+        };
+        let deletes = OnceLock::new();
+        if let Some(ahead) = &ahead {
+            asking.announce_last(ahead, footers.lone_paths(listed), tail_byte_len, &listing.deletes);
+            // What cannot be read is an error when it is asked for.
+            if let Ok(read) = asking.read_deletes(&listing.deletes) {
+                let _ = deletes.set(read);
+            }
+        }
         let open = |start: usize, listed: &[ListedFragment]| {
-            footers.open(&place, start, listed, tail_byte_len, kin_of)
+            footers.open(&asking, start, listed, tail_byte_len, kin_of)
         };
         // Footers that are in memory already take a microsecond each.
         let is_quick = listed.len() < 4 || footers.are_complete() && listed.len() < 500;
@@ -103,7 +118,7 @@ impl Snapshot {
             outside_time: listing.outside_time,
             gone: listing.gone,
             listed_deletes: listing.deletes,
-            deletes: OnceLock::new(),
+            deletes,
             warnings: listing.warnings,
             lease: Mutex::new(lease),
             codecs: Mutex::default(),
@@ -211,6 +226,38 @@ impl Snapshot {
             fragments.filter(|fragment| !fragment.has_rtree() && is_wanted(fragment)).collect();
         if wanted.len() >= WORTHWHILE {
             side_by_side(&wanted, |_, share| Fragment::read_ahead(&self.held.place, share));
+        }
+    }
+
+    /// On a distant store, asks at once for what a read needs of the metadata of those fragments that `is_wanted` says yes to, before it
+    /// reads tiles of some fields of the snapshot's schema: their rectangles, and where the tiles are. Elsewhere it does nothing: there
+    /// each piece is read when it is needed. What cannot be read is an error then.
+    pub fn ask_ahead(&self, is_wanted: impl Fn(&Fragment) -> bool, fields: &[FieldId]) {
+        if !self.store().is_distant() {
+            return;
+        }
+        let mut asked = Vec::new();
+        let mut requests = Vec::new();
+        for fragment in self.held.fragments.iter().filter(|fragment| is_wanted(fragment)) {
+            let own = |field: &FieldId| match field {
+                FieldId::Attribute(idx) => {
+                    let name = &self.schema().attributes.get(*idx)?.name;
+                    fragment.schema().attribute(name).map(|(idx, _)| FieldId::Attribute(idx))
+                }
+                FieldId::Dimension(dim) => Some(fragment.coordinates_of(*dim)),
+                other => Some(*other),
+            };
+            let fields: Vec<FieldId> = fields.iter().filter_map(own).collect();
+            for (start, request) in fragment.early_requests(&fields) {
+                asked.push((fragment, start));
+                requests.push(request);
+            }
+        }
+        if requests.is_empty() {
+            return;
+        }
+        for ((fragment, start), pending) in asked.into_iter().zip(self.store().submit(requests)) {
+            fragment.take_early(start, pending.wait());
         }
     }
 

@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use crate::workspace::{Workspace, room};
 use smalti_array::{FieldId, Fragment, Plane, Snapshot};
 use smalti_format::Rule;
-use smalti_store::{ReadInto, Store};
+use smalti_store::{AheadStore, ByteRange, ReadInto, Request, Store};
 use smalti_tile::{CellShape, Codec, Column, FieldCodec, FilteredTileRef, PlainLayout};
 use smalti_types::{AlignedBuf, CellValNum, Error, ErrorKind, Result};
 use std::ops::Range;
@@ -16,6 +16,8 @@ use std::sync::Arc;
 /// Reads and decodes tiles of one snapshot.
 pub(crate) struct Fetch {
     store: Arc<dyn Store>,
+    /// On a distant store: what was asked for before it is needed.
+    ahead: Option<AheadStore>,
     progress: Arc<Progress>,
 }
 
@@ -118,9 +120,14 @@ pub(crate) const MAX_GAP: u64 = 4096;
 /// Tiles of more filtered bytes are looked for in their file before memory is taken for them: asking costs little then.
 const MAX_UNCHECKED_BYTE_LEN: u64 = 1 << 20;
 
+/// Larger tiles are asked for when they are read: their length may be a lie, which is found out then.
+const MAX_ANNOUNCED_BYTE_LEN: u64 = 64 << 20;
+
 impl Fetch {
     pub(crate) fn new(snapshot: &Snapshot, progress: Arc<Progress>) -> Self {
-        Fetch { store: Arc::clone(snapshot.store()), progress }
+        let store = Arc::clone(snapshot.store());
+        let ahead = store.is_distant().then(|| AheadStore::new(Arc::clone(&store)));
+        Fetch { store, ahead, progress }
     }
 
     /// Whether the read goes on.
@@ -138,9 +145,64 @@ impl Fetch {
 
     fn read(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
         self.progress.check()?;
+        let Some(ahead) = &self.ahead else {
+            self.count(reads);
+            return self.store.read_into(reads);
+        };
+        let missing = ahead.fill(reads).into_iter();
+        let mut missing: Vec<ReadInto<'_>> = missing
+            .map(|read| ReadInto { path: read.path, offset: read.offset, dest: &mut *read.dest })
+            .collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        self.count(&missing);
+        self.store.read_into(&mut missing)
+    }
+
+    fn count(&self, reads: &[ReadInto<'_>]) {
         let byte_len = reads.iter().map(|read| read.dest.len() as u64).sum();
         self.progress.count_requests(reads.len() as u64, byte_len);
-        self.store.read_into(reads)
+    }
+
+    /// Whether it is worth [announcing](Fetch::announce) tiles.
+    pub(crate) fn runs_ahead(&self) -> bool {
+        self.ahead.is_some()
+    }
+
+    /// On a distant store, asks for tiles that will be read before the read is behind a turn: all at once, each as one range of every
+    /// file that holds some of it.
+    pub(crate) fn announce<'s>(&self, tiles: impl Iterator<Item = (&'s FieldSource, usize)>, turn: u64) {
+        let Some(ahead) = &self.ahead else { return };
+        let mut requests = Vec::new();
+        for (source, tile_idx) in tiles {
+            for plane in planes(source) {
+                // What is wrong is found when the tile is read.
+                let FieldSource { fragment, field, .. } = source;
+                let place = fragment.tile_place(*field, plane, tile_idx);
+                let (Ok(place), Ok(path)) = (place, fragment.data_file(*field, plane)) else { continue };
+                let range = ByteRange { start: place.start, byte_len: place.end - place.start };
+                if range.byte_len <= MAX_ANNOUNCED_BYTE_LEN {
+                    requests.push(Request::Range { path, range });
+                }
+            }
+        }
+        let (count, byte_len) = ahead.announce_ranges(requests, turn);
+        self.progress.count_requests(count, byte_len);
+    }
+
+    /// Lets go of what was announced for turns before this one.
+    pub(crate) fn forget_before(&self, turn: u64) {
+        if let Some(ahead) = &self.ahead {
+            ahead.forget_before(turn);
+        }
+    }
+
+    /// The filtered bytes of a tile; 0 where its metadata does not tell.
+    pub(crate) fn filtered_byte_len(&self, source: &FieldSource, tile_idx: usize) -> u64 {
+        let places =
+            planes(source).into_iter().map(|plane| source.fragment.tile_place(source.field, plane, tile_idx));
+        places.flatten().fold(0, |sum, place| sum.saturating_add(place.end - place.start))
     }
 
     /// A whole tile.
@@ -207,6 +269,11 @@ impl Fetch {
         let place = fragment.tile_place(*field, plane, tile_idx)?;
         if place.end - place.start > MAX_UNCHECKED_BYTE_LEN {
             let path = fragment.data_file(*field, plane)?;
+            let range = ByteRange { start: place.start, byte_len: place.end - place.start };
+            // The store takes no more memory for it than the file has.
+            if self.ahead.as_ref().is_some_and(|ahead| ahead.is_announced(&path, range)) {
+                return Ok(place);
+            }
             let file_byte_len = self.store.byte_len(&path)?;
             if place.end > file_byte_len {
                 return Err(Error::corrupt(format!(
@@ -347,6 +414,15 @@ impl Fetch {
         }
         self.read(&mut reads)
     }
+}
+
+/// The files that hold the tiles of a field.
+fn planes(source: &FieldSource) -> Vec<Plane> {
+    let shape = source.codec.shape();
+    let mut planes = vec![Plane::Fixed];
+    planes.extend(shape.is_var().then_some(Plane::Var));
+    planes.extend(shape.is_nullable.then_some(Plane::Validity));
+    planes
 }
 
 /// The coordinates of one dimension from a tile with those of all.

@@ -1,6 +1,9 @@
 //! A shared store is a store.
 
-use crate::{Claim, Coalescing, Entry, FileWriter, Lease, Leftover, NewFile, NewTree, ReadInto, Store, Tail};
+use crate::{
+    Claim, Coalescing, Entry, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto, Request,
+    Store, Tail,
+};
 use smalti_types::Result;
 use std::sync::Arc;
 
@@ -19,6 +22,14 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail> {
         (**self).read_tail(path, byte_len)
+    }
+
+    fn submit(&self, requests: Vec<Request>) -> Vec<Pending> {
+        (**self).submit(requests)
+    }
+
+    fn is_distant(&self) -> bool {
+        (**self).is_distant()
     }
 
     fn is_long(&self, folder: &str) -> bool {
@@ -117,6 +128,8 @@ mod tests {
             ("Arc", include_str!("forward.rs"), "Store for Arc<S> {"),
             ("FaultStore", include_str!("fault.rs"), "Store for FaultStore<S> {"),
             ("MeteredStore", include_str!("metered.rs"), "Store for MeteredStore<S> {"),
+            ("AheadStore", include_str!("ahead.rs"), "Store for AheadStore {"),
+            ("DistantStore", include_str!("distant.rs"), "Store for DistantStore {"),
         ] {
             let has = methods(source, start);
             let missing: Vec<_> = wanted.iter().filter(|name| !has.contains(name)).collect();

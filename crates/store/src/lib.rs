@@ -9,9 +9,11 @@
 //! (see [`LocalStore`]).
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod coalesce;
 pub mod conformance;
 mod crash;
+mod distant;
 mod env;
 mod ext;
 mod fault;
@@ -23,12 +25,15 @@ mod local;
 mod memory;
 mod metered;
 mod path;
+mod request;
 mod sim;
 mod store;
 mod uri;
 
+pub use ahead::AheadStore;
 pub use coalesce::{ByteRange, Coalescing, MergedRange, coalesce};
 pub use crash::{CrashLimits, CrashState, DiskOp, FileId, Image, Tear, crash_states};
+pub use distant::DistantStore;
 pub use env::{ManualClock, SeededEntropy, SystemClock, SystemEntropy, system_env};
 pub use ext::StoreExt;
 pub use fault::{FaultEffect, FaultPlan, FaultScope, FaultStore};
@@ -39,6 +44,7 @@ pub use local::{Disk, DiskEntry, LEFTOVER_PREFIX, LocalStore, OsDisk};
 pub use memory::MemoryStore;
 pub use metered::{MeteredStore, Traffic};
 pub use path::{check_path, join, split};
+pub use request::{Answer, Pending, Request};
 pub use sim::{SimDisk, SimWriter};
 pub use store::{
     Entry, EntryKind, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store, SyncLevel, Tail, finish_all,

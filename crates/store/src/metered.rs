@@ -1,6 +1,9 @@
 //! A store that counts what passes through it.
 
-use crate::{Claim, Coalescing, Entry, FileWriter, Lease, Leftover, NewFile, NewTree, ReadInto, Store, Tail};
+use crate::{
+    Answer, Claim, Coalescing, Entry, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto,
+    Request, Store, Tail,
+};
 use smalti_types::Result;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,6 +25,9 @@ pub struct Traffic {
     pub write_byte_len: u64,
     /// Files and folders deleted, or asked to be.
     pub delete_count: u64,
+    /// Round trips that waited for each other, of listings, questions for sizes and reads: a call that begins after another one was
+    /// answered counts as waiting for it. What goes out while others are under way takes no round of its own.
+    pub round_count: u64,
 }
 
 impl Traffic {
@@ -36,6 +42,7 @@ impl Traffic {
             write_count: self.write_count.saturating_sub(earlier.write_count),
             write_byte_len: self.write_byte_len.saturating_sub(earlier.write_byte_len),
             delete_count: self.delete_count.saturating_sub(earlier.delete_count),
+            round_count: self.round_count.saturating_sub(earlier.round_count),
         }
     }
 }
@@ -49,6 +56,22 @@ struct Counters {
     writes: AtomicU64,
     written_bytes: AtomicU64,
     deletes: AtomicU64,
+    /// The longest chain of answered calls.
+    rounds: AtomicU64,
+}
+
+/// The place of a call in a chain of calls, each of which begins behind the answer to the one before.
+#[derive(Debug, Clone, Copy)]
+struct Round(u64);
+
+impl Counters {
+    fn begin(&self) -> Round {
+        Round(self.rounds.load(Ordering::Relaxed) + 1)
+    }
+
+    fn end(&self, round: Round) {
+        self.rounds.fetch_max(round.0, Ordering::Relaxed);
+    }
 }
 
 fn add(counter: &AtomicU64, amount: usize) {
@@ -60,6 +83,13 @@ fn add(counter: &AtomicU64, amount: usize) {
 pub struct MeteredStore<S> {
     store: S,
     counters: Arc<Counters>,
+}
+
+impl Traffic {
+    /// Requests that a reader makes: listings, questions for sizes, ranges.
+    pub fn request_count(&self) -> u64 {
+        self.list_count + self.byte_len_count + self.read_count
+    }
 }
 
 impl<S: Store> MeteredStore<S> {
@@ -79,12 +109,21 @@ impl<S: Store> MeteredStore<S> {
             write_count: of(&self.counters.writes),
             write_byte_len: of(&self.counters.written_bytes),
             delete_count: of(&self.counters.deletes),
+            round_count: of(&self.counters.rounds),
         }
     }
 
     /// The store without the counting.
     pub fn inner(&self) -> &S {
         &self.store
+    }
+
+    /// Asks, as one round.
+    fn round<T>(&self, ask: impl FnOnce(&S) -> T) -> T {
+        let round = self.counters.begin();
+        let answer = ask(&self.store);
+        self.counters.end(round);
+        answer
     }
 
     fn count_files(&self, files: &[NewFile<'_>]) {
@@ -99,25 +138,51 @@ impl<S: Store> MeteredStore<S> {
 impl<S: Store> Store for MeteredStore<S> {
     fn list(&self, folder: &str) -> Result<Vec<Entry>> {
         add(&self.counters.lists, 1);
-        self.store.list(folder)
+        self.round(|store| store.list(folder))
     }
 
     fn byte_len(&self, path: &str) -> Result<u64> {
         add(&self.counters.byte_lens, 1);
-        self.store.byte_len(path)
+        self.round(|store| store.byte_len(path))
     }
 
     fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
         add(&self.counters.reads, reads.len());
         let byte_len = reads.iter().map(|read| read.dest.len()).sum();
-        self.store.read_into(reads).inspect(|()| add(&self.counters.read_bytes, byte_len))
+        self.round(|store| store.read_into(reads)).inspect(|()| add(&self.counters.read_bytes, byte_len))
     }
 
     fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail> {
         add(&self.counters.reads, 1);
-        let tail = self.store.read_tail(path, byte_len)?;
+        let tail = self.round(|store| store.read_tail(path, byte_len))?;
         add(&self.counters.read_bytes, tail.bytes.len());
         Ok(tail)
+    }
+
+    fn submit(&self, requests: Vec<Request>) -> Vec<Pending> {
+        for request in &requests {
+            let is_list = matches!(request, Request::List { .. });
+            add(if is_list { &self.counters.lists } else { &self.counters.reads }, 1);
+        }
+        let round = self.counters.begin();
+        let counted = |pending: Pending| {
+            let counters = Arc::clone(&self.counters);
+            Pending::new(move || {
+                let answer = pending.wait();
+                counters.end(round);
+                match &answer {
+                    Ok(Answer::Bytes(bytes)) => add(&counters.read_bytes, bytes.len()),
+                    Ok(Answer::Tail(tail)) => add(&counters.read_bytes, tail.bytes.len()),
+                    _ => {}
+                }
+                answer
+            })
+        };
+        self.store.submit(requests).into_iter().map(counted).collect()
+    }
+
+    fn is_distant(&self) -> bool {
+        self.store.is_distant()
     }
 
     fn is_long(&self, folder: &str) -> bool {
@@ -126,7 +191,7 @@ impl<S: Store> Store for MeteredStore<S> {
 
     fn read_tails(&self, folder: &str, paths: &[String], byte_len: u64) -> Vec<Result<Tail>> {
         add(&self.counters.reads, paths.len());
-        let tails = self.store.read_tails(folder, paths, byte_len);
+        let tails = self.round(|store| store.read_tails(folder, paths, byte_len));
         add(&self.counters.read_bytes, tails.iter().flatten().map(|tail| tail.bytes.len()).sum());
         tails
     }
@@ -180,17 +245,17 @@ impl<S: Store> Store for MeteredStore<S> {
 
     fn list_recursive(&self, folder: &str) -> Result<Vec<Entry>> {
         add(&self.counters.lists, 1);
-        self.store.list_recursive(folder)
+        self.round(|store| store.list_recursive(folder))
     }
 
     fn list_names(&self, folder: &str) -> Result<Vec<String>> {
         add(&self.counters.lists, 1);
-        self.store.list_names(folder)
+        self.round(|store| store.list_names(folder))
     }
 
     fn leftovers(&self, folder: &str) -> Result<Vec<Leftover>> {
         add(&self.counters.lists, 1);
-        self.store.leftovers(folder)
+        self.round(|store| store.leftovers(folder))
     }
 
     fn lease(&self, path: &str, claim: Claim) -> Result<Option<Lease>> {
@@ -199,7 +264,7 @@ impl<S: Store> Store for MeteredStore<S> {
 
     fn last_change_ms(&self, folder: &str) -> Result<Option<u64>> {
         add(&self.counters.lists, 1);
-        self.store.last_change_ms(folder)
+        self.round(|store| store.last_change_ms(folder))
     }
 
     fn coalescing(&self) -> Coalescing {

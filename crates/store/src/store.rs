@@ -1,6 +1,6 @@
 //! The trait that every backend implements, and the words of its contracts.
 
-use crate::Coalescing;
+use crate::{Coalescing, Pending, Request};
 use smalti_types::{Error, Result};
 use std::fmt::Debug;
 
@@ -160,6 +160,18 @@ pub trait Store: Send + Sync + Debug {
     /// files; a call is one thread's work, so that callers decide how many calls go side by side.
     fn read_tails(&self, folder: &str, paths: &[String], byte_len: u64) -> Vec<Result<Tail>> {
         paths.iter().map(|path| self.read_tail(&crate::join(folder, path), byte_len)).collect()
+    }
+
+    /// Sends requests, and returns at once: what is returned, one for each in their order, waits for its answer. How many go
+    /// side by side is the store's to say. Stores that are not [distant](Store::is_distant) answer before they return.
+    fn submit(&self, requests: Vec<Request>) -> Vec<Pending> {
+        requests.iter().map(|request| Pending::ready(request.ask(self))).collect()
+    }
+
+    /// Whether a request takes so long that it is worth asking for what will be needed later, and for more than
+    /// is needed.
+    fn is_distant(&self) -> bool {
+        false
     }
 
     /// Puts one file: atomic (readers see all of it or nothing), never replacing, durable on return. Missing folders

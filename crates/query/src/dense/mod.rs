@@ -26,13 +26,14 @@ use boxes::{Axis, Part, part_cell_count};
 use filter::DenseFilter;
 use points::Points;
 use reader::{DenseField, DenseFragment, DensePlan, FragmentTiles, attribute_sources};
-use smalti_array::{FieldId, Snapshot, dense_grid, intervals};
+use smalti_array::{FieldId, Fragment, Snapshot, dense_grid, intervals};
 use smalti_format::ArraySchema;
 use smalti_space::{Interval, TileGrid};
 use smalti_tile::CellShape;
 use smalti_types::{Error, Extent, Layout, Result};
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use work::{OnBlank, Work};
 
 /// The batches of a dense read.
@@ -73,6 +74,9 @@ impl DenseBatches {
             .collect::<Option<Arc<[_]>>>()
             .ok_or_else(|| Error::invalid("the ranges select more cells than can be counted; narrow them"))?;
         let fetch = Fetch::new(snapshot, Arc::clone(progress));
+        let looked_at = condition.iter().flat_map(|condition| condition.fields()).map(|field| field.id);
+        let needed: Vec<FieldId> = result_fields.iter().map(|(id, _)| *id).chain(looked_at).collect();
+        snapshot.ask_ahead(|fragment| is_met(fragment, &ranges), &needed);
         let workspaces = Workspaces::default();
         let budget = Budget::new(request.memory_byte_len);
         let fragments = snapshot
@@ -132,6 +136,7 @@ impl DenseBatches {
             fields,
             fragments,
             workspaces,
+            turn: AtomicU64::new(0),
             budget,
             is_small: true,
             filter,
@@ -327,6 +332,14 @@ pub fn written_regions(snapshot: &Snapshot) -> Result<Vec<Vec<Extent>>> {
 
 /// The wanted intervals of each dimension, in the order of the request: those of the current domain, or of the whole
 /// domain, where none is given.
+/// Whether a fragment wrote anything in some ranges.
+fn is_met(fragment: &Fragment, ranges: &[Vec<Interval>]) -> bool {
+    let Ok(rect) = intervals(fragment.non_empty_domain()) else { return true };
+    let meets =
+        |(side, ranges): (&Interval, &Vec<Interval>)| ranges.iter().any(|range| range.overlaps(*side));
+    rect.iter().zip(ranges).all(meets)
+}
+
 fn ranges(schema: &ArraySchema, grid: &TileGrid, asked: &[Vec<Extent>]) -> Result<Vec<Vec<Interval>>> {
     if asked.len() > schema.dimensions.len() {
         return Err(Error::invalid(format!(

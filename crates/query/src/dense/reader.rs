@@ -16,9 +16,10 @@ use smalti_array::{Fragment, Plane, Snapshot};
 use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Cross, Interval, Pace, TileBlock, TileGrid};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{AlignedBuf, Datatype, Error, Layout, Result};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A field of a dense read.
 pub(crate) enum DenseField {
@@ -55,6 +56,8 @@ pub(crate) struct DensePlan {
     /// Oldest first.
     pub(crate) fragments: Vec<DenseFragment>,
     pub(crate) workspaces: Workspaces,
+    /// The number of the next batch.
+    pub(crate) turn: AtomicU64,
     pub(crate) budget: Budget,
     /// Whether all values of any length fit in a share of the budget at once.
     pub(crate) is_small: bool,
@@ -185,6 +188,7 @@ impl DensePlan {
 
     fn run(&self, tasks: Vec<Task>) -> Result<Batch> {
         let cell_count = tasks.iter().map(|task| task.cell_count).sum();
+        self.announce(&tasks)?;
         if let Some(filter) = &self.filter {
             return self.run_filtered(filter, tasks, cell_count);
         }
@@ -194,6 +198,36 @@ impl DensePlan {
             .map(|field| self.read_field(field, &tasks, cell_count, Purpose::Result))
             .collect::<Result<_>>()?;
         Ok(Batch { cell_count, columns })
+    }
+
+    /// On a distant store, asks for the tiles of all fields that some tasks will read, at once.
+    fn announce(&self, tasks: &[Task]) -> Result<()> {
+        if !self.fetch.runs_ahead() {
+            return Ok(());
+        }
+        // One batch is read after the other.
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        self.fetch.forget_before(turn);
+        let looked_at = self.filter.iter().flat_map(|filter| &filter.fields);
+        let mut wanted = Vec::new();
+        let mut known = HashSet::new();
+        for (at, field) in self.fields.iter().chain(looked_at).enumerate() {
+            let DenseField::Attribute { sources, .. } = field else { continue };
+            for task in tasks {
+                for piece in task.target.pieces() {
+                    self.fetch.check()?;
+                    for share in self.shares(&piece, sources)?.0 {
+                        if let Some(source) = &sources[share.fragment_idx]
+                            && known.insert((at, share.fragment_idx, share.tile_idx))
+                        {
+                            wanted.push((source, share.tile_idx));
+                        }
+                    }
+                }
+            }
+        }
+        self.fetch.announce(wanted.into_iter(), turn);
+        Ok(())
     }
 
     pub(super) fn read_field(

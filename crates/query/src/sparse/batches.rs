@@ -59,7 +59,10 @@ impl SparseBatches {
             let tiles = stretch.tiles.clone();
             self.current = match strategy(plan, stretch)? {
                 Strategy::TileByTile => Current::Stored(StoredCells::new(tiles)),
-                Strategy::SortedAtOnce => Current::Ordered(plan.ordered_cells(&plan.tiles[tiles])?),
+                Strategy::SortedAtOnce => {
+                    plan.run_ahead(tiles.clone());
+                    Current::Ordered(plan.ordered_cells(&plan.tiles[tiles])?)
+                }
                 _ => Current::Windows(Box::new(plan.windows(tiles)?)),
             };
         }

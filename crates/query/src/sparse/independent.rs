@@ -79,6 +79,7 @@ impl SparsePlan {
             let groups = self.next_groups(stored.tiles.clone(), max_cell_count, wanted_tile_count)?;
             let Some(last) = groups.last() else { return Ok(None) };
             let start = std::mem::replace(&mut stored.tiles.start, last.end);
+            self.run_ahead(start..last.end);
             let selected = self.select_stored(start..last.end, &mut stored.ahead, stored.tiles.end);
             stored.ready.extend(self.read_groups(&groups, selected));
         }

@@ -1,5 +1,6 @@
 //! Reading sparse arrays.
 
+mod ahead;
 mod batches;
 mod cost;
 mod explain;

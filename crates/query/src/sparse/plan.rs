@@ -1,5 +1,6 @@
 //! What a sparse read needs to know before it decodes a tile: fields, fragments, and the tiles that ranges may meet.
 
+use super::ahead::Announced;
 use super::history::DeleteHistory;
 use super::predicate::{FragmentPredicate, Predicates};
 use super::stretches::{Stretch, is_one_tile, least_sorted_cell_count};
@@ -79,6 +80,8 @@ pub(crate) struct SparsePlan {
     /// Cells up to which a stretch that has to be sorted goes with its neighbour.
     pub(crate) least_sorted_cell_count: usize,
     pub(crate) workspaces: Workspaces,
+    /// How far the requests for its tiles are ahead.
+    pub(super) announced: Announced,
     pub(crate) budget: Budget,
     /// Of a read of all that the fragments hold: the deletes by which cells may be gone.
     pub(crate) history: Option<DeleteHistory>,
@@ -121,6 +124,13 @@ impl SparsePlan {
             let mut sides = ranges.iter().zip(fragment.non_empty_domain());
             fragment.tile_count() > 0 && sides.all(|(ranges, side)| ranges.overlaps(side.as_ref()))
         };
+        let dimensions = (0..schema.dimensions.len()).map(FieldId::Dimension);
+        let looked_at = predicates.condition().into_iter().flat_map(|condition| condition.fields());
+        let needed: Vec<FieldId> = dimensions
+            .chain(fields.iter().map(|field| field.id))
+            .chain(looked_at.map(|field| field.id))
+            .collect();
+        snapshot.ask_ahead(is_in_ranges, &needed);
         snapshot.read_ahead(is_in_ranges);
         for fragment in snapshot.fragments().iter().rev() {
             let is_in_ranges = is_in_ranges(fragment);
@@ -156,6 +166,7 @@ impl SparsePlan {
             stretches: Vec::new(),
             least_sorted_cell_count: least_sorted_cell_count(request),
             workspaces: Workspaces::default(),
+            announced: Announced::default(),
             budget: Budget::new(request.memory_byte_len),
             history,
             seen,

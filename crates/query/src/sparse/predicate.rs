@@ -30,6 +30,13 @@ pub(crate) struct FragmentPredicate {
     pub(super) is_condition: bool,
 }
 
+impl FragmentPredicate {
+    /// Where the fragment keeps the fields that it looks at.
+    pub(super) fn sources(&self) -> impl Iterator<Item = &FieldSource> {
+        self.sources.iter().flatten()
+    }
+}
+
 /// The predicates of a read, before they are looked up in fragments.
 pub(crate) struct Predicates {
     condition: Option<Arc<BoundCondition>>,

@@ -1,0 +1,90 @@
+//! What opening an array will ask of its store, asked for early: on a distant store each question alone would be a round trip.
+//!
+//! Three rounds open an array, however many fragments it has: the listings of its folders; the schema, the lists of commits and the newest
+//! consolidated fragment metadata that these name; the footers and delete commits that are in neither. Opening goes the
+//! same way on every store, and finds here what was asked for.
+
+use crate::commits::MAX_LIST_BYTE_LEN;
+use crate::listing::{MAX_GONE_BYTE_LEN, newest_meta, schema_paths};
+use crate::{ArrayPlace, ListedDelete};
+use smalti_format::names::{
+    COMMITS_FOLDER, CommitKind, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, SCHEMA_FOLDER, parse_commit_file,
+    parse_gone, parse_pending_vacuum,
+};
+use smalti_store::{AheadStore, Request, Store, join};
+use smalti_types::TimeRange;
+use std::sync::Arc;
+
+/// Schemas that are asked for beside the one that counts: fragments that were written before it name them.
+const OLDER_SCHEMA_COUNT: usize = 4;
+
+impl ArrayPlace {
+    /// The same place for opening the array once, and what asks for its files early; `None` where that is not worth it.
+    pub(crate) fn for_opening(&self) -> (ArrayPlace, Option<Arc<AheadStore>>) {
+        if !self.store().is_distant() {
+            return (self.clone(), None);
+        }
+        let ahead = Arc::new(AheadStore::new(Arc::clone(self.store())));
+        (self.with_store(ahead.clone()), Some(ahead))
+    }
+
+    /// Asks for what listings name: those of the first round, and the files of the second. Errors are found again by who opens.
+    pub(crate) fn announce_listed(&self, ahead: &AheadStore, time: TimeRange) {
+        let folders =
+            ["", SCHEMA_FOLDER, COMMITS_FOLDER, FRAGMENTS_FOLDER, FRAGMENT_META_FOLDER].map(|folder| {
+                match folder {
+                    "" => self.path().to_owned(),
+                    folder => self.join(folder),
+                }
+            });
+        ahead.announce(folders.iter().map(|folder| Request::List { folder: folder.clone() }).collect());
+        let [root, schemas, commits, fragments, meta] =
+            folders.map(|folder| ahead.announced_list(&folder).unwrap_or_default());
+        let tail = |path: String, byte_len: u64| Request::Tail { path, byte_len };
+        let tile_byte_len = self.tile_file_byte_len();
+        let mut wanted: Vec<Request> = schema_paths(self, &root, &schemas, time)
+            .into_iter()
+            .take(1 + OLDER_SCHEMA_COUNT)
+            .map(|path| tail(path, tile_byte_len))
+            .collect();
+        for (folder, entries) in [("", &root), (COMMITS_FOLDER, &commits)] {
+            for entry in entries.iter().filter(|entry| entry.is_file()) {
+                let path = self.join(&join(folder, &entry.name));
+                let is_list = match parse_commit_file(&entry.name) {
+                    Some((_, CommitKind::Vacuum)) => true,
+                    Some((_, CommitKind::Consolidated | CommitKind::Ignore)) => !folder.is_empty(),
+                    Some(_) => false,
+                    None => parse_pending_vacuum(&entry.name).is_some(),
+                };
+                if is_list {
+                    wanted.push(tail(path, MAX_LIST_BYTE_LEN));
+                } else if time.end != u64::MAX && parse_gone(&entry.name).is_some() {
+                    wanted.push(tail(path, MAX_GONE_BYTE_LEN));
+                }
+            }
+        }
+        if fragments.len() + root.iter().filter(|entry| entry.is_folder()).count() >= 2
+            && let Some(path) = newest_meta(&root, &meta)
+        {
+            wanted.push(tail(self.join(&path), tile_byte_len));
+        }
+        ahead.announce(wanted);
+    }
+
+    /// Asks for the ends of fragments' metadata files, with their paths relative to the array, and for delete commits.
+    pub(crate) fn announce_last(
+        &self,
+        ahead: &AheadStore,
+        metadata_paths: impl Iterator<Item = String>,
+        tail_byte_len: u64,
+        deletes: &[ListedDelete],
+    ) {
+        let tails =
+            metadata_paths.map(|path| Request::Tail { path: self.join(&path), byte_len: tail_byte_len });
+        let deletes = deletes
+            .iter()
+            .filter(|delete| delete.tile.is_none())
+            .map(|delete| Request::Tail { path: delete.path.clone(), byte_len: self.metadata_limit() });
+        ahead.announce(tails.chain(deletes).collect());
+    }
+}

@@ -1,0 +1,135 @@
+//! What is asked of a store, as data: a list of requests goes out at once, and each answer is waited for when it is needed.
+//!
+//! [`Store::submit`] is how a reader of a distant store has many requests under way with few threads: how many go side by side is
+//! the store's to say, and nobody who could work waits for one that is not needed yet.
+
+use crate::{ByteRange, Entry, Store, StoreExt, Tail};
+use bytes::Bytes;
+use smalti_types::{Error, Result};
+use std::fmt;
+
+/// Something to ask of a store.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Request {
+    /// The entries of a folder; see [`Store::list`].
+    List {
+        /// The folder.
+        folder: String,
+    },
+    /// Bytes of a file; see [`Store::read_into`]. No more is allocated than the file has.
+    Range {
+        /// The file.
+        path: String,
+        /// Which of its bytes.
+        range: ByteRange,
+    },
+    /// The end of a file; see [`Store::read_tail`].
+    Tail {
+        /// The file.
+        path: String,
+        /// How many bytes at most.
+        byte_len: u64,
+    },
+}
+
+/// What a store answers: of the kind that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// The entries of a folder.
+    Entries(Vec<Entry>),
+    /// Bytes of a file.
+    Bytes(Bytes),
+    /// The end of a file.
+    Tail(Tail),
+}
+
+impl Request {
+    /// Asks a store, and waits for the answer.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn ask<S: Store + ?Sized>(&self, store: &S) -> Result<Answer> {
+        Ok(match self {
+            Request::List { folder } => Answer::Entries(store.list(folder)?),
+            Request::Range { path, range } => Answer::Bytes(store.read_at(path, *range)?),
+            Request::Tail { path, byte_len } => Answer::Tail(store.read_tail(path, *byte_len)?),
+        })
+    }
+
+    /// The bytes that an answer is known to have at most, before it is there.
+    pub fn byte_len(&self) -> u64 {
+        match self {
+            Request::List { .. } => 0,
+            Request::Range { range, .. } => range.byte_len,
+            Request::Tail { byte_len, .. } => *byte_len,
+        }
+    }
+}
+
+impl Answer {
+    /// The entries of a folder.
+    ///
+    /// # Errors
+    /// `Io` for another kind of answer.
+    pub fn entries(self) -> Result<Vec<Entry>> {
+        match self {
+            Answer::Entries(entries) => Ok(entries),
+            _ => Err(other_kind()),
+        }
+    }
+
+    /// Bytes of a file.
+    ///
+    /// # Errors
+    /// `Io` for another kind of answer.
+    pub fn bytes(self) -> Result<Bytes> {
+        match self {
+            Answer::Bytes(bytes) => Ok(bytes),
+            _ => Err(other_kind()),
+        }
+    }
+
+    /// The end of a file.
+    ///
+    /// # Errors
+    /// `Io` for another kind of answer.
+    pub fn tail(self) -> Result<Tail> {
+        match self {
+            Answer::Tail(tail) => Ok(tail),
+            _ => Err(other_kind()),
+        }
+    }
+}
+
+fn other_kind() -> Error {
+    Error::new(smalti_types::ErrorKind::Io, "the store answered something else than was asked")
+}
+
+/// An answer that is under way.
+pub struct Pending(Box<dyn FnOnce() -> Result<Answer> + Send>);
+
+impl Pending {
+    /// An answer that a function waits for.
+    pub fn new(wait: impl FnOnce() -> Result<Answer> + Send + 'static) -> Self {
+        Pending(Box::new(wait))
+    }
+
+    /// An answer that is there.
+    pub fn ready(answer: Result<Answer>) -> Self {
+        Pending::new(move || answer)
+    }
+
+    /// Waits for the answer.
+    ///
+    /// # Errors
+    /// What the store reports.
+    pub fn wait(self) -> Result<Answer> {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pending")
+    }
+}
