@@ -100,6 +100,12 @@ impl ArrayPlace {
         Ok(ArrayPlace { store, path, readers: Arc::default(), ..self.clone() })
     }
 
+    /// The same place, with its store in another one that wraps it: for tests, and for those who count.
+    #[must_use]
+    pub fn seen_through(&self, wrap: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>) -> Self {
+        ArrayPlace { readers: Arc::default(), ..self.with_store(wrap(Arc::clone(&self.store))) }
+    }
+
     /// The same place, reached through another store.
     pub(crate) fn with_store(&self, store: Arc<dyn Store>) -> Self {
         ArrayPlace { store, ..self.clone() }

@@ -7,9 +7,10 @@ use smalti_array::{ArrayPlace, Snapshot, TIMESTAMPS, find_field};
 use smalti_format::ArraySchema;
 use smalti_query::condition::{Condition, Relation};
 use smalti_query::{Batch, LabelRange, ReadRequest, ResultField, read};
-use smalti_store::{Stores, SyncLevel, system_env};
+use smalti_store::{DistantStore, Stores, SyncLevel, system_env};
 use smalti_types::{Datatype, EncryptionKey, ErrorKind, Extent, Layout, Scalar, TimeRange};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 pub fn place(case: &Case) -> Result<ArrayPlace, Failure> {
     place_with(case, SyncLevel::Full)
@@ -59,8 +60,23 @@ pub fn check(case: &Case) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Reads an array where it is, and as if it were far away.
 fn perform(case: &Case, wanted: &Value, columns: &HashMap<String, Value>) -> Result<(), Failure> {
-    let snapshot = Snapshot::open(place(case)?, time(wanted))?;
+    let near = place(case)?;
+    let far = near.seen_through(|store| Arc::new(DistantStore::new(store)));
+    for place in [near, far] {
+        perform_at(place, case, wanted, columns)?;
+    }
+    Ok(())
+}
+
+fn perform_at(
+    place: ArrayPlace,
+    case: &Case,
+    wanted: &Value,
+    columns: &HashMap<String, Value>,
+) -> Result<(), Failure> {
+    let snapshot = Snapshot::open(place, time(wanted))?;
     let schema = snapshot.schema();
     let layout = match wanted["layout"].as_str() {
         Some("row") => Layout::RowMajor,

@@ -7,7 +7,7 @@ use smalti_format::{
 use smalti_query::{
     Aggregate, AggregateRequest, AggregateValue, Batch, Function, ReadRequest, ResultField, aggregate,
 };
-use smalti_store::{ManualClock, MemoryStore, SeededEntropy};
+use smalti_store::{DistantStore, ManualClock, MemoryStore, SeededEntropy, Store};
 use smalti_types::{ArrayType, CellValNum, Datatype, Env, Filter, FilterPipeline, Layout, Scalar, TimeRange};
 use std::sync::Arc;
 
@@ -16,7 +16,12 @@ pub type Row = (u32, Option<Vec<u8>>);
 
 pub fn place(seed: u64) -> ArrayPlace {
     let env = Env::new(ManualClock::new(1), SeededEntropy::new(seed));
-    ArrayPlace::in_store(Arc::new(MemoryStore::new()), "array".into(), None, env)
+    // Every other array is far away: what is asked for before it is needed gives the same cells.
+    let store: Arc<dyn Store> = match seed % 2 {
+        0 => Arc::new(MemoryStore::new()),
+        _ => Arc::new(DistantStore::new(Arc::new(MemoryStore::new()))),
+    };
+    ArrayPlace::in_store(store, "array".into(), None, env)
 }
 
 pub fn dimension(name: &str, domain: Option<(Scalar, Scalar)>, tile_extent: Option<Scalar>) -> Dimension {

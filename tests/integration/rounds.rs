@@ -1,0 +1,160 @@
+//! How often a distant store is waited for: by rounds, which time follows there, not by requests.
+
+use crate::oracle::arrays::{Columns, Row, dimension, schema};
+use smalti_array::{ArrayPlace, Snapshot};
+use smalti_query::condition::{Condition, Relation};
+use smalti_query::{Duplicates, ReadRequest, WriteRequest, read, write};
+use smalti_store::{DistantStore, ManualClock, MemoryStore, MeteredStore, SeededEntropy, Traffic};
+use smalti_tile::ColumnRef;
+use smalti_types::{ArrayType, Env, Extent, Layout, Physical, Scalar, TimeRange};
+use smalti_upkeep::{Options, consolidate_commits, consolidate_fragment_meta};
+use std::sync::Arc;
+
+/// The cells of a fragment, and how far it is from one to the next.
+const CELL_COUNT: i32 = 20;
+
+fn env() -> Env {
+    Env::new(ManualClock::new(1), SeededEntropy::new(3))
+}
+
+fn place_in(store: Arc<dyn smalti_store::Store>) -> ArrayPlace {
+    ArrayPlace::in_store(store, "array".into(), None, env())
+}
+
+fn extent(lo: i32, hi: i32) -> Extent {
+    Extent::Num { lo: lo.ordinal(), hi: hi.ordinal() }
+}
+
+/// An array of fragments, one behind the other.
+fn array(array_type: ArrayType, fragment_count: i32) -> (MemoryStore, ArrayPlace) {
+    let store = MemoryStore::new();
+    let place = place_in(Arc::new(store.clone()));
+    let x = dimension(
+        "x",
+        Some((Scalar::I32(0), Scalar::I32(fragment_count * CELL_COUNT - 1))),
+        Some(Scalar::I32(10)),
+    );
+    place.create(&schema(array_type, vec![x], (Layout::RowMajor, Layout::RowMajor))).unwrap();
+    let snapshot = Snapshot::open(place.clone(), TimeRange::ALL).unwrap();
+    for fragment in 0..fragment_count {
+        let cells: Vec<i32> = (fragment * CELL_COUNT..(fragment + 1) * CELL_COUNT).collect();
+        let text = |cell: i32| (cell % 3 != 0).then(|| vec![b'a'; cell as usize % 7]);
+        let rows: Vec<Row> = cells.iter().map(|&cell| (cell as u32, text(cell))).collect();
+        let columns = Columns::of(rows.iter());
+        let mut request = WriteRequest {
+            columns: columns.refs(),
+            subarray: None,
+            layout: Layout::Unordered,
+            at: None,
+            duplicates: Duplicates::Refuse,
+            progress: None,
+        };
+        match array_type {
+            ArrayType::Dense => {
+                request.layout = Layout::RowMajor;
+                request.subarray = Some(vec![extent(fragment * CELL_COUNT, (fragment + 1) * CELL_COUNT - 1)]);
+            }
+            ArrayType::Sparse => {
+                request.columns.push(("x".into(), ColumnRef::fixed(bytemuck::cast_slice(&cells))));
+            }
+        }
+        write(&snapshot, &request).unwrap();
+    }
+    (store, place)
+}
+
+struct Far {
+    distant: DistantStore,
+    metered: Arc<MeteredStore<DistantStore>>,
+}
+
+impl Far {
+    fn new(store: &MemoryStore) -> Self {
+        let distant = DistantStore::new(Arc::new(store.clone()));
+        Far { metered: Arc::new(MeteredStore::new(distant.clone())), distant }
+    }
+
+    fn spent<T>(&self, work: impl FnOnce() -> T) -> (T, Traffic) {
+        let before = self.metered.traffic();
+        let done = work();
+        (done, self.metered.traffic().since(&before))
+    }
+
+    fn open(&self) -> (Snapshot, Traffic) {
+        self.spent(|| Snapshot::open(place_in(self.metered.clone()), TimeRange::ALL).unwrap())
+    }
+}
+
+fn cell_count(snapshot: &Snapshot, request: &ReadRequest) -> usize {
+    read(snapshot, request).unwrap().map(|batch| batch.unwrap().cell_count).sum()
+}
+
+#[test]
+fn opening_takes_three_rounds_and_a_read_two_more_whatever_the_number_of_fragments() {
+    for array_type in [ArrayType::Sparse, ArrayType::Dense] {
+        for fragment_count in [1, 100, 10_000] {
+            let (store, place) = array(array_type, fragment_count);
+            for is_consolidated in [false, true] {
+                let what =
+                    format!("{array_type}, {fragment_count} fragments, consolidated: {is_consolidated}");
+                if is_consolidated {
+                    consolidate_fragment_meta(&place, &Options::default()).unwrap();
+                    consolidate_commits(&place, &Options::default()).unwrap();
+                }
+                let far = Far::new(&store);
+                let (snapshot, opening) = far.open();
+                assert_eq!(snapshot.fragments().len() as i32, fragment_count);
+                assert!(opening.round_count <= 3, "{what}: {opening:?}");
+                let most = if is_consolidated { 8 } else { 8 + fragment_count as u64 };
+                assert!(opening.request_count() <= most, "{what}: {opening:?}");
+                // Cells of the last three fragments, or of all that there are.
+                let len = (3 * CELL_COUNT).min(fragment_count * CELL_COUNT);
+                let end = fragment_count * CELL_COUNT;
+                for layout in [Layout::RowMajor, Layout::GlobalOrder] {
+                    let (snapshot, _) = far.open();
+                    let request = ReadRequest {
+                        ranges: vec![vec![extent(end - len, end - 5)]],
+                        layout: Some(layout),
+                        ..ReadRequest::default()
+                    };
+                    let (cells, reading) = far.spent(|| cell_count(&snapshot, &request));
+                    assert_eq!(cells as i32, len - 4);
+                    assert!(reading.round_count <= 2, "{what}, {layout}: {reading:?}");
+                    // Again: what is known of the fragments is kept.
+                    let (_, again) = far.spent(|| cell_count(&snapshot, &request));
+                    assert!(again.round_count <= 1, "{what}, {layout}: {again:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn two_threads_have_a_hundred_requests_under_way() {
+    let (store, _) = array(ArrayType::Sparse, 100);
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    threads.install(|| {
+        let far = Far::new(&store);
+        let (snapshot, opening) = far.open();
+        assert!(far.distant.most_under_way() >= 100, "{opening:?}");
+        let request = ReadRequest { layout: Some(Layout::GlobalOrder), ..ReadRequest::default() };
+        let (cells, reading) = far.spent(|| cell_count(&snapshot, &request));
+        assert_eq!(cells, 2000);
+        assert!(reading.round_count <= 2 && reading.read_count >= 300, "{reading:?}");
+    });
+}
+
+#[test]
+fn conditions_and_what_is_missing_ask_no_more_often() {
+    let (store, _) = array(ArrayType::Sparse, 50);
+    let far = Far::new(&store);
+    let (snapshot, _) = far.open();
+    let request = ReadRequest {
+        condition: Some(Condition::compare("n", Relation::Ge, 150)),
+        fields: vec!["s".into()],
+        ..ReadRequest::default()
+    };
+    let (cells, reading) = far.spent(|| cell_count(&snapshot, &request));
+    assert_eq!(cells as i32, 50 * CELL_COUNT - 150);
+    assert!(reading.round_count <= 2, "{reading:?}");
+}
