@@ -106,7 +106,10 @@ impl Fragment {
             |fragment: &&&Fragment| fragment.legacy.is_none() && fragment.metadata.tail.get().is_none();
         let unread: Vec<&Fragment> = fragments.iter().filter(is_unread).copied().collect();
         let paths: Vec<String> = unread.iter().map(|fragment| fragment.listed.metadata_path()).collect();
-        let tails = place.store().read_tails(place.path(), &paths, Fragment::TAIL_BYTE_LEN);
+        let tails = match paths.is_empty() {
+            true => Vec::new(),
+            false => place.store().read_tails(place.path(), &paths, Fragment::TAIL_BYTE_LEN),
+        };
         for (fragment, tail) in unread.into_iter().zip(tails) {
             if let Ok(tail) = tail {
                 let _ = fragment.metadata.tail.set(tail);

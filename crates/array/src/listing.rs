@@ -472,9 +472,9 @@ fn first_listings<T>(place: &ArrayPlace, read_commits: impl FnOnce(bool) -> T) -
     let store = &**place.store();
     let fragments = place.join(FRAGMENTS_FOLDER);
     if store.is_distant() {
-        // The listing is under way already.
+        // The listing is under way already, and so are the footers.
         let folders = store.list(&fragments).ok();
-        return (read_commits(true), folders);
+        return (read_commits(false), folders);
     }
     let is_worthwhile = || store.is_long(&fragments) && store.is_long(&place.join(COMMITS_FOLDER));
     if rayon::current_num_threads() < 2 || !is_worthwhile() {
