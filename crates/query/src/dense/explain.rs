@@ -8,6 +8,7 @@ use crate::explain::{ExplainedFragment, Explanation, FragmentFate, Strategy, bla
 use smalti_array::Snapshot;
 use smalti_types::{Layout, Result};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 impl DenseBatches {
     /// Explains the read.
@@ -19,13 +20,16 @@ impl DenseBatches {
         explanation.memory_byte_len = self.plan.budget.byte_len();
         let (met, read) = self.plan.met_tiles(&mut explanation)?;
         let count = |tiles: HashSet<(usize, usize)>| {
-            let mut counts = vec![0; snapshot.fragments().len()];
+            let mut counts = vec![0; self.plan.fragments.len()];
             tiles.iter().for_each(|(fragment_idx, _)| counts[*fragment_idx] += 1);
             counts
         };
         let (met, read): (Vec<u64>, Vec<u64>) = (count(met), count(read));
-        for (idx, fragment) in snapshot.fragments().iter().enumerate() {
-            let (met_tile_count, read_tile_count) = (met[idx], read[idx]);
+        // The plan has the fragments that the ranges meet, in the same order.
+        let mut planned = self.plan.fragments.iter().zip(met.into_iter().zip(read)).peekable();
+        for fragment in snapshot.fragments() {
+            let counts = planned.next_if(|(planned, _)| Arc::ptr_eq(&planned.fragment, fragment));
+            let (met_tile_count, read_tile_count) = counts.map_or((0, 0), |(_, counts)| counts);
             let fate = match (met_tile_count, read_tile_count) {
                 (0, _) => FragmentFate::OutsideRanges,
                 (_, 0) => FragmentFate::RuledOut,

@@ -79,9 +79,11 @@ impl DenseBatches {
         snapshot.ask_ahead(|fragment| is_met(fragment, &ranges), &needed);
         let workspaces = Workspaces::default();
         let budget = Budget::new(request.memory_byte_len);
+        // Of others nothing shows: they cost nothing but this question.
         let fragments = snapshot
             .fragments()
             .iter()
+            .filter(|fragment| is_met(fragment, &ranges))
             .map(|fragment| {
                 let rect = intervals(fragment.non_empty_domain())?;
                 let tiles = if fragment.is_dense() {
