@@ -2,6 +2,7 @@
 //!
 //! A whole tile is one read; of a tile that no filter touched only the bytes that are wanted are read, merged as the
 //! store likes it; of a filtered tile only the chunks that are wanted are decoded.
+//! On a distant store whole tiles of the next steps are asked for before they are needed ([`Fetch::announce`]).
 
 use crate::progress::Progress;
 use crate::workspace::{Workspace, room};
