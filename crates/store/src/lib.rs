@@ -9,6 +9,7 @@
 //! (see [`LocalStore`]).
 #![forbid(unsafe_code)]
 
+mod claim_file;
 mod coalesce;
 pub mod conformance;
 mod crash;
@@ -27,6 +28,7 @@ mod sim;
 mod store;
 mod uri;
 
+pub use claim_file::{ClaimFile, Claiming, StandingClaim, claim_end_ms};
 pub use coalesce::{ByteRange, Coalescing, MergedRange, coalesce};
 pub use crash::{CrashLimits, CrashState, DiskOp, FileId, Image, Tear, crash_states};
 pub use env::{ManualClock, SeededEntropy, SystemClock, SystemEntropy, system_env};
