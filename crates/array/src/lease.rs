@@ -151,6 +151,8 @@ impl ArrayPlace {
             Ok(Some(lease)) => Ok(Ok(Held::Lock { _lease: lease })),
             Ok(None) => Ok(Err(String::new())),
             Err(error) if error.kind() == ErrorKind::Unsupported => {
+                // Nothing is put where no array is.
+                schema_files(self)?;
                 Ok(match ClaimFile::take(self.store(), self.path(), name, self.env())? {
                     Claiming::Held(file) => Ok(Held::File(file)),
                     Claiming::Taken(by) => Err(format!(": {by}")),

@@ -223,8 +223,13 @@ impl Rectangle {
             return Err(Error::invalid("a sparse write takes no range: its cells bring their coordinates"));
         }
         let mut subarray = whole(&array.schema())?;
+        let dimension_count = subarray.len();
         for (idx, extent) in self.sides {
-            subarray[idx] = extent;
+            *subarray.get_mut(idx).ok_or_else(|| {
+                Error::invalid(format!(
+                    "the rectangle has more sides than the array's {dimension_count} dimensions"
+                ))
+            })? = extent;
         }
         Ok(Some(subarray))
     }
@@ -332,6 +337,12 @@ impl<'a> GlobalWriteBuilder<'a> {
     /// As [`WriteBuilder::range`].
     pub fn range<T: RangeEnd>(mut self, dimension: &str, range: impl RangeBounds<T>) -> Self {
         self.rectangle.set(self.array, dimension, range);
+        self
+    }
+
+    /// The rectangle that a dense write fills, a side for each dimension in the ordinals of its type, in the place of ranges.
+    pub fn rectangle(mut self, sides: Vec<Extent>) -> Self {
+        self.rectangle.sides = sides.into_iter().enumerate().collect();
         self
     }
 
