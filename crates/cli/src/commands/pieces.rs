@@ -22,6 +22,9 @@ pub(super) struct Pieces<'a> {
     pub(super) uri: &'a str,
 }
 
+/// What the way of cells into a fragment may take beyond the budget: when there is no room for more is told by their number and mean length.
+const BEYOND_BYTE_LEN: u64 = 32 << 20;
+
 /// What was written.
 pub(super) struct Written {
     pub(super) fragments: Vec<WrittenFragment>,
@@ -152,6 +155,8 @@ impl<'a> Chunks<'a> {
             pieces.work.resume(Phase::Writing);
             writer.submit(named(&cells)).map_err(pieces.refused())?;
         } else {
+            let work = pieces.work_byte_len(&cells).saturating_sub(BEYOND_BYTE_LEN);
+            pieces.room.check_work(held(&cells), work)?;
             let at = self.sealed.first().map(SealedFragment::timestamp);
             let request = pieces.request(&cells, self.layout, at);
             self.sealed.push(pieces.array.seal_raw(&request).map_err(pieces.refused())?);

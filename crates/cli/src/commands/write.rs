@@ -209,7 +209,7 @@ fn write_batches(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<
     let args = input.args;
     let refused = |error: smalti::Error| Failure::Error(error.at_uri(&args.array));
     let mut cell_count = 0;
-    let (batches, row_count) = input.batches().map_err(in_file(args))?;
+    let (batches, row_count) = input.batches(input.budget).map_err(in_file(args))?;
     let writer = array.global_writer().progress(Arc::clone(&input.work), row_count);
     let at = args.at.map(When::moment);
     let mut writer = at.map_or(writer.clone(), |at| writer.at(at)).start().map_err(refused)?;
@@ -245,31 +245,33 @@ impl Input<'_> {
             InputFormat::Npy => {
                 Err(Failure::usage("npy is for dense arrays; use csv, jsonl, arrow or parquet"))
             }
-            InputFormat::Arrow | InputFormat::Parquet => self.batches().and_then(|(batches, row_count)| {
-                // Of Arrow the bytes are counted.
-                if row_count.is_some() {
-                    self.work.enter(Phase::Reading, Unit::Cells, row_count);
-                }
-                let work = Arc::clone(&self.work);
-                let watched = batches.map(move |batch| {
-                    work.check()?;
-                    let batch = batch?;
-                    work.advance(Phase::Reading, Unit::Cells, batch.num_rows() as u64);
-                    Ok(batch)
-                });
-                gather(Box::new(watched), fields, room, take)
-            }),
+            InputFormat::Arrow | InputFormat::Parquet => {
+                self.batches(room.budget()).and_then(|(batches, row_count)| {
+                    // Of Arrow the bytes are counted.
+                    if row_count.is_some() {
+                        self.work.enter(Phase::Reading, Unit::Cells, row_count);
+                    }
+                    let work = Arc::clone(&self.work);
+                    let watched = batches.map(move |batch| {
+                        work.check()?;
+                        let batch = batch?;
+                        work.advance(Phase::Reading, Unit::Cells, batch.num_rows() as u64);
+                        Ok(batch)
+                    });
+                    gather(Box::new(watched), fields, room, take)
+                })
+            }
         };
         columns.map_err(in_file(self.args))
     }
 
     /// The record batches of a file of Arrow or Parquet, and the number of their rows, if the file tells it.
-    fn batches(&self) -> Outcome<(RecordBatches, Option<u64>)> {
+    fn batches(&self, budget: Budget) -> Outcome<(RecordBatches, Option<u64>)> {
         let path = path(self.args);
         if self.format == InputFormat::Parquet {
-            return open_parquet(path, self.budget).map(|(batches, row_count)| (batches, Some(row_count)));
+            return open_parquet(path, budget).map(|(batches, row_count)| (batches, Some(row_count)));
         }
-        Ok((open_arrow(path, self.budget, &self.work, Phase::Reading)?, None))
+        Ok((open_arrow(path, budget, &self.work, Phase::Reading)?, None))
     }
 
     fn open(&self) -> Outcome<Box<dyn BufRead>> {

@@ -289,7 +289,7 @@ fn a_write_of_more_cells_than_its_memory_holds_makes_fragments_that_one_commit_s
         assert!(problem.contains(words), "{problem}");
         assert_eq!(commit_count(&session, "none"), 0);
         assert_eq!(std::fs::read_dir(session.path("none/__fragments")).unwrap().count(), 0);
-        session.text("rm none --yes");
+        session.text("rm none");
     }
 }
 
@@ -327,7 +327,7 @@ fn dense_cells_that_come_row_after_row_of_tiles_are_written_in_any_budget() {
     session.text(&format!("read whole {range} -o rows.parquet --threads 1"));
     for format in ["csv", "arrow", "parquet"] {
         tiled(&session, format, "row-major");
-        let memory = if format == "parquet" { "4MiB" } else { "1MiB" };
+        let memory = if format == "parquet" { "8MiB" } else { "1MiB" };
         session.text(&format!("write {format} --from rows.{format} {range} --at 1 --memory {memory}"));
         session.fragment(format);
         assert_eq!(session.text(&format!("read {format} --format csv")), wanted, "{format}");

@@ -53,11 +53,11 @@ pub(crate) fn read_csv(
         rows.end_row()
             .map_err(|problem| Failure::invalid(format!("line {}: {problem}", lines.lines.idx())))?;
         let mut held = rows.held();
+        room.check(held)?;
         if room.is_full(held) {
             take(rows.hand_on(fields, false)?)?;
             held = rows.held();
         }
-        room.check(held)?;
         lines.lines.leave(held.byte_len);
     }
     rows.finish()

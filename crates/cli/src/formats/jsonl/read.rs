@@ -33,11 +33,11 @@ pub(crate) fn read_jsonl(
         }
         rows.push(&line).map_err(|problem| Failure::invalid(format!("line {}: {problem}", lines.idx())))?;
         held = rows.held();
+        room.check(held)?;
         if room.is_full(held) {
             take(rows.hand_on(fields, true)?)?;
             held = rows.held();
         }
-        room.check(held)?;
     }
     rows.finish()
 }
