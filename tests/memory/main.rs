@@ -1,4 +1,4 @@
-//! Reads keep to their memory budget, whatever the array: measured by a counting allocator.
+//! Reads, and writes in pieces, keep to their memory budget, whatever the array: measured by a counting allocator.
 #![forbid(unsafe_code)]
 
 mod handles;
@@ -9,8 +9,8 @@ use smalti_format::{
 };
 use smalti_query::condition::{Condition, Relation};
 use smalti_query::{
-    Aggregate, AggregateRequest, AggregateValue, Duplicates, Function, ReadRequest, WriteRequest, aggregate,
-    explain, read, write,
+    Aggregate, AggregateRequest, AggregateValue, Duplicates, Function, GlobalWriter, ReadRequest,
+    WriteRequest, aggregate, explain, read, write,
 };
 use smalti_store::{Stores, SyncLevel, system_env};
 use smalti_tests::counting::{Counting, forget_peak, live_byte_len, peak_byte_len};
@@ -209,6 +209,52 @@ fn dense_reads_keep_to_their_budget() {
         check(&snapshot, &request, &format!("dense, many ranges, {layout}"));
         let request = ReadRequest { condition: condition.clone(), ..request };
         check(&snapshot, &request, &format!("dense, many ranges and a condition, {layout}"));
+    }
+}
+
+/// Some 20 times what the rows of tiles take that a write in pieces holds, in both orders in which it can be written so.
+#[test]
+fn dense_writes_in_pieces_hold_no_more_than_the_tiles_that_are_not_full() {
+    const ROWS: usize = 4000;
+    const ROW_LEN: usize = 2000;
+    const BUDGET: usize = 10 << 20;
+    let _turn = TURN.lock().unwrap();
+    for (layout, piece_len) in
+        [(Layout::GlobalOrder, 100 * 100), (Layout::GlobalOrder, 33_333), (Layout::RowMajor, 50_000)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let uri = folder.path().join("pieces");
+        let place =
+            ArrayPlace::open(&Stores::new(), uri.to_str().unwrap(), SyncLevel::None, None, system_env())
+                .unwrap();
+        let mut schema = schema(ArrayType::Dense, false, (Layout::RowMajor, Layout::RowMajor));
+        schema.dimensions[0].domain = Some((Scalar::I64(0), Scalar::I64(ROWS as i64 - 1)));
+        place.create(&schema).unwrap();
+        let snapshot = Snapshot::open(place.clone(), TimeRange::ALL).unwrap();
+        let before = live_byte_len();
+        forget_peak();
+        let mut writer = GlobalWriter::in_order(&snapshot, None, None, layout).unwrap();
+        let mut byte_len = 0;
+        for start in (0..ROWS * ROW_LEN).step_by(piece_len) {
+            let end = (start + piece_len).min(ROWS * ROW_LEN);
+            let numbers: Vec<i64> = (start as i64..end as i64).collect();
+            let (bytes, offsets) = texts(&numbers);
+            byte_len += numbers.len() * 8 + bytes.len() + offsets.len() * 8;
+            let columns = [
+                ("n".to_owned(), ColumnRef::fixed(bytemuck::cast_slice(&numbers))),
+                ("s".to_owned(), ColumnRef::var(&bytes, &offsets)),
+            ];
+            writer.submit(&columns).unwrap();
+        }
+        writer.finalize().unwrap();
+        assert!(byte_len > 20 * BUDGET, "{byte_len}");
+        let held = peak_byte_len().saturating_sub(before);
+        assert!(held <= BUDGET + SLACK, "{layout}: {held} bytes were held");
+        let snapshot = Snapshot::open(place, TimeRange::ALL).unwrap();
+        let aggregates = vec![Aggregate::new(Function::Sum, "n")];
+        let sum = aggregate(&snapshot, &AggregateRequest { aggregates, ..AggregateRequest::default() });
+        let cells = (ROWS * ROW_LEN) as i64;
+        assert_eq!(sum.unwrap()[0], AggregateValue::Number(Scalar::I64(cells * (cells - 1) / 2)));
     }
 }
 

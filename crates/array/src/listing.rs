@@ -477,8 +477,13 @@ fn first_listings<T>(place: &ArrayPlace, read_commits: impl FnOnce(bool) -> T) -
         return (read_commits(false), folders);
     }
     let is_worthwhile = || store.is_long(&fragments) && store.is_long(&place.join(COMMITS_FOLDER));
-    if rayon::current_num_threads() < 2 || !is_worthwhile() {
+    if !is_worthwhile() {
         return (read_commits(false), None);
+    }
+    if rayon::current_num_threads() < 2 {
+        // One thread gains nothing. The order is the one that has to hold for two: the folders may be older than the commits.
+        let folders = store.list(&fragments).ok();
+        return (read_commits(true), folders);
     }
     at_once(|| read_commits(true), || store.list(&fragments).ok())
 }

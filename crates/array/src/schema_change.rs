@@ -62,7 +62,7 @@ impl ArrayPlace {
                 "the evolution changes nothing; say what to add, drop, extend or expand",
             ));
         }
-        let _lock = self.schema_lock()?;
+        let lock = self.schema_lock()?;
         let files = schema_files(self)?;
         let (_, newest) = files.last().ok_or_else(|| Error::not_found("no array is here"))?;
         let mut schema = read_schema(self, newest)?;
@@ -101,6 +101,7 @@ impl ArrayPlace {
         }
         schema.check()?;
         self.check_added(&schema, change, &changed)?;
+        lock.confirm()?;
         self.put_changed(schema, &changed, change.at)
     }
 

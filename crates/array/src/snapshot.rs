@@ -48,7 +48,7 @@ impl Snapshot {
     /// # Errors
     /// `NotFound` when no array is there; `Corrupt`, `Unsupported`, `Permission`, with the file named.
     pub fn open(place: ArrayPlace, time: TimeRange) -> Result<Snapshot> {
-        let lease = place.reader_lease();
+        let lease = place.reader_lease()?;
         let (asking, ahead) = place.for_opening();
         if let Some(ahead) = &ahead {
             asking.announce_listed(ahead, time);
@@ -263,8 +263,7 @@ impl Snapshot {
 
     /// Whether vacuum of other handles and processes keeps off while the snapshot lives.
     pub fn is_leased(&self) -> bool {
-        let lease = self.held.lease.lock().unwrap_or_else(PoisonError::into_inner);
-        lease.as_ref().is_some_and(|lease| lease.is_kept())
+        self.held.lease.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     /// Lets vacuum take the snapshot's fragments away. Reads of all clones may fail from then on.

@@ -27,7 +27,7 @@ impl ArrayPlace {
     /// `InvalidArgument` for a version older than the schema's, a time that is not after the schema's, or a loss that is
     /// not forced; `Io` when another change of the schema does not end; what opening the array and the store report.
     pub fn upgrade(&self, upgrade: &Upgrade) -> Result<Option<u64>> {
-        let _lock = self.schema_lock()?;
+        let lock = self.schema_lock()?;
         let snapshot = Snapshot::open(self.clone(), TimeRange::ALL)?;
         let schema = snapshot.schema();
         if schema.version == upgrade.to {
@@ -44,6 +44,7 @@ impl ArrayPlace {
         if !upgrade.force {
             self.check_kept_in_sight(&snapshot, &newer).map_err(|error| error.at_uri(self.uri()))?;
         }
+        lock.confirm()?;
         let name = self.put_schema(&newer, upgrade.at).map_err(|error| error.at_uri(self.uri()))?;
         Ok(Some(name.range().end))
     }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 ///     let x: Vec<u64> = (start..start + 500).collect();
 ///     chunks.push(array.write().column("x", &x).column("a", &[0.5; 500]).at(1000).seal()?);
 /// }
-/// assert_eq!(array.count_sealed(&chunks)?, 1000); // no coordinates twice
+/// assert_eq!(array.count_sealed(&chunks, None)?, 1000); // no coordinates twice
 /// assert!(array.fragments()?.is_empty());
 /// array.commit_together(chunks)?;
 /// assert_eq!(array.fragments()?.len(), 2);
@@ -86,12 +86,17 @@ impl Array {
         self.context().run(|| smalti_query::seal(&snapshot, request)).map(SealedFragment::new)
     }
 
+    /// Whether several fragments can become visible at one moment: format versions before 12 have no commits of several.
+    pub fn commits_together(&self) -> bool {
+        self.schema().write_version().has(smalti_format::Rule::CommitsFolder)
+    }
+
     /// The number of cells that fragments show together: fewer than were written where cells of several of them have the same
-    /// coordinates, and the array does not allow that.
+    /// coordinates, and the array does not allow that. `memory_byte_len` is what the count may take, 512 MiB by default.
     ///
     /// # Errors
     /// `Corrupt` when what was written does not read back; what the store reports.
-    pub fn count_sealed(&self, fragments: &[SealedFragment]) -> Result<u64> {
+    pub fn count_sealed(&self, fragments: &[SealedFragment], memory_byte_len: Option<usize>) -> Result<u64> {
         let snapshot = self.snapshot_to_write()?;
         let open = |sealed: &SealedFragment| -> Result<Option<Arc<Fragment>>> {
             let Some(new) = &sealed.new else { return Ok(None) };
@@ -104,8 +109,8 @@ impl Array {
             let opened = fragments.iter().map(open).collect::<Result<Vec<_>>>()?;
             let part =
                 snapshot.of_fragments(opened.into_iter().flatten().collect(), snapshot.schema_name())?;
-            let request =
-                AggregateRequest { aggregates: vec![Aggregate::count()], ..AggregateRequest::default() };
+            let aggregates = vec![Aggregate::count()];
+            let request = AggregateRequest { aggregates, memory_byte_len, ..AggregateRequest::default() };
             match smalti_query::aggregate(&part, &request)?.first() {
                 Some(AggregateValue::Number(count)) => {
                     let count = count.as_i128().and_then(|count| u64::try_from(count).ok());

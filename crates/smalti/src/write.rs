@@ -223,8 +223,13 @@ impl Rectangle {
             return Err(Error::invalid("a sparse write takes no range: its cells bring their coordinates"));
         }
         let mut subarray = whole(&array.schema())?;
+        let dimension_count = subarray.len();
         for (idx, extent) in self.sides {
-            subarray[idx] = extent;
+            *subarray.get_mut(idx).ok_or_else(|| {
+                Error::invalid(format!(
+                    "the rectangle has more sides than the array's {dimension_count} dimensions"
+                ))
+            })? = extent;
         }
         Ok(Some(subarray))
     }
@@ -285,8 +290,9 @@ fn check_grid(
 
 /// A write of one fragment in several pieces, in global order; made by [`Array::global_writer`].
 ///
-/// For more cells than fit into memory. The pieces follow each other in the array's global order; a dense write fills a
-/// rectangle of whole space tiles.
+/// For more cells than fit into memory. The pieces follow each other in the array's global order, in which a dense write fills a
+/// rectangle of whole space tiles, or in another [`order`](GlobalWriteBuilder::order) of a dense rectangle. What fills tiles is written; only
+/// the cells of tiles that are not full yet wait in memory.
 ///
 /// ```
 /// use smalti::{Array, Dimension, prelude::*};
@@ -312,18 +318,55 @@ fn check_grid(
 pub struct GlobalWriteBuilder<'a> {
     array: &'a Array,
     rectangle: Rectangle,
+    layout: Layout,
     at: Option<u64>,
     progress: Option<(Arc<Progress>, Option<u64>)>,
 }
 
 impl<'a> GlobalWriteBuilder<'a> {
     pub(crate) fn new(array: &'a Array) -> Self {
-        GlobalWriteBuilder { array, rectangle: Rectangle::default(), at: None, progress: None }
+        GlobalWriteBuilder {
+            array,
+            rectangle: Rectangle::default(),
+            layout: Layout::GlobalOrder,
+            at: None,
+            progress: None,
+        }
     }
 
     /// As [`WriteBuilder::range`].
     pub fn range<T: RangeEnd>(mut self, dimension: &str, range: impl RangeBounds<T>) -> Self {
         self.rectangle.set(self.array, dimension, range);
+        self
+    }
+
+    /// The rectangle that a dense write fills, a side for each dimension in the ordinals of its type, in the place of ranges.
+    pub fn rectangle(mut self, sides: Vec<Extent>) -> Self {
+        self.rectangle.sides = sides.into_iter().enumerate().collect();
+        self
+    }
+
+    /// The order of the cells, global by default. Those of dense arrays may come in row-major or column-major order where the array's tiles
+    /// follow each other so; rows of tiles are written when they are full, whatever the borders of the rectangle.
+    ///
+    /// ```
+    /// use smalti::{Array, Columns, Dimension, Layout, prelude::*};
+    ///
+    /// let schema = Schema::dense()
+    ///     .dimension(Dimension::new("row", 0..=9_999).tile(100))
+    ///     .dimension(Dimension::new("col", 0..=99).tile(100))
+    ///     .attribute(Attribute::of::<f32>("height"))
+    ///     .build()?;
+    /// let map = Array::create("mem://row-writer-docs", &schema)?;
+    /// let mut writer = map.global_writer().range("row", 50..=549).order(Layout::RowMajor).start()?;
+    /// for row in 50..=549 {
+    ///     writer.submit(Columns::new().column("height", &[row as f32; 100]))?;
+    /// }
+    /// writer.commit()?;
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn order(mut self, layout: Layout) -> Self {
+        self.layout = layout;
         self
     }
 
@@ -342,11 +385,11 @@ impl<'a> GlobalWriteBuilder<'a> {
     /// Starts the write.
     ///
     /// # Errors
-    /// `InvalidArgument` for a range that does not fit.
+    /// `InvalidArgument` for a range or an order that does not fit.
     pub fn start(self) -> Result<GlobalWriter> {
-        let GlobalWriteBuilder { array, rectangle, at, progress } = self;
+        let GlobalWriteBuilder { array, rectangle, layout, at, progress } = self;
         let subarray = rectangle.subarray(array, false)?;
-        let writer = EngineWriter::new(&array.snapshot_to_write()?, at, subarray)?;
+        let writer = EngineWriter::in_order(&array.snapshot_to_write()?, at, subarray, layout)?;
         let writer = match progress {
             Some((progress, cell_count)) => writer.watched(progress, cell_count),
             None => writer,
@@ -363,10 +406,16 @@ pub struct GlobalWriter {
 }
 
 impl GlobalWriter {
+    /// How many cells fill the tiles of a dense write that are due, a tile or a row of tiles: a piece of so many is written without a
+    /// copy. 0 behind the last, and for sparse arrays.
+    pub fn due_cell_count(&self) -> usize {
+        self.writer.due_cell_count()
+    }
+
     /// Takes the next cells.
     ///
     /// # Errors
-    /// `InvalidArgument` when columns do not fit, or a cell is out of order, repeats or lies outside the domain; the write
+    /// `InvalidArgument` when columns do not fit, there are more cells than a dense write has room for, or a cell is out of order, repeats or lies outside the domain; the write
     /// is as before then. `Cancelled`, and what codecs and store report; the write can only be dropped then.
     pub fn submit(&mut self, columns: Columns<'_>) -> Result<()> {
         let prepared = columns.prepare(&self.array.snapshot_to_write()?)?;

@@ -108,6 +108,10 @@ impl<D: Disk> Disk for FaultDisk<D> {
         self.reading(|| self.disk.names(folder))
     }
 
+    fn is_long(&self, folder: &Path) -> bool {
+        self.disk.is_long(folder)
+    }
+
     fn open(&self, path: &Path, reuse: bool) -> io::Result<D::Reader> {
         self.reading(|| self.disk.open(path, reuse))
     }

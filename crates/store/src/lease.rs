@@ -1,7 +1,7 @@
 //! Claims on files and folders, by which processes on one machine stay out of each other's way.
 //!
 //! A claim is a lock of the operating system on what is there anyway: nothing is written for it, and it ends with the process that
-//! holds it. Stores that cannot lock give claims that keep nobody out.
+//! holds it. Stores that cannot lock say so; there exclusive claims are [files](crate::ClaimFile).
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -17,9 +17,9 @@ pub enum Claim {
 }
 
 /// A claim that is held until it is dropped.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Lease {
-    held: Option<Box<dyn Held>>,
+    _held: Box<dyn Held>,
 }
 
 /// Something whose drop ends a claim.
@@ -28,19 +28,9 @@ trait Held: Send + Sync + Debug {}
 impl<T: Send + Sync + Debug> Held for T {}
 
 impl Lease {
-    /// A claim that keeps nobody out: of stores that cannot lock.
-    pub fn powerless() -> Self {
-        Lease::default()
-    }
-
     /// A claim that ends when `held` is dropped.
     pub fn held_by(held: impl Send + Sync + Debug + 'static) -> Self {
-        Lease { held: Some(Box::new(held)) }
-    }
-
-    /// Whether the claim keeps others out.
-    pub fn is_kept(&self) -> bool {
-        self.held.is_some()
+        Lease { _held: Box::new(held) }
     }
 }
 
@@ -99,7 +89,6 @@ mod tests {
             assert!(store.lease("a", Claim::Exclusive).unwrap().is_none());
             drop((first, second));
             let alone = store.lease("a", Claim::Exclusive).unwrap().unwrap();
-            assert!(alone.is_kept());
             assert!(store.lease("a", Claim::Shared).unwrap().is_none());
             assert!(store.lease("a", Claim::Exclusive).unwrap().is_none());
             drop(alone);

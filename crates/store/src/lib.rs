@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod ahead;
+mod claim_file;
 mod coalesce;
 pub mod conformance;
 mod crash;
@@ -31,6 +32,7 @@ mod store;
 mod uri;
 
 pub use ahead::AheadStore;
+pub use claim_file::{ClaimFile, Claiming, StandingClaim, claim_end_ms};
 pub use coalesce::{ByteRange, Coalescing, MergedRange, coalesce};
 pub use crash::{CrashLimits, CrashState, DiskOp, FileId, Image, Tear, crash_states};
 pub use distant::DistantStore;

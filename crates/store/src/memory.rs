@@ -4,8 +4,8 @@ use crate::ext::ends_early;
 use crate::lease::Claims;
 use crate::path::{check_folder, check_move, check_path, join, split};
 use crate::{
-    ByteRange, Claim, Coalescing, Entry, EntryKind, FileWriter, Lease, NewFile, NewTree, ReadInto, Store,
-    Tail,
+    ByteRange, Claim, Coalescing, Entry, EntryKind, FileWriter, LEFTOVER_PREFIX, Lease, Leftover, NewFile,
+    NewTree, ReadInto, Store, Tail,
 };
 use bytes::Bytes;
 use smalti_types::{Error, ErrorKind, Result};
@@ -67,6 +67,42 @@ impl MemoryStore {
         check_path(path)?;
         self.read(|content| content.files.get(path).cloned())
             .ok_or_else(|| Error::not_found("no such file").at_uri(self.address(path)))
+    }
+
+    /// All files and folders directly in a folder, sorted.
+    fn entries(&self, folder: &str) -> Result<Vec<Entry>> {
+        check_folder(folder)?;
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let mut entries = self.read(|content| {
+            let mut entries = Vec::new();
+            let mut start = prefix.clone();
+            // Folders hold every folder on the way to a file, so that files deeper down can be skipped.
+            while let Some((path, bytes)) = content.files.range(start.clone()..).next() {
+                let Some(name) = path.strip_prefix(&prefix) else { break };
+                match name.split_once('/') {
+                    Some((child, _)) => start = below(&join(folder, child)).1,
+                    None => {
+                        let byte_len = bytes.len() as u64;
+                        entries.push(Entry { name: name.to_owned(), kind: EntryKind::File, byte_len });
+                        start = format!("{path}\0");
+                    }
+                }
+            }
+            let mut start = prefix.clone();
+            while let Some(path) = content.folders.range(start.clone()..).next() {
+                let Some(name) = path.strip_prefix(&prefix) else { break };
+                let child = name.split_once('/').map_or(name, |(child, _)| child);
+                if child == name {
+                    entries.push(Entry { name: name.to_owned(), kind: EntryKind::Folder, byte_len: 0 });
+                    start = format!("{path}\0");
+                } else {
+                    start = below(&join(folder, child)).1;
+                }
+            }
+            entries
+        });
+        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Ok(entries)
     }
 
     fn insert(&self, path: &str, bytes: Bytes) -> Result<()> {
@@ -131,40 +167,18 @@ fn below(folder: &str) -> (String, String) {
 
 impl Store for MemoryStore {
     fn list(&self, folder: &str) -> Result<Vec<Entry>> {
-        check_folder(folder)?;
-        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        let mut entries = self.read(|content| {
-            let mut entries = Vec::new();
-            let mut start = prefix.clone();
-            // Folders hold every folder on the way to a file, so that files deeper down can be skipped.
-            while let Some((path, bytes)) = content.files.range(start.clone()..).next() {
-                let Some(name) = path.strip_prefix(&prefix) else { break };
-                match name.split_once('/') {
-                    Some((child, _)) => start = below(&join(folder, child)).1,
-                    None => {
-                        let byte_len = bytes.len() as u64;
-                        entries.push(Entry { name: name.to_owned(), kind: EntryKind::File, byte_len });
-                        start = format!("{path}\0");
-                    }
-                }
-            }
-            let mut start = prefix.clone();
-            while let Some(path) = content.folders.range(start.clone()..).next() {
-                let Some(name) = path.strip_prefix(&prefix) else { break };
-                let child = name.split_once('/').map_or(name, |(child, _)| child);
-                if child == name {
-                    entries.push(Entry { name: name.to_owned(), kind: EntryKind::Folder, byte_len: 0 });
-                    start = format!("{path}\0");
-                } else {
-                    start = below(&join(folder, child)).1;
-                }
-            }
-            entries
-        });
-        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        let mut entries = self.entries(folder)?;
+        entries.retain(|entry| !entry.name.starts_with(LEFTOVER_PREFIX));
         Ok(entries)
     }
 
+    fn leftovers(&self, folder: &str) -> Result<Vec<Leftover>> {
+        let mut entries = self.entries(folder)?;
+        entries.retain(|entry| entry.name.starts_with(LEFTOVER_PREFIX));
+        let leftover =
+            |entry: Entry| Leftover { path: join(folder, &entry.name), kind: entry.kind, modified_ms: None };
+        Ok(entries.into_iter().map(leftover).collect())
+    }
     fn byte_len(&self, path: &str) -> Result<u64> {
         Ok(self.file(path)?.len() as u64)
     }

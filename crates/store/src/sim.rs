@@ -19,6 +19,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct SimDisk {
     state: Arc<Mutex<SimState>>,
     claims: Claims,
+    locks: Locks,
+    /// Whether every folder counts as one of many hundreds of names.
+    has_long_folders: bool,
+}
+
+/// What locks a [`SimDisk`] has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Locks {
+    #[default]
+    Work,
+    Fail,
+    Unknown,
 }
 
 #[derive(Debug, Default)]
@@ -37,7 +49,25 @@ impl SimDisk {
     /// A disk that holds what an image holds, all of it durable.
     pub fn from_image(image: &Image) -> Self {
         let state = SimState { layout: Layout::of(image), ..SimState::default() };
-        SimDisk { state: Arc::new(Mutex::new(state)), claims: Claims::default() }
+        SimDisk { state: Arc::new(Mutex::new(state)), ..SimDisk::default() }
+    }
+
+    /// The same disk where nothing can be locked, and where asking says so.
+    #[must_use]
+    pub fn without_locks(self) -> Self {
+        SimDisk { locks: Locks::Unknown, ..self }
+    }
+
+    /// The same disk where every lock fails.
+    #[must_use]
+    pub fn with_failing_locks(self) -> Self {
+        SimDisk { locks: Locks::Fail, ..self }
+    }
+
+    /// The same disk, all of whose folders say that they hold many hundreds of names.
+    #[must_use]
+    pub fn with_long_folders(self) -> Self {
+        SimDisk { has_long_folders: true, ..self }
     }
 
     /// What the disk holds now.
@@ -156,6 +186,10 @@ impl Disk for SimDisk {
         Ok(self.entries(folder)?.into_iter().map(|entry| entry.name).collect())
     }
 
+    fn is_long(&self, _folder: &Path) -> bool {
+        self.has_long_folders
+    }
+
     fn open(&self, path: &Path, _reuse: bool) -> io::Result<Arc<Bytes>> {
         Ok(Arc::new(self.state().layout.content(path)?))
     }
@@ -174,8 +208,12 @@ impl Disk for SimDisk {
     }
 
     fn lease(&self, path: &Path, claim: Claim) -> io::Result<Option<Lease>> {
-        // Claims end with the process that holds them: the image that a crash leaves has none.
-        Ok(self.claims.take(&path.to_string_lossy(), claim))
+        match self.locks {
+            // Claims end with the process that holds them: the image that a crash leaves has none.
+            Locks::Work => Ok(self.claims.take(&path.to_string_lossy(), claim)),
+            Locks::Fail => Err(io::Error::other("the lock daemon does not answer")),
+            Locks::Unknown => Err(io::ErrorKind::Unsupported.into()),
+        }
     }
 
     fn unique(&self) -> io::Result<u64> {

@@ -308,11 +308,12 @@ pub trait Store: Send + Sync + Debug {
     /// when somebody holds a claim that stands against it. Does not wait.
     ///
     /// # Errors
-    /// `NotFound` when nothing has the name; `Permission`, `Io`.
+    /// `Unsupported` where nothing can be locked: exclusive claims are [files](crate::ClaimFile) there. `NotFound` when nothing has
+    /// the name; `Permission`, `Io`.
     fn lease(&self, path: &str, claim: crate::Claim) -> Result<Option<crate::Lease>> {
         let _ = claim;
         crate::path::check_folder(path)?;
-        Ok(Some(crate::Lease::powerless()))
+        Err(Error::unsupported("nothing can be locked here").at_uri(self.address(path)))
     }
 
     /// When the folder, or a file directly in it, last changed, in milliseconds since 1970-01-01T00:00:00Z: what decides

@@ -157,12 +157,22 @@ fn run(case: &Case) {
         let columns = Columns::of(values.iter());
         let subarray = Some(rect.iter().map(|&side| extent(side)).collect());
         let snapshot = open(&place, TimeRange::ALL);
-        if *layout == Layout::GlobalOrder && number % 2 == 1 {
-            let mut writer = GlobalWriter::new(&snapshot, Some(at), subarray).unwrap();
-            let half = values.len() / 2;
-            for piece in [&values[..half], &values[half..]] {
+        // Tiles of another order are not whole before the end.
+        let in_pieces = GlobalWriter::in_order(&snapshot, Some(at), subarray.clone(), *layout)
+            .inspect_err(|error| {
+                assert!(*layout != case.orders.0 && *layout != Layout::GlobalOrder, "{error}")
+            })
+            .ok();
+        if let (Some(mut writer), true) = (in_pieces, number % 2 == 1) {
+            // Pieces of one cell, of what is due, and of what is left; and none too many.
+            let mut rest = &values[..];
+            for len in [1, writer.due_cell_count(), values.len() / 3, values.len()] {
+                let (piece, behind) = rest.split_at(len.min(rest.len()));
+                rest = behind;
                 writer.submit(&Columns::of(piece.iter()).refs()).unwrap();
             }
+            assert_eq!(writer.due_cell_count(), 0);
+            assert!(writer.submit(&Columns::of(values[..1].iter()).refs()).is_err());
             writer.finalize().unwrap();
         } else {
             let request = WriteRequest {

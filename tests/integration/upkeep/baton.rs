@@ -182,6 +182,10 @@ impl Disk for TurnDisk {
         self.next().names(folder)
     }
 
+    fn is_long(&self, folder: &Path) -> bool {
+        self.disk.is_long(folder)
+    }
+
     fn open(&self, path: &Path, reuse: bool) -> io::Result<Self::Reader> {
         self.next().open(path, reuse)
     }

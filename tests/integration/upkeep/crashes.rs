@@ -107,7 +107,12 @@ fn cut(base: &Image, expected: &[State], operation: Operation, context: &str) ->
             return;
         }
         let context = format!("{operation:?} of {context}, {crash}");
-        let place = place_on(&SimDisk::from_image(&crash.image));
+        let mut left = SimDisk::from_image(&crash.image);
+        // Commits and folders of fragments are then listed at once.
+        if idx.is_multiple_of(4) {
+            left = left.with_long_folders();
+        }
+        let place = place_on(&left);
         let found = State::history(&place).unwrap_or_else(|error| panic!("{context}: {error}"));
         assert_unchanged(expected, &found, &context);
         let repeated = operation.run(&place).unwrap_or_else(|error| panic!("{context}: {error}"));

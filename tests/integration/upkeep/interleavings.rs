@@ -17,7 +17,7 @@ use std::sync::mpsc::{Sender, channel};
 
 /// Somebody who uses the array.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum User {
+pub(super) enum User {
     Does(Operation),
     /// Reads at all of [`TIMES`].
     Reads,
@@ -61,10 +61,10 @@ impl User {
 type Work = Box<dyn FnOnce() + Send>;
 
 /// A thread for each user, which is also all of its pool: who waits for his turn keeps nobody else's work waiting.
-struct Stage(Vec<Sender<Work>>);
+pub(super) struct Stage(Vec<Sender<Work>>);
 
 impl Stage {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let thread = || {
             let (sender, works) = channel::<Work>();
             std::thread::spawn(move || {
@@ -99,15 +99,17 @@ impl Stage {
 }
 
 /// Users of an array, with all that readers may see.
-struct Scene {
+pub(super) struct Scene {
     base: Image,
+    /// The disk as the users have it.
+    seen_as: fn(SimDisk) -> SimDisk,
     users: Vec<User>,
     /// By the set of those who have changed the array, as bits: what is seen then, in one order and in the other.
     possible: Vec<Vec<Vec<State>>>,
 }
 
 impl Scene {
-    fn new(base: &Image, users: &[User]) -> Self {
+    pub(super) fn new(base: &Image, users: &[User]) -> Self {
         let possible = (0..1_usize << users.len()).map(|set| {
             let chosen: Vec<User> =
                 (0..).zip(users).filter(|(at, _)| set >> at & 1 == 1).map(|(_, user)| *user).collect();
@@ -115,7 +117,17 @@ impl Scene {
             let orders: [Vec<User>; 2] = [chosen, reversed];
             orders.iter().filter_map(|order| Scene::in_order(base, order)).collect()
         });
-        Scene { base: base.clone(), users: users.to_vec(), possible: possible.collect() }
+        Scene {
+            base: base.clone(),
+            seen_as: |disk| disk,
+            users: users.to_vec(),
+            possible: possible.collect(),
+        }
+    }
+
+    /// The same scene on another kind of disk.
+    pub(super) fn on(self, seen_as: fn(SimDisk) -> SimDisk) -> Self {
+        Scene { seen_as, ..self }
     }
 
     /// What is seen after changes in an order, if they can be done so.
@@ -126,12 +138,13 @@ impl Scene {
     }
 
     /// Plays one schedule and checks what was seen and what is left.
-    fn check(&self, stage: &Stage, seed: u64) {
+    pub(super) fn check(&self, stage: &Stage, seed: u64) {
         let context = format!("seed {seed} of {:?}", self.users);
         let disk = SimDisk::from_image(&self.base);
         let mut done = 0;
         let mut again = Vec::new();
-        for (at, outcome) in stage.play(&disk, &self.users, seed).into_iter().enumerate() {
+        for (at, outcome) in stage.play(&self.disk_of(&disk, seed), &self.users, seed).into_iter().enumerate()
+        {
             let user = self.users[at];
             match outcome {
                 Ok(Done::Operation) => done |= usize::from(user.is_change()) << at,
@@ -162,6 +175,12 @@ impl Scene {
         }
     }
 
+    /// The disk as the users have it in a schedule: in one of two, commits and folders of fragments are listed at once.
+    fn disk_of(&self, disk: &SimDisk, seed: u64) -> SimDisk {
+        let disk = (self.seen_as)(disk.clone());
+        if seed / 16 % 2 == 1 { disk.with_long_folders() } else { disk }
+    }
+
     /// Everything that was seen is so after some of the changes, or after just these.
     fn explain(&self, found: &[State], done: Option<usize>, context: &str) {
         let sets = match done {
@@ -189,7 +208,7 @@ impl Scene {
 }
 
 /// Consolidation and vacuum give way to each other.
-fn is_busy(error: &smalti_types::Error) -> bool {
+pub(super) fn is_busy(error: &smalti_types::Error) -> bool {
     error.to_string().contains("another consolidation or vacuum of this array is running")
 }
 
@@ -237,13 +256,13 @@ fn play_pairs(mut pieces: Pieces, seeds: Range<u64>) -> usize {
     count
 }
 
-const WRITER: User = User::Does(Operation::Write { at: 50, cells: &[3, 4, 5], number: 500 });
+pub(super) const WRITER: User = User::Does(Operation::Write { at: 50, cells: &[3, 4, 5], number: 500 });
 const OTHER_WRITER: User = User::Does(Operation::Write { at: 61, cells: &[4, 5], number: 600 });
 const DELETER: User = User::Does(Operation::Delete { at: 62, number: 300 });
-const CONSOLIDATOR: User = User::Does(Operation::ConsolidateFragments);
-const COMMITS: User = User::Does(Operation::ConsolidateCommits);
+pub(super) const CONSOLIDATOR: User = User::Does(Operation::ConsolidateFragments);
+pub(super) const COMMITS: User = User::Does(Operation::ConsolidateCommits);
 const VACUUM: User = User::Does(Operation::VacuumFragments);
-const COMMITS_VACUUM: User = User::Does(Operation::VacuumCommits);
+pub(super) const COMMITS_VACUUM: User = User::Does(Operation::VacuumCommits);
 
 const REMOVER: User = User::Does(Operation::DeleteFragments { until: 35 });
 

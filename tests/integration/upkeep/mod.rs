@@ -13,6 +13,7 @@ mod faults;
 mod fragment_meta;
 mod half_done;
 mod interleavings;
+mod locks;
 mod metadata;
 pub mod operation;
 mod pieces;

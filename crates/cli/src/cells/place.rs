@@ -185,6 +185,14 @@ pub(crate) fn along(field: &Field, column: &Column, region: &Region, dim: usize)
     gather(field, column, &firsts, None)
 }
 
+/// Some rows of a column.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(crate) fn rows_of(field: &Field, column: &Column, rows: &[usize]) -> Outcome<Column> {
+    gather(field, column, rows, None)
+}
+
 fn swap(pair: Outcome<(Column, Field)>) -> Outcome<(Field, Column)> {
     pair.map(|(column, field)| (field, column))
 }
@@ -206,7 +214,12 @@ fn gather(field: &Field, column: &Column, rows: &[usize], fill: Option<&[u8]>) -
     let nothing = vec![0; byte_len];
     let missing = fill.unwrap_or(&nothing);
     let missing_count = rows.iter().filter(|row| **row == NONE).count();
-    let capacity = column.data.len().max(rows.len() * byte_len) + missing_count * missing.len();
+    let present = rows.iter().filter(|row| **row != NONE);
+    let capacity = match column.offsets {
+        Some(_) => present.map(|&row| cells.cell(row, byte_len).len()).sum::<usize>(),
+        None => present.count() * byte_len,
+    };
+    let capacity = capacity + missing_count * missing.len();
     let mut out = Column { data: AlignedBuf::zeroed(capacity)?, ..Column::default() };
     let mut end = 0;
     let mut ends = Vec::with_capacity(rows.len() + 1);

@@ -18,6 +18,7 @@ mod inspect;
 mod labels;
 mod meta;
 mod object;
+mod pieces;
 mod read;
 mod schema;
 mod upgrade;

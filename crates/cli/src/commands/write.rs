@@ -1,12 +1,13 @@
 //! `smalti write`: cells in, from one of several formats.
 
+use super::pieces::{Chunks, Pieces, Rows, Written, held};
 use super::{fields_of, labels};
 use crate::args::{Global, InputFormat, OpenTimes, WriteArgs};
 use crate::cells::{Field, Region, cell_count_of, place};
 use crate::failure::{Failure, Outcome};
 use crate::formats::{
-    Budget, Held, RecordBatches, Room, behind, check_cells, columns_of, gather, open_arrow, open_file,
-    open_parquet, read_csv, read_jsonl, read_npy, written_out_byte_len,
+    Budget, Cells, Held, RecordBatches, Room, Take, behind, check_cells, columns_of, gather, open_arrow,
+    open_file, open_npy, open_parquet, read_csv, read_jsonl, written_out_byte_len,
 };
 use crate::interrupt::Watch;
 use crate::progress::{Bar, Counted};
@@ -48,18 +49,23 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
     let bar = Bar::of(&input.work);
     let written = write(&array, &input, &fields);
     drop(bar);
-    let (fragment, cell_count) = watch.end(written)?;
+    let Written { fragments, cell_count } = watch.end(written)?;
+    let Some(fragment) = fragments.first() else { return Ok(()) };
     if global.json {
-        println!(
-            "{}",
-            serde_json::json!({"fragment": fragment.name(), "timestamp": fragment.timestamp(), "cells": cell_count})
-        );
+        let mut line = serde_json::json!({"fragment": fragment.name(), "timestamp": fragment.timestamp(), "cells": cell_count});
+        if fragments.len() > 1 {
+            line["fragments"] = fragments.iter().map(WrittenFragment::name).collect();
+        }
+        println!("{line}");
     } else {
         let cells = human::count(cell_count as u64);
         let noun = if cell_count == 1 { "cell" } else { "cells" };
+        let what = match fragments.len() {
+            1 => fragment.name().to_owned(),
+            count => format!("{} fragments", human::count(count as u64)),
+        };
         println!(
-            "wrote {cells} {noun} as {}{} in {}",
-            fragment.name(),
+            "wrote {cells} {noun} as {what}{} in {}",
             human::at(fragment.timestamp()),
             human::duration(start.elapsed())
         );
@@ -77,53 +83,99 @@ struct Input<'a> {
     work: Arc<Progress>,
 }
 
-fn write(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<(WrittenFragment, usize)> {
+fn write(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<Written> {
     let args = input.args;
     let is_dense = array.schema().is_dense();
     if !is_dense && args.global_order && matches!(input.format, InputFormat::Arrow | InputFormat::Parquet) {
-        return write_batches(array, input, fields);
+        return write_batches(array, input, fields).map(Written::one);
     }
     let mut phases = vec![Phase::Reading];
     phases.extend(if is_dense { Phase::DENSE_WRITE } else { Phase::SPARSE_WRITE });
     let _announced = input.work.announce(&phases);
     if is_dense {
-        return write_dense(array, input, fields);
+        return match input.format {
+            InputFormat::Npy => write_npy(array, input, fields),
+            _ => write_dense(array, input, fields),
+        };
     }
     let layout = if args.global_order { Layout::GlobalOrder } else { Layout::Unordered };
-    let columns = input.row_columns(fields)?;
-    if labels::are_alone(&array.schema(), &columns) {
-        labels::write(array, args, columns, &input.work).map_err(in_file(args))
+    let mut chunks = Chunks::new(input.pieces(array), layout);
+    let room = input.room.clone();
+    let room = match args.global_order || array.commits_together() {
+        true => room.cleared(),
+        false => room,
+    };
+    let columns = input.row_columns(fields, &room, &mut |cells| chunks.add(cells))?;
+    if chunks.is_begun() {
+        chunks.finish(columns).map_err(in_file(args))
+    } else if labels::are_alone(&array.schema(), &columns) {
+        labels::write(array, args, columns, &input.work).map_err(in_file(args)).map(Written::one)
     } else {
-        write_columns(array, input, columns, layout, None)
+        write_columns(array, input, columns, layout, None).map(Written::one)
     }
 }
 
-fn write_dense(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<(WrittenFragment, usize)> {
-    let args = input.args;
+/// The part of a dense array that is written.
+fn rectangle(array: &Array, args: &WriteArgs) -> Outcome<Vec<Extent>> {
     let schema = array.schema();
     let ranges = ranges::parse(&schema, &args.range, args.ranges_json.as_deref())?;
-    let subarray = ranges::one_each(&schema, ranges)?;
-    let region = Region::new(&subarray)?;
-    let (columns, layout) = if input.format == InputFormat::Npy {
-        // Labels are where they were written; a file of one attribute has none.
-        let cells: Vec<Field> =
-            fields.iter().filter(|field| schema.label(&field.name).is_none()).cloned().collect();
-        read_npy(input.open()?, &cells, &region.shape(), &input.room).map_err(in_file(args))?
-    } else {
-        let columns = input.row_columns(fields)?;
-        if labels::are_alone(&schema, &columns) {
-            return labels::write(array, args, columns, &input.work).map_err(in_file(args));
-        }
-        // The row of each cell of the region, and the largest column once more.
-        let held = held(&columns);
-        let rows = (region.cell_count()? as u64).saturating_mul(16).min(held.cell_count.saturating_mul(32));
-        input.room.check_work(held, held.beside.saturating_add(rows)).map_err(in_file(args))?;
-        let placed = place(columns, &region).and_then(|columns| labels::cut(&schema, columns, &region));
-        (placed.map_err(in_file(args))?, Layout::RowMajor)
-    };
-    let (fragment, _) = write_columns(array, input, columns, layout, Some(subarray))?;
-    Ok((fragment, region.cell_count()?))
+    ranges::one_each(&schema, ranges)
 }
+
+fn write_npy(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<Written> {
+    let subarray = rectangle(array, input.args)?;
+    let region = Region::new(&subarray)?;
+    // Labels are where they were written; a file of one attribute has none.
+    let schema = array.schema();
+    let cells: Vec<Field> =
+        fields.iter().filter(|field| schema.label(&field.name).is_none()).cloned().collect();
+    let mut values = open_npy(input.open()?, &cells, &region.shape()).map_err(in_file(input.args))?;
+    let pieces = input.pieces(array);
+    if let Some(writer) = pieces.rows(&subarray, values.layout()) {
+        return pieces.write_npy(values, writer).map_err(in_file(input.args));
+    }
+    let (layout, byte_len) = (values.layout(), values.byte_len());
+    let held = Held { byte_len: byte_len as u64, cell_count: region.cell_count()? as u64, ..Held::default() };
+    input.room.check_work(held, 0).map_err(in_file(input.args))?;
+    let column = values.next(byte_len).map_err(in_file(input.args))?;
+    values.end().map_err(in_file(input.args))?;
+    write_columns(array, input, vec![column], layout, Some(subarray)).map(Written::one)
+}
+
+fn write_dense(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<Written> {
+    let args = input.args;
+    let schema = array.schema();
+    let subarray = rectangle(array, args)?;
+    let region = Region::new(&subarray)?;
+    let mut rows = match input.budget.is_asked_for() && schema.dimension_labels.is_empty() {
+        true => Rows::new(input.pieces(array), &subarray)?,
+        false => None,
+    };
+    // Beside the rows that are read, a row of tiles waits.
+    let room = match &rows {
+        Some(_) => input.room.clone().part(PARTS).cleared(),
+        None => input.room.clone(),
+    };
+    let mut add = |cells: Cells| rows.as_mut().map_or(Ok(()), |rows| rows.add(cells));
+    let columns = input.row_columns(fields, &room, &mut add)?;
+    if let Some(rows) = rows.filter(Rows::is_begun) {
+        return rows.finish(columns).map_err(in_file(args));
+    }
+    if labels::are_alone(&schema, &columns) {
+        return labels::write(array, args, columns, &input.work).map_err(in_file(args)).map(Written::one);
+    }
+    // The row of each cell of the region, and the largest column once more.
+    let held = held(&columns);
+    let rows = (region.cell_count()? as u64).saturating_mul(16).min(held.cell_count.saturating_mul(32));
+    input.room.check_work(held, held.beside.saturating_add(rows)).map_err(in_file(args))?;
+    let placed = place(columns, &region).and_then(|columns| labels::cut(&schema, columns, &region));
+    let columns = placed.map_err(in_file(args))?;
+    let (fragment, _) = write_columns(array, input, columns, Layout::RowMajor, Some(subarray))?;
+    Ok(Written::one((fragment, region.cell_count()?)))
+}
+
+/// Parts of the budget, of which the rows that are read at once have one.
+const PARTS: u64 = 4;
 
 fn write_columns(
     array: &Array,
@@ -152,23 +204,12 @@ fn write_columns(
     Ok((fragment, cell_count))
 }
 
-/// What the columns of a write take.
-fn held(columns: &[(Field, Column)]) -> Held {
-    let byte_len = |column: &Column| {
-        let parts = [Some(&column.data), column.offsets.as_ref(), column.validity.as_ref()];
-        parts.into_iter().flatten().map(|part| part.len() as u64).sum::<u64>()
-    };
-    let byte_lens = || columns.iter().map(|(_, column)| byte_len(column));
-    let cell_count = columns.first().map_or(0, |(field, column)| cell_count_of(field, column)) as u64;
-    Held { byte_len: byte_lens().sum(), beside: byte_lens().max().unwrap_or(0), cell_count }
-}
-
 /// Writes record batches that come in global order, each as it is read.
 fn write_batches(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<(WrittenFragment, usize)> {
     let args = input.args;
     let refused = |error: smalti::Error| Failure::Error(error.at_uri(&args.array));
     let mut cell_count = 0;
-    let (batches, row_count) = input.batches().map_err(in_file(args))?;
+    let (batches, row_count) = input.batches(input.budget).map_err(in_file(args))?;
     let writer = array.global_writer().progress(Arc::clone(&input.work), row_count);
     let at = args.at.map(When::moment);
     let mut writer = at.map_or(writer.clone(), |at| writer.at(at)).start().map_err(refused)?;
@@ -192,39 +233,45 @@ fn write_batches(array: &Array, input: &Input<'_>, fields: &[Field]) -> Outcome<
 }
 
 impl Input<'_> {
-    /// The columns of a file that holds rows.
-    fn row_columns(&self, fields: &[Field]) -> Outcome<Vec<(Field, Column)>> {
+    fn pieces<'p>(&'p self, array: &'p Array) -> Pieces<'p> {
+        Pieces { array, at: self.args.at, room: &self.room, work: &self.work, uri: &self.args.array }
+    }
+
+    /// The columns of a file that holds rows. Where the room is full, `take` is given those before; the rest is returned.
+    fn row_columns(&self, fields: &[Field], room: &Room, take: &mut Take<'_>) -> Outcome<Cells> {
         let columns = match self.format {
-            InputFormat::Jsonl => read_jsonl(self.open()?, fields, &self.room),
-            InputFormat::Csv => read_csv(self.open()?, fields, &self.room),
+            InputFormat::Jsonl => read_jsonl(self.open()?, fields, room, take),
+            InputFormat::Csv => read_csv(self.open()?, fields, room, take),
             InputFormat::Npy => {
                 Err(Failure::usage("npy is for dense arrays; use csv, jsonl, arrow or parquet"))
             }
-            InputFormat::Arrow | InputFormat::Parquet => self.batches().and_then(|(batches, row_count)| {
-                // Of Arrow the bytes are counted.
-                if row_count.is_some() {
-                    self.work.enter(Phase::Reading, Unit::Cells, row_count);
-                }
-                let work = Arc::clone(&self.work);
-                let watched = batches.map(move |batch| {
-                    work.check()?;
-                    let batch = batch?;
-                    work.advance(Phase::Reading, Unit::Cells, batch.num_rows() as u64);
-                    Ok(batch)
-                });
-                gather(Box::new(watched), fields, &self.room)
-            }),
+            InputFormat::Arrow | InputFormat::Parquet => {
+                self.batches(room.budget()).and_then(|(batches, row_count)| {
+                    // Of Arrow the bytes are counted.
+                    if row_count.is_some() {
+                        self.work.enter(Phase::Reading, Unit::Cells, row_count);
+                    }
+                    let work = Arc::clone(&self.work);
+                    let watched = batches.map(move |batch| {
+                        work.check()?;
+                        let batch = batch?;
+                        work.advance(Phase::Reading, Unit::Cells, batch.num_rows() as u64);
+                        Ok(batch)
+                    });
+                    gather(Box::new(watched), fields, room, take)
+                })
+            }
         };
         columns.map_err(in_file(self.args))
     }
 
     /// The record batches of a file of Arrow or Parquet, and the number of their rows, if the file tells it.
-    fn batches(&self) -> Outcome<(RecordBatches, Option<u64>)> {
+    fn batches(&self, budget: Budget) -> Outcome<(RecordBatches, Option<u64>)> {
         let path = path(self.args);
         if self.format == InputFormat::Parquet {
-            return open_parquet(path, self.budget).map(|(batches, row_count)| (batches, Some(row_count)));
+            return open_parquet(path, budget).map(|(batches, row_count)| (batches, Some(row_count)));
         }
-        Ok((open_arrow(path, self.budget, &self.work, Phase::Reading)?, None))
+        Ok((open_arrow(path, budget, &self.work, Phase::Reading)?, None))
     }
 
     fn open(&self) -> Outcome<Box<dyn BufRead>> {

@@ -16,16 +16,16 @@ use crate::failure::Outcome;
 use smalti::{Batch, ColumnRef};
 
 pub(crate) use arrow::{
-    ArrowSink, RecordBatches, arrow_schema, behind, check_cells, columns_of, gather, open_arrow,
+    ArrowSink, RecordBatches, append, arrow_schema, behind, check_cells, columns_of, gather, open_arrow,
     written_out_byte_len,
 };
 pub(crate) use csv::{CsvSink, read_csv};
 pub(crate) use input::{Budget, open_file, read_bounded};
 pub(crate) use jsonl::{JsonlSink, read_jsonl};
 pub(crate) use matrix::MatrixSink;
-pub(crate) use npy::{NpyHeader, NpySink, descr, read_npy};
+pub(crate) use npy::{NpyHeader, NpySink, NpyValues, descr, open_npy};
 pub(crate) use parquet::{ParquetSink, open_parquet, parquet_builder, parquet_rows};
-pub(crate) use room::{Held, Room};
+pub(crate) use room::{Cells, Held, Room, Take};
 pub(crate) use table::{Table, TableSink};
 
 /// Takes the cells of a read, batch after batch, and writes them in one format.

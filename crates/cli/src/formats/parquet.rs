@@ -228,6 +228,7 @@ impl<W: Write + Send> Sink for ParquetSink<W> {
 mod tests {
     use super::*;
     use crate::cells::test_field;
+    use crate::formats::room::untaken;
     use crate::formats::{Room, gather};
     use smalti::{AlignedBuf, Column, Datatype};
 
@@ -248,7 +249,7 @@ mod tests {
         drop(sink);
         let (batches, row_count) = from_chunks(Bytes::from(out.clone()), Budget::default()).unwrap();
         assert_eq!(row_count, 2);
-        let columns = gather(batches, fields, &Room::default()).unwrap();
+        let columns = gather(batches, fields, &Room::default(), &mut untaken).unwrap();
         let cells = columns[0].1.as_ref();
         assert_eq!((cells.cell(0, 8), cells.validity.unwrap()), (&[255; 8][..], &[1, 0][..]));
         assert!(from_chunks(Bytes::copy_from_slice(&out[..out.len() - 1]), Budget::default()).is_err());
@@ -287,7 +288,7 @@ mod tests {
         ];
         let read = |content: Vec<u8>| {
             from_chunks(Bytes::from(content), Budget::default())
-                .and_then(|(batches, _)| gather(batches, &fields, &Room::default()))
+                .and_then(|(batches, _)| gather(batches, &fields, &Room::default(), &mut untaken))
         };
         let whole = small_file();
         assert_eq!(read(whole.clone()).unwrap().len(), 3);

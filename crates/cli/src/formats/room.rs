@@ -1,10 +1,12 @@
-//! The room that the cells of one write have: all of them are in memory at once, as one write is one fragment of one moment.
+//! The room that the cells of a write have: all of them are in memory at once, or where the write may be of several fragments, as many as
+//! the budget has room for.
 
 use super::Budget;
 use super::input::{too_much, unpacked_len};
+use crate::cells::Field;
 use crate::failure::Outcome;
 use crate::human;
-use smalti::{Phase, Progress, Unit};
+use smalti::{Column, Phase, Progress, Unit};
 use std::sync::Arc;
 
 /// What the way of cells into a fragment takes at most, whatever there are, beside a copy of the largest column.
@@ -13,9 +15,17 @@ const WAY_BYTE_LEN: u64 = 128 << 20;
 /// What the order of a cell takes.
 const ORDERED_CELL_BYTE_LEN: u64 = 64;
 
+/// Columns on their way into a fragment.
+pub(crate) type Cells = Vec<(Field, Column)>;
+
+/// Takes cells for which there was no room beside those to come.
+pub(crate) type Take<'a> = dyn FnMut(Cells) -> Outcome + 'a;
+
 /// The room that the cells of a write have.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Room {
+    /// Whether cells may be handed on before all are there.
+    is_cleared: bool,
     budget: Budget,
     /// How long the input is, where that is known.
     input_byte_len: Option<u64>,
@@ -36,12 +46,30 @@ pub(crate) struct Held {
 impl Room {
     /// Room for an input; `work` is told how much of it was read.
     pub(crate) fn new(budget: Budget, input_byte_len: Option<u64>, work: &Arc<Progress>) -> Self {
-        Room { budget, input_byte_len, work: Arc::clone(work) }
+        Room { is_cleared: false, budget, input_byte_len, work: Arc::clone(work) }
     }
 
     /// Room for cells that somebody else has seen to.
     pub(crate) fn unlimited() -> Self {
         Room { budget: Budget::asked(u64::MAX), ..Room::default() }
+    }
+
+    /// The same room, from which cells are handed on when it is full, if somebody has asked for a budget.
+    pub(crate) fn cleared(self) -> Self {
+        Room { is_cleared: self.budget.is_asked_for(), ..self }
+    }
+
+    /// The room of a part of the work, which has one of `count` equal parts of the budget.
+    pub(crate) fn part(self, count: u64) -> Self {
+        match self.budget.is_asked_for() {
+            true => Room { budget: Budget::asked(self.budget.byte_len() / count.max(1)), ..self },
+            false => self,
+        }
+    }
+
+    /// Whether cells are to be handed on before more are read. Rooms from which nothing is handed on are never full.
+    pub(crate) fn is_full(&self, held: Held) -> bool {
+        self.is_cleared && taken(held) >= self.limit()
     }
 
     /// The budget.
@@ -72,12 +100,8 @@ impl Room {
             let whole = u128::from(here) * u128::from(total.unwrap_or(done).max(done)) / u128::from(done);
             u64::try_from(whole).unwrap_or(u64::MAX)
         };
-        let byte_len = whole(held.byte_len);
-        let wanted = byte_len
-            .saturating_mul(2)
-            .max(byte_len.saturating_add(held.beside))
-            .saturating_add(byte_len.saturating_mul(3).min(WAY_BYTE_LEN))
-            .saturating_add(whole(held.cell_count).saturating_mul(ORDERED_CELL_BYTE_LEN));
+        let (byte_len, cell_count) = (whole(held.byte_len), whole(held.cell_count));
+        let wanted = taken(Held { byte_len, cell_count, ..held });
         let (cells, byte_len) = (human::count(held.cell_count), human::bytes(held.byte_len));
         let so_far = if total.is_some_and(|total| total > done) { "the first " } else { "" };
         let at_least = if total.is_none() { "at least " } else { "about " };
@@ -103,10 +127,26 @@ impl Room {
         let limit = human::bytes(self.limit());
         let wanted = wanted.saturating_add(wanted / 8).div_ceil(1 << 20);
         too_much(format!(
-            "{what}, and a write holds all of its cells at once: a budget of {limit} is too small, {about}--memory {wanted}MiB would do; \
+            "{what}, and this write holds all of its cells at once: a budget of {limit} is too small, {about}--memory {wanted}MiB would do; \
              smalti import goes chunk by chunk in any budget"
         ))
     }
+}
+
+/// What cells take until they are in a fragment.
+fn taken(held: Held) -> u64 {
+    let Held { byte_len, beside, cell_count } = held;
+    byte_len
+        .saturating_mul(2)
+        .max(byte_len.saturating_add(beside))
+        .saturating_add(byte_len.saturating_mul(3).min(WAY_BYTE_LEN))
+        .saturating_add(cell_count.saturating_mul(ORDERED_CELL_BYTE_LEN))
+}
+
+/// Takes the cells of rooms from which none are handed on: is never called.
+#[cfg(test)]
+pub(crate) fn untaken(_: Cells) -> Outcome {
+    Ok(())
 }
 
 #[cfg(test)]

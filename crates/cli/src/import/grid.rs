@@ -188,7 +188,8 @@ pub(super) fn write_table(
             other => other,
         };
         let columns =
-            gather(std::mem::take(slab).into_iter().map(Ok), &fields, &Room::unlimited()).map_err(behind)?;
+            gather(std::mem::take(slab).into_iter().map(Ok), &fields, &Room::unlimited(), &mut |_| Ok(()))
+                .map_err(behind)?;
         let fills = is_new.then_some(&fill as &dyn Fn(&Field) -> Option<Vec<u8>>);
         let placed = place_with(columns, &region, fills).map_err(behind)?;
         let named = placed.iter().map(|(field, column)| (field.name.clone(), column.as_ref())).collect();

@@ -256,7 +256,7 @@ impl<'a> Writer<'a> {
         if self.sealed.len() > 1
             && !schema.is_dense()
             && !schema.allows_dups
-            && self.array.count_sealed(&self.sealed)? != self.written.row_count
+            && self.array.count_sealed(&self.sealed, None)? != self.written.row_count
         {
             return Err(self.find_repeat()?.unwrap_or_else(|| Failure::invalid(repeated("another row"))));
         }

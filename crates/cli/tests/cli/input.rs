@@ -227,43 +227,139 @@ fn floats_labels_and_dates_are_shown_as_the_schema_has_them() {
     );
 }
 
+/// The commits of an array.
+fn commit_count(session: &Session, array: &str) -> usize {
+    std::fs::read_dir(session.path(array).join("__commits")).map_or(0, Iterator::count)
+}
+
 #[test]
-fn a_write_of_more_cells_than_its_memory_holds_is_refused_with_what_would_do() {
+fn a_write_of_more_cells_than_its_memory_holds_makes_fragments_that_one_commit_shows() {
     let session = Session::new();
-    points(&session, "p", TEXT);
     session.file(
         "big.json",
         r#"{"array_type": "sparse", "dims": [{"name": "d", "type": "INT32", "domain": [0, 999999], "tile": 1000}],
-            "attrs": [{"name": "s", "type": "STRING_UTF8"}]}"#,
+            "attrs": [{"name": "s", "type": "STRING_UTF8"}, {"name": "n", "type": "INT8", "nullable": true}]}"#,
     );
     session.text("create big --schema big.json");
     let rows = 0..30_000;
-    let jsonl: String =
-        rows.clone().map(|d| format!("{{\"d\": {d}, \"s\": \"the text of {d:050}\"}}\n")).collect();
-    let csv: String = rows.map(|d| format!("{d},the text of {d:050}\n")).collect();
+    // The first and the last rows do not name the nullable field.
+    let number = |d: i32| if d == 15_000 { ", \"n\": 1" } else { "" };
+    let jsonl: String = rows
+        .clone()
+        .map(|d| format!("{{\"d\": {d}, \"s\": \"the text of {d:050}\"{}}}\n", number(d)))
+        .collect();
+    let csv: String =
+        rows.map(|d| format!("{d},the text of {d:050},{}\n", if d == 15_000 { "1" } else { "" })).collect();
+    let csv = format!("d,s,n\n{csv}");
     session.file("big.jsonl", jsonl);
-    session.file("big.csv", format!("d,s\n{csv}"));
+    session.file("big.csv", &csv);
+    session.text("write big --from big.csv");
+    session.text("read big -o big.arrow --threads 1");
+    session.text("read big -o big.parquet --threads 1");
     for format in ["jsonl", "csv", "arrow", "parquet"] {
-        let line = format!("write big --from big.{format}");
         // A page of Parquet has a MiB.
         let memory = if format == "parquet" { "2MiB" } else { "1MiB" };
-        let problem = session.problem(&format!("{line} --memory {memory}"), 1);
-        assert!(problem.contains(&format!("big.{format}: out of memory budget: ")), "{problem}");
-        assert!(problem.contains("smalti import goes chunk by chunk"), "{problem}");
-        let fragments = std::fs::read_dir(session.path("big/__fragments")).map_or(0, Iterator::count);
-        assert_eq!(
-            fragments,
-            if format == "arrow" || format == "parquet" { 2 } else { usize::from(format == "csv") }
-        );
-        let wanted = problem.split("--memory ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
-        let wanted = wanted.trim_end_matches(';');
-        if format == "jsonl" || format == "csv" {
-            session.text(&format!("{line} --memory {wanted}"));
-        }
-        if format == "csv" {
-            session.text("read big -o big.arrow --threads 1");
-            session.text("read big -o big.parquet --threads 1");
-        }
+        session.text(&format!("create {format} --schema big.json"));
+        let line = format!("write {format} --from big.{format} --memory {memory}");
+        let written = session.text(&format!("{line} --json"));
+        assert!(written.contains("\"cells\":30000") && written.contains("\"fragments\":["), "{written}");
+        assert_eq!(commit_count(&session, format), 1);
+        assert_eq!(session.text(&format!("read {format} --format csv")), csv);
+        // Ordered cells stay one fragment.
+        session.text(&format!("create {format}_ordered --schema big.json"));
+        let line = format!("write {format}_ordered --from big.{format} --memory {memory} --global-order");
+        session.text(&line);
+        session.fragment(&format!("{format}_ordered"));
+        assert_eq!(session.text(&format!("read {format}_ordered --format csv")), csv);
     }
-    session.text("write big --from big.parquet");
+    // What is wrong far behind undoes all.
+    session.file("twice.csv", format!("{csv}7,again,\n"));
+    session.file("wrong.csv", format!("{csv}x,wrong,\n"));
+    session.file(
+        "never.jsonl",
+        (0..30_000).map(|d| format!("{{\"d\": {d}, \"s\": \"{d:050}\"}}\n")).collect::<String>(),
+    );
+    for (file, words) in [
+        ("twice.csv", "two cells have the same coordinates"),
+        ("wrong.csv", "line 30002"),
+        ("never.jsonl", "the column \"n\" is missing"),
+    ] {
+        session.text("create none --schema big.json");
+        let problem = session.problem(&format!("write none --from {file} --memory 1MiB"), 1);
+        assert!(problem.contains(words), "{problem}");
+        assert_eq!(commit_count(&session, "none"), 0);
+        assert_eq!(std::fs::read_dir(session.path("none/__fragments")).unwrap().count(), 0);
+        session.text("rm none");
+    }
+}
+
+/// A dense array of 300 by 300 cells in tiles of 20 by 100.
+fn tiled(session: &Session, name: &str, tile_order: &str) {
+    session.file(
+        "tiled.json",
+        format!(
+            r#"{{"array_type": "dense", "tile_order": "{tile_order}",
+            "dims": [{{"name": "y", "type": "INT32", "domain": [0, 299], "tile": 20}}, {{"name": "x", "type": "INT32", "domain": [0, 299], "tile": 100}}],
+            "attrs": [{{"name": "a", "type": "INT64"}}, {{"name": "s", "type": "STRING_UTF8", "nullable": true}}]}}"#
+        ),
+    );
+    session.text(&format!("create {name} --schema tiled.json"));
+}
+
+#[test]
+fn dense_cells_that_come_row_after_row_of_tiles_are_written_in_any_budget() {
+    let session = Session::new();
+    tiled(&session, "whole", "row-major");
+    let row = |y: i32, x: i32| {
+        let text = if x % 3 == 0 { String::new() } else { format!("cell {}", y * x) };
+        format!("{y},{x},{},{text}\n", y * 1000 + x)
+    };
+    // Part of the array, from the middle of a tile on, in another order inside of each row of tiles.
+    let bands = [5..20, 20..40, 40..60, 60..80, 80..100, 100..120, 120..140, 140..160, 160..167];
+    let cells =
+        |band: std::ops::Range<i32>| (10..290).rev().flat_map(move |x| band.clone().map(move |y| (y, x)));
+    let csv: String = bands.iter().cloned().flat_map(cells).map(|(y, x)| row(y, x)).collect();
+    session.file("rows.csv", format!("y,x,a,s\n{csv}"));
+    let range = "--range y=5:166 --range x=10:289";
+    session.text(&format!("write whole --from rows.csv {range} --at 1"));
+    let wanted = session.text("read whole --format csv");
+    session.text(&format!("read whole {range} -o rows.arrow --threads 1"));
+    session.text(&format!("read whole {range} -o rows.parquet --threads 1"));
+    for format in ["csv", "arrow", "parquet"] {
+        tiled(&session, format, "row-major");
+        let memory = if format == "parquet" { "8MiB" } else { "1MiB" };
+        session.text(&format!("write {format} --from rows.{format} {range} --at 1 --memory {memory}"));
+        session.fragment(format);
+        assert_eq!(session.text(&format!("read {format} --format csv")), wanted, "{format}");
+    }
+    // What does not come so is refused, and nothing is written.
+    let lines: Vec<&str> = csv.lines().collect();
+    let (first, last) = (lines[0], lines[lines.len() - 1]);
+    let joined = |lines: &[&str]| format!("y,x,a,s\n{}\n", lines.join("\n"));
+    session.file("twice.csv", joined(&[&lines[..], &[first]].concat()));
+    session.file("missing.csv", joined(&lines[..lines.len() - 1]));
+    session.file("late.csv", joined(&[&lines[1..], &[first]].concat()));
+    session.file("early.csv", joined(&[&[last], &lines[..lines.len() - 1]].concat()));
+    tiled(&session, "none", "row-major");
+    for (file, words) in [
+        ("twice.csv", "lies outside the range to write"),
+        ("missing.csv", "is missing"),
+        ("late.csv", "out of memory budget"),
+    ] {
+        let problem = session.problem(&format!("write none --from {file} {range} --memory 1MiB"), 1);
+        assert!(problem.contains(words), "{file}: {problem}");
+        assert_eq!(commit_count(&session, "none"), 0);
+        assert_eq!(std::fs::read_dir(session.path("none/__fragments")).unwrap().count(), 0);
+    }
+    // A row that comes too early waits.
+    session.text(&format!("write none --from early.csv {range} --at 1 --memory 1MiB"));
+    assert_eq!(session.text("read none --format csv"), wanted);
+    // Tiles that follow each other across the rows are whole at the end alone.
+    tiled(&session, "across", "col-major");
+    let line = format!("write across --from rows.csv {range}");
+    let problem = session.problem(&format!("{line} --memory 1MiB"), 1);
+    assert!(problem.contains("out of memory budget"), "{problem}");
+    assert!(problem.contains("smalti import goes chunk by chunk"), "{problem}");
+    let memory = problem.split("--memory ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    session.text(&format!("{line} --memory {}", memory.trim_end_matches(';')));
 }

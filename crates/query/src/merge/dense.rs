@@ -4,8 +4,9 @@ use super::{MergeRequest, Merged};
 use crate::progress::{Phase, Unit};
 use crate::read::read_cells;
 use crate::request::ReadRequest;
-use crate::write::{DenseTiles, fields_of_fragment};
+use crate::write::{DensePieces, DenseTiles, fields_of_fragment};
 use smalti_array::{CellHistory, FieldId, NewFragment, Snapshot, dense_grid, intervals};
+use smalti_tile::{Column, ColumnRef};
 use smalti_types::{Error, Layout, Result, TimeRange};
 use std::sync::Arc;
 
@@ -27,12 +28,18 @@ pub(super) fn merge(snapshot: &Snapshot, range: TimeRange, request: &MergeReques
     let ids: Vec<FieldId> = (0..schema.attributes.len()).map(FieldId::Attribute).collect();
     let fields = fields_of_fragment(snapshot, &new.content(), &ids)?;
     let grid = dense_grid(schema)?;
-    let mut tiles = DenseTiles::new(new, &grid, intervals(&hull)?, fields, Arc::clone(&progress))?;
+    let pieces = DensePieces::of_tiles(grid, schema.cell_order, intervals(&hull)?)?;
+    let mut tiles = DenseTiles::new(new, pieces, fields, Arc::clone(&progress));
     let mut cell_count = 0;
     for batch in read_cells(snapshot, &read)? {
         let batch = batch?;
         cell_count += batch.cell_count as u64;
-        tiles.append(batch.cell_count, &batch.columns)?;
+        let columns: Vec<ColumnRef<'_>> = batch.columns.iter().map(Column::as_ref).collect();
+        let taken = tiles.append(batch.cell_count, &columns)?;
+        if taken != batch.cell_count {
+            let message = format!("{} cells are no whole tiles, which have {taken}", batch.cell_count);
+            return Err(Error::invalid(message));
+        }
         progress.advance(Phase::Merging, Unit::Cells, batch.cell_count as u64);
     }
     Ok(Merged { fragments: vec![tiles.seal()?], cell_count })

@@ -8,7 +8,7 @@ use super::columns::{InputColumn, written_fields};
 use super::fragment_writer::{Counted, FragmentExtent, FragmentWriter, TileCells, WrittenField};
 use super::ordered::check_ordered;
 use super::request::{WriteRequest, check_layout};
-use crate::progress::{Phase, Progress, Unit};
+use crate::progress::{Phase, Unit};
 use smalti_array::{NewFragment, Snapshot, dense_grid, intervals};
 use smalti_format::ArraySchema;
 use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, copy_box, intersect_rects, strides};
@@ -21,15 +21,22 @@ use std::sync::Arc;
 pub(super) const GROUP_BYTE_LEN: usize = 16 << 20;
 
 /// A dense write, checked.
-struct DenseWrite<'a> {
-    grid: &'a TileGrid,
+pub(super) struct DenseWrite {
+    pub(super) grid: TileGrid,
     cell_order: Layout,
-    block: TileBlock,
-    rect: Vec<Interval>,
-    /// Strides of the rectangle in the input; `None` for input in global order.
-    input_strides: Option<Vec<usize>>,
+    pub(super) block: TileBlock,
+    pub(super) rect: Vec<Interval>,
     tile_strides: Vec<usize>,
     tile_cell_count: usize,
+}
+
+/// Where the cells of a tile are in the input.
+#[derive(Clone, Copy)]
+pub(super) enum Source<'a> {
+    /// In one piece, from a cell on, in the order of the array's cells.
+    Tile(usize),
+    /// In a rectangle with these strides.
+    Box { rect: &'a [Interval], strides: &'a [usize] },
 }
 
 /// Writes a rectangle as a fragment without its commit.
@@ -42,7 +49,7 @@ pub(crate) fn seal_dense(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Res
     let grid = dense_grid(schema)?;
     let (rect, columns) = checked(snapshot, request, &grid)?;
     let fields = written_fields(snapshot, &columns)?;
-    let write = DenseWrite::new(&grid, schema.cell_order, rect, request.layout)?;
+    let write = DenseWrite::new(grid, schema.cell_order, rect)?;
     write.run(snapshot, request, &columns, &fields)
 }
 
@@ -63,7 +70,7 @@ fn checked<'a>(
 ) -> Result<(Vec<Interval>, Vec<InputColumn<'a>>)> {
     let schema = snapshot.schema();
     check_layout(schema, request.layout)?;
-    let rect = rectangle(schema, grid, request)?;
+    let rect = rectangle(schema, grid, request.subarray.as_deref())?;
     let cell_count =
         smalti_space::cell_count(&rect).and_then(|count| usize::try_from(count).ok()).ok_or_else(|| {
             Error::invalid("the rectangle has more cells than memory can address; write it in pieces")
@@ -78,48 +85,39 @@ fn checked<'a>(
     Ok((rect, columns))
 }
 
-impl<'a> DenseWrite<'a> {
-    fn new(grid: &'a TileGrid, cell_order: Layout, rect: Vec<Interval>, layout: Layout) -> Result<Self> {
-        let shape: Vec<u64> = rect.iter().map(|side| side.hi - side.lo + 1).collect();
-        let input_strides = match layout {
-            Layout::GlobalOrder => {
-                if !grid.is_tile_aligned(&rect) {
-                    return Err(Error::invalid(
-                        "a dense write in global order covers whole space tiles; widen the range to the tiles' borders",
-                    ));
-                }
-                None
-            }
-            order => Some(strides(&shape, order)?),
-        };
-        DenseWrite::with_strides(grid, cell_order, rect, input_strides)
+/// Strides of the input of a write in an order; `None` for global order, in which it must be of whole tiles.
+fn input_strides(grid: &TileGrid, rect: &[Interval], layout: Layout) -> Result<Option<Vec<usize>>> {
+    if layout == Layout::GlobalOrder {
+        check_aligned(grid, rect)?;
+        return Ok(None);
     }
+    strides(&side_lens(rect), layout).map(Some)
+}
 
-    /// A write whose input holds tile after tile, of each the cells in the rectangle.
-    fn in_global_order(grid: &'a TileGrid, cell_order: Layout, rect: Vec<Interval>) -> Result<Self> {
-        DenseWrite::with_strides(grid, cell_order, rect, None)
+/// Checks that a rectangle of a write in global order is of whole tiles.
+pub(super) fn check_aligned(grid: &TileGrid, rect: &[Interval]) -> Result<()> {
+    match grid.is_tile_aligned(rect) {
+        true => Ok(()),
+        false => Err(Error::invalid(
+            "a dense write in global order covers whole space tiles; widen the range to the tiles' borders",
+        )),
     }
+}
 
-    fn with_strides(
-        grid: &'a TileGrid,
-        cell_order: Layout,
-        rect: Vec<Interval>,
-        input_strides: Option<Vec<usize>>,
-    ) -> Result<Self> {
+/// The cells of a rectangle along each dimension.
+pub(super) fn side_lens(rect: &[Interval]) -> Vec<u64> {
+    rect.iter().map(|side| side.hi - side.lo + 1).collect()
+}
+
+impl DenseWrite {
+    pub(super) fn new(grid: TileGrid, cell_order: Layout, rect: Vec<Interval>) -> Result<Self> {
         let tile_cell_count = grid
             .cell_count_per_tile()
             .and_then(|count| usize::try_from(count).ok())
             .ok_or_else(|| Error::unsupported("the space tiles have more cells than memory can address"))?;
         let tile_strides = grid.cell_strides(cell_order)?;
-        Ok(DenseWrite {
-            grid,
-            cell_order,
-            block: grid.block(&rect)?,
-            rect,
-            input_strides,
-            tile_strides,
-            tile_cell_count,
-        })
+        let block = grid.block(&rect)?;
+        Ok(DenseWrite { grid, cell_order, block, rect, tile_strides, tile_cell_count })
     }
 
     fn run(
@@ -135,28 +133,32 @@ impl<'a> DenseWrite<'a> {
         let mut writer = FragmentWriter::new(new, Arc::clone(fields), Arc::clone(&progress));
         let tile_count = self.tile_count()?;
         progress.enter(Phase::Writing, Unit::Tiles, Some(tile_count as u64 * fields.len() as u64));
-        let starts = self.input_strides.is_none().then(|| self.global_starts(tile_count));
+        let strides = input_strides(&self.grid, &self.rect, request.layout)?;
+        let starts = strides.is_none().then(|| self.global_starts(tile_count)).unwrap_or_default();
         writer.append(0..tile_count, self.group_len(fields), |tile, field, _| {
-            let start = starts.as_ref().map_or(0, |starts| starts[tile]);
-            self.tile(tile, start, columns[field].cells, fields[field].shape)
+            let source = match &strides {
+                Some(strides) => Source::Box { rect: &self.rect, strides },
+                None => Source::Tile(starts[tile]),
+            };
+            self.tile(tile, source, columns[field].cells, fields[field].shape)
         })?;
         writer.seal(self.extent())
     }
 
-    fn tile_count(&self) -> Result<usize> {
+    pub(super) fn tile_count(&self) -> Result<usize> {
         usize::try_from(self.block.tile_count())
             .map_err(|_| Error::invalid("the rectangle meets more tiles than memory can address"))
     }
 
     /// How many tiles are filtered at once.
-    fn group_len(&self, fields: &[WrittenField]) -> usize {
+    pub(super) fn group_len(&self, fields: &[WrittenField]) -> usize {
         let cell_byte_len: usize = fields.iter().map(|field| field.shape.cell_byte_len()).sum();
         (GROUP_BYTE_LEN / (self.tile_cell_count * cell_byte_len).max(1))
             .max(rayon::current_num_threads())
             .max(1)
     }
 
-    fn extent(&self) -> FragmentExtent {
+    pub(super) fn extent(&self) -> FragmentExtent {
         FragmentExtent {
             rects: None,
             non_empty_domain: self.rect.iter().map(|&side| Extent::from(side)).collect(),
@@ -165,11 +167,11 @@ impl<'a> DenseWrite<'a> {
         }
     }
 
-    /// The cells of one tile of one field. `start` is its first cell in input that is in global order.
-    fn tile(
+    /// The cells of one tile of one field.
+    pub(super) fn tile(
         &self,
         tile_idx: usize,
-        start: usize,
+        source: Source<'_>,
         input: ColumnRef<'_>,
         shape: smalti_tile::CellShape,
     ) -> Result<TileCells> {
@@ -182,12 +184,12 @@ impl<'a> DenseWrite<'a> {
         if !intersect_rects(&tile_rect, &self.rect, &mut part) {
             return Err(Error::invalid("a tile of the rectangle does not meet it"));
         }
-        let extents: Vec<u64> = part.iter().map(|side| side.hi - side.lo + 1).collect();
+        let extents = side_lens(&part);
         let to = Geometry::of_part(&self.tile_strides, &tile_rect, &part)?;
         let tile_input_strides;
-        let from = match &self.input_strides {
-            Some(strides) => Geometry::of_part(strides, &self.rect, &part)?,
-            None => {
+        let from = match source {
+            Source::Box { rect, strides } => Geometry::of_part(strides, rect, &part)?,
+            Source::Tile(start) => {
                 tile_input_strides = strides(&extents, self.cell_order)?;
                 Geometry { offset: start, strides: &tile_input_strides }
             }
@@ -269,7 +271,7 @@ impl<'a> DenseWrite<'a> {
     }
 
     /// The cells of a tile that lie in the rectangle.
-    fn part_cell_count(&self, tile_idx: usize) -> usize {
+    pub(super) fn part_cell_count(&self, tile_idx: usize) -> usize {
         let dim_count = self.rect.len();
         let (mut tile, mut tile_rect) = (vec![0; dim_count], vec![Interval::ALL; dim_count]);
         let mut part = vec![Interval::ALL; dim_count];
@@ -282,69 +284,17 @@ impl<'a> DenseWrite<'a> {
     }
 }
 
-/// A dense fragment that grows tile by tile from cells in global order.
-pub(crate) struct DenseTiles<'a> {
-    write: DenseWrite<'a>,
-    writer: FragmentWriter,
-    fields: Arc<[WrittenField]>,
-    next_tile: usize,
-}
-
-impl<'a> DenseTiles<'a> {
-    /// Starts a fragment whose cells fill a rectangle.
-    ///
-    /// # Errors
-    /// `Unsupported` when tiles do not fit in memory.
-    pub(crate) fn new(
-        new: NewFragment,
-        grid: &'a TileGrid,
-        rect: Vec<Interval>,
-        fields: Arc<[WrittenField]>,
-        progress: Arc<Progress>,
-    ) -> Result<Self> {
-        let write = DenseWrite::in_global_order(grid, new.schema().cell_order, rect)?;
-        let writer = FragmentWriter::new(new, Arc::clone(&fields), progress);
-        Ok(DenseTiles { write, writer, fields, next_tile: 0 })
-    }
-
-    /// Takes the cells of the next tiles: of each those inside the rectangle.
-    ///
-    /// # Errors
-    /// `InvalidArgument` when these are no whole tiles; what codecs and store report.
-    pub(crate) fn append(&mut self, cell_count: usize, columns: &[Column]) -> Result<()> {
-        let first = self.next_tile;
-        let tile_count = self.write.tile_count()?;
-        let (mut starts, mut end) = (Vec::new(), 0);
-        while end < cell_count && self.next_tile < tile_count {
-            starts.push(end);
-            end += self.write.part_cell_count(self.next_tile);
-            self.next_tile += 1;
-        }
-        if end != cell_count {
-            return Err(Error::invalid(format!("{cell_count} cells are no whole tiles, which have {end}")));
-        }
-        let (write, fields) = (&self.write, &self.fields);
-        self.writer.append(first..self.next_tile, write.group_len(fields), |tile, field, _| {
-            write.tile(tile, starts[tile - first], columns[field].as_ref(), fields[field].shape)
-        })
-    }
-
-    /// Makes all of the fragment durable but its commit.
-    ///
-    /// # Errors
-    /// `InvalidArgument` when tiles are missing; what the store reports.
-    pub(crate) fn seal(self) -> Result<NewFragment> {
-        self.writer.seal(self.write.extent())
-    }
-}
-
-/// The rectangle to write: the request's, or the whole current domain, which is the domain where there is none.
-fn rectangle(schema: &ArraySchema, grid: &TileGrid, request: &WriteRequest<'_>) -> Result<Vec<Interval>> {
+/// The rectangle to write: the one that is asked for, or the whole current domain, which is the domain where there is none.
+pub(super) fn rectangle(
+    schema: &ArraySchema,
+    grid: &TileGrid,
+    asked: Option<&[Extent]>,
+) -> Result<Vec<Interval>> {
     let (mut rect, what) = match schema.current_domain.rectangle() {
         Some(current) => (intervals(current)?, "current domain"),
         None => (grid.domain(), "domain"),
     };
-    let Some(asked) = &request.subarray else { return Ok(rect) };
+    let Some(asked) = asked else { return Ok(rect) };
     if asked.len() != rect.len() {
         return Err(Error::invalid(format!(
             "the rectangle has {} dimensions, the array {}",

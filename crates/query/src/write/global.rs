@@ -1,25 +1,29 @@
-//! Writes in global order over several submissions, as one fragment.
+//! Writes in an order over several submissions, as one fragment.
 
 use super::codes::check_codes;
 use super::columns::{InputColumn, cell_count, written_fields};
-use super::request::{Duplicates, WriteRequest};
+use super::dense::rectangle;
+use super::dense_tiles::{DensePieces, DenseTiles};
+use super::ordered::check_ordered;
+use super::request::{Duplicates, WriteRequest, check_layout};
 use super::sparse::{SparseWriter, check_domain, check_global_order, coordinates, order_keys, take};
 use crate::progress::{Announced, Phase, Progress, Unit};
 use crate::workspace::SpareColumn;
-use smalti_array::{FieldId, NewFragment, Snapshot};
+use smalti_array::{FieldId, NewFragment, Snapshot, dense_grid};
+use smalti_format::DataOrder;
 use smalti_space::Permutation;
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{AlignedBuf, Error, Extent, Layout, Result};
 use std::sync::Arc;
 
-/// A write of one fragment in pieces. Sparse cells come sorted in global order, piece after piece, and whole tiles go to disk
-/// as they fill. The cells of a dense array come in global order of a rectangle of whole space tiles; they are kept in
-/// memory until the end. Nothing is visible before [`finalize`](GlobalWriter::finalize).
+/// A write of one fragment in pieces. Sparse cells come sorted in global order, piece after piece; those of a dense array in global
+/// order of a rectangle of whole space tiles, or in row-major or column-major order of any rectangle. Whole tiles go to disk as they
+/// fill: of a dense array in the latter orders, rows of tiles. The cells of those that are not full wait in memory.
+/// Nothing is visible before [`finalize`](GlobalWriter::finalize).
 pub struct GlobalWriter {
     snapshot: Snapshot,
     at: Option<u64>,
-    subarray: Option<Vec<Extent>>,
-    sparse: Option<SparseWriter>,
+    target: Target,
     /// Attributes, then for sparse arrays dimensions.
     fields: Vec<(FieldId, String, CellShape)>,
     /// Cells that do not fill a tile yet.
@@ -30,6 +34,26 @@ pub struct GlobalWriter {
     announced: Option<Announced>,
 }
 
+/// Where the cells go.
+enum Target {
+    /// A sparse fragment, from the first cells on.
+    Sparse(Option<SparseWriter>),
+    Dense(DenseTarget),
+}
+
+/// A dense fragment.
+struct DenseTarget {
+    /// Until the first cells come.
+    pieces: Option<DensePieces>,
+    tiles: Option<DenseTiles>,
+    layout: Layout,
+    /// How many cells the rectangle has, and how many came.
+    cell_count: u64,
+    given: u64,
+    /// Whether the values of an attribute are ordered along the array.
+    is_ordered: bool,
+}
+
 impl std::fmt::Debug for GlobalWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("GlobalWriter").field("waiting", &self.waiting.cell_count).finish_non_exhaustive()
@@ -37,15 +61,53 @@ impl std::fmt::Debug for GlobalWriter {
 }
 
 impl GlobalWriter {
-    /// Starts a write, at a timestamp or now. A dense write takes its rectangle here; `None` is the whole domain.
+    /// Starts a write in global order, at a timestamp or now. A dense write takes its rectangle here; `None` is the whole current domain,
+    /// which is the domain where there is none.
     ///
     /// # Errors
-    /// `InvalidArgument` when a sparse write is given a rectangle.
+    /// As [`in_order`](GlobalWriter::in_order).
     pub fn new(snapshot: &Snapshot, at: Option<u64>, subarray: Option<Vec<Extent>>) -> Result<Self> {
+        GlobalWriter::in_order(snapshot, at, subarray, Layout::GlobalOrder)
+    }
+
+    /// As [`new`](GlobalWriter::new), with the cells in another order: dense ones may come in row-major or column-major order of the
+    /// rectangle where the array's tiles follow each other so.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when a sparse write is given a rectangle, for a rectangle that is not inside the domain, and for an order that does not
+    /// fit the array; `Unsupported` when space tiles do not fit in memory.
+    pub fn in_order(
+        snapshot: &Snapshot,
+        at: Option<u64>,
+        subarray: Option<Vec<Extent>>,
+        layout: Layout,
+    ) -> Result<Self> {
         let schema = snapshot.schema();
         if subarray.is_some() && !schema.is_dense() {
             return Err(Error::invalid("a sparse write takes no range: its cells bring their coordinates"));
         }
+        check_layout(schema, layout)?;
+        if !schema.is_dense() && layout != Layout::GlobalOrder {
+            return Err(Error::invalid("a sparse write in several pieces takes its cells in global order"));
+        }
+        let target = if schema.is_dense() {
+            let grid = dense_grid(schema)?;
+            let rect = rectangle(schema, &grid, subarray.as_deref())?;
+            let pieces = DensePieces::new(grid, schema.cell_order, rect, layout)?;
+            let is_ordered =
+                schema.attributes.iter().any(|attribute| attribute.order != DataOrder::Unordered);
+            let cell_count = pieces.cell_count()?;
+            Target::Dense(DenseTarget {
+                pieces: Some(pieces),
+                tiles: None,
+                layout,
+                cell_count,
+                given: 0,
+                is_ordered,
+            })
+        } else {
+            Target::Sparse(None)
+        };
         let mut ids: Vec<FieldId> = (0..schema.attributes.len()).map(FieldId::Attribute).collect();
         if !schema.is_dense() {
             ids.extend((0..schema.dimensions.len()).map(FieldId::Dimension));
@@ -61,8 +123,7 @@ impl GlobalWriter {
         Ok(GlobalWriter {
             snapshot: snapshot.clone(),
             at,
-            subarray,
-            sparse: None,
+            target,
             fields,
             waiting,
             last: None,
@@ -75,24 +136,40 @@ impl GlobalWriter {
     /// going to be submitted, where it is known.
     #[must_use]
     pub fn watched(mut self, progress: Arc<Progress>, cell_count: Option<u64>) -> Self {
-        if self.snapshot.schema().is_dense() {
-            self.announced = Some(progress.announce(Phase::DENSE_WRITE));
-        } else {
-            self.announced = Some(progress.announce(&[Phase::Writing, Phase::Syncing]));
-            progress.enter(Phase::Writing, Unit::Cells, cell_count);
+        self.announced = Some(progress.announce(&[Phase::Writing, Phase::Syncing]));
+        match &self.target {
+            Target::Sparse(_) => progress.enter(Phase::Writing, Unit::Cells, cell_count),
+            Target::Dense(dense) => {
+                let tile_count = dense.pieces.as_ref().map_or(0, DensePieces::tile_count) as u64;
+                let tile_count = tile_count.saturating_mul(self.fields.len() as u64);
+                progress.enter(Phase::Writing, Unit::Tiles, Some(tile_count));
+            }
         }
         self.progress = progress;
         self
     }
 
+    /// How many cells fill the tiles of a dense write that are due: a piece of so many is written without a copy. 0 where that
+    /// hangs on the cells, and behind the last.
+    pub fn due_cell_count(&self) -> usize {
+        let Target::Dense(dense) = &self.target else { return 0 };
+        let whole = match (&dense.tiles, &dense.pieces) {
+            (Some(tiles), _) => tiles.pieces().row_cell_count(tiles.next_tile()),
+            (None, Some(pieces)) => pieces.row_cell_count(0),
+            (None, None) => 0,
+        };
+        whole.saturating_sub(self.waiting.cell_count)
+    }
+
     /// Takes the next cells.
     ///
     /// # Errors
-    /// `InvalidArgument` when columns do not fit, or a cell is out of order, repeats or lies outside the domain; the write
-    /// is as before then. `Cancelled`, and what codecs and store report; the write can only be dropped then.
+    /// `InvalidArgument` when columns do not fit, there are more cells than a dense write has room for, or a cell is out of order,
+    /// repeats or lies outside the domain; the write is as before then. `Cancelled`, and what codecs and store report; the write
+    /// can only be dropped then.
     pub fn submit(&mut self, columns: &[(String, ColumnRef<'_>)]) -> Result<()> {
         self.progress.check()?;
-        let schema = self.snapshot.schema();
+        let schema = Arc::clone(self.snapshot.schema());
         let request = WriteRequest {
             columns: columns.to_vec(),
             subarray: None,
@@ -101,26 +178,26 @@ impl GlobalWriter {
             duplicates: Duplicates::Refuse,
             progress: None,
         };
-        let count = cell_count(schema, &request)?;
-        let input = if schema.is_dense() {
-            InputColumn::of_attributes(schema, &request, count)?
-        } else {
-            InputColumn::of_fields(schema, &request, count)?
-        };
+        let count = cell_count(&schema, &request)?;
+        if schema.is_dense() {
+            let input = InputColumn::of_attributes(&schema, &request, count)?;
+            check_codes(&self.snapshot, &input)?;
+            return self.submit_dense(&input, count);
+        }
+        let input = InputColumn::of_fields(&schema, &request, count)?;
         check_codes(&self.snapshot, &input)?;
         let cells: Vec<ColumnRef<'_>> = input.iter().map(|column| column.cells).collect();
         let (all, total) = (self.waiting.joined(&cells)?, self.waiting.cell_count + count);
-        if schema.is_dense() {
-            self.waiting.set(all, total);
-            return Ok(());
-        }
         self.check(&input, &all)?;
-        if self.sparse.is_none() {
-            let fields = written_fields(&self.snapshot, &input)?;
-            let new = NewFragment::new(&self.snapshot, self.at)?;
-            self.sparse = Some(SparseWriter::new(new, fields, schema, Arc::clone(&self.progress)));
-        }
-        let Some(writer) = &mut self.sparse else { return Ok(()) };
+        let Target::Sparse(sparse) = &mut self.target else { return Ok(()) };
+        let writer = match sparse {
+            Some(writer) => writer,
+            none => {
+                let fields = written_fields(&self.snapshot, &input)?;
+                let new = NewFragment::new(&self.snapshot, self.at)?;
+                none.insert(SparseWriter::new(new, fields, &schema, Arc::clone(&self.progress)))
+            }
+        };
         let full = total / writer.capacity() * writer.capacity();
         let last = full.checked_sub(1).map(|cell| coords_of(&self.fields, &all, cell)).transpose()?;
         self.waiting.set(all, total);
@@ -130,32 +207,94 @@ impl GlobalWriter {
         Ok(())
     }
 
+    fn submit_dense(&mut self, input: &[InputColumn<'_>], count: usize) -> Result<()> {
+        let Target::Dense(dense) = &mut self.target else { return Ok(()) };
+        let given = dense.given.saturating_add(count as u64);
+        if given > dense.cell_count {
+            return Err(Error::invalid(format!(
+                "the rectangle has {} cells, {given} are given; widen its range",
+                dense.cell_count
+            )));
+        }
+        let cells: Vec<ColumnRef<'_>> = input.iter().map(|column| column.cells).collect();
+        let order = Permutation::Identity(count);
+        let taken_as = |cells: &[ColumnRef<'_>], range: std::ops::Range<usize>| -> Result<Vec<Column>> {
+            let order = Permutation::Identity(range.end);
+            let columns = cells.iter().zip(&self.fields);
+            columns
+                .map(|(cells, (_, _, shape))| {
+                    take(*cells, *shape, &order, range.clone(), &mut SpareColumn::default())
+                })
+                .collect()
+        };
+        if dense.is_ordered {
+            // Behind the last cell that was given.
+            let behind = match &self.last {
+                Some(last) => joined_all(last, &cells, &self.fields)?,
+                None => taken_as(&cells, 0..count)?,
+            };
+            let behind = input.iter().zip(&behind);
+            let behind: Vec<InputColumn<'_>> =
+                behind.map(|(column, cells)| InputColumn { cells: cells.as_ref(), ..*column }).collect();
+            check_ordered(self.snapshot.schema(), &behind)?;
+        }
+        let last = match count.checked_sub(1) {
+            Some(last) if dense.is_ordered => Some(taken_as(&cells, last..count)?),
+            _ => self.last.take(),
+        };
+        let tiles = match (&mut dense.tiles, dense.pieces.take()) {
+            (Some(tiles), _) => tiles,
+            (none, Some(pieces)) => {
+                let fields = written_fields(&self.snapshot, input)?;
+                let new = NewFragment::new(&self.snapshot, self.at)?;
+                none.insert(DenseTiles::new(new, pieces, fields, Arc::clone(&self.progress)))
+            }
+            (None, None) => return Ok(()),
+        };
+        if self.waiting.cell_count == 0 {
+            let taken = tiles.append(count, &cells)?;
+            let rest = cells.iter().zip(&self.fields);
+            let rest = rest.map(|(cells, (_, _, shape))| {
+                take(*cells, *shape, &order, taken..count, &mut SpareColumn::default())
+            });
+            self.waiting.set(rest.collect::<Result<_>>()?, count - taken);
+        } else {
+            self.waiting.push(&cells, count)?;
+            let all: Vec<ColumnRef<'_>> = self.waiting.columns.iter().map(Column::as_ref).collect();
+            let total = self.waiting.cell_count;
+            let taken = tiles.append(total, &all)?;
+            if taken > 0 {
+                let rest = taken_as(&all, taken..total)?;
+                self.waiting.set(rest, total - taken);
+            }
+        }
+        (self.last, dense.given) = (last, given);
+        Ok(())
+    }
+
     /// Writes what is left and commits: the fragment becomes visible. Returns its name.
     ///
     /// # Errors
     /// `InvalidArgument` when there are no cells, or those of a dense write do not fill its rectangle. What codecs and store
     /// report; the array is as before then.
     pub fn finalize(mut self) -> Result<String> {
-        if self.snapshot.schema().is_dense() {
-            let columns = self.fields.iter().zip(&self.waiting.columns);
-            let request = WriteRequest {
-                columns: columns.map(|((_, name, _), column)| (name.clone(), column.as_ref())).collect(),
-                subarray: self.subarray.take(),
-                layout: Layout::GlobalOrder,
-                at: self.at,
-                duplicates: Duplicates::Refuse,
-                progress: Some(Arc::clone(&self.progress)),
-            };
-            return super::write(&self.snapshot, &request);
+        self.progress.check()?;
+        let none = || Error::invalid("there are no cells to write");
+        match self.target {
+            Target::Dense(dense) if dense.given < dense.cell_count => Err(Error::invalid(format!(
+                "the rectangle has {} cells, and {} were given in {} order",
+                dense.cell_count, dense.given, dense.layout
+            ))),
+            Target::Dense(dense) => dense.tiles.ok_or_else(none)?.commit(),
+            Target::Sparse(writer) => {
+                let mut writer = writer.ok_or_else(none)?;
+                self.waiting.write_rest(&mut writer)?;
+                if writer.is_empty() {
+                    return Err(none());
+                }
+                writer.commit()
+            }
         }
-        let Some(mut writer) = self.sparse.take() else {
-            return Err(Error::invalid("there are no cells to write"));
-        };
-        self.waiting.write_rest(&mut writer)?;
-        if writer.is_empty() {
-            return Err(Error::invalid("there are no cells to write"));
-        }
-        writer.commit()
     }
 
     /// Checks new cells behind those that wait, and behind the last one written.
@@ -184,6 +323,16 @@ impl GlobalWriter {
         let keys = order_keys(schema, &coords, &|| progress.check())?;
         check_global_order(schema, &coords, &keys, skipped)
     }
+}
+
+/// The cells of columns, those of others behind them.
+fn joined_all(
+    first: &[Column],
+    second: &[ColumnRef<'_>],
+    fields: &[(FieldId, String, CellShape)],
+) -> Result<Vec<Column>> {
+    let pairs = first.iter().zip(second).zip(fields);
+    pairs.map(|((first, second), (_, _, shape))| joined(first.as_ref(), *second, *shape)).collect()
 }
 
 /// The coordinates of a cell.
@@ -226,6 +375,15 @@ impl Pieces {
     pub(crate) fn joined(&self, cells: &[ColumnRef<'_>]) -> Result<Vec<Column>> {
         let waiting = self.columns.iter().zip(cells).zip(&self.shapes);
         waiting.map(|((waiting, cells), shape)| joined(waiting.as_ref(), *cells, *shape)).collect()
+    }
+
+    /// Lets more cells wait.
+    fn push(&mut self, cells: &[ColumnRef<'_>], count: usize) -> Result<()> {
+        for (column, cells) in self.columns.iter_mut().zip(cells) {
+            push(column, *cells)?;
+        }
+        self.cell_count += count;
+        Ok(())
     }
 
     /// Lets other cells wait instead.
@@ -278,17 +436,21 @@ fn empty(shape: CellShape) -> Result<Column> {
 /// The cells of two columns, one after the other.
 fn joined(first: ColumnRef<'_>, second: ColumnRef<'_>, shape: CellShape) -> Result<Column> {
     let mut column = empty(shape)?;
-    column.data.extend_from_slice(first.data)?;
-    column.data.extend_from_slice(second.data)?;
-    if let (Some(offsets), Some(a), Some(b)) = (&mut column.offsets, first.offsets, second.offsets) {
-        let base = first.data.len() as u64;
-        let ends: Vec<u64> =
-            a.iter().skip(1).copied().chain(b.iter().skip(1).map(|end| base + end)).collect();
+    push(&mut column, first)?;
+    push(&mut column, second)?;
+    Ok(column)
+}
+
+/// Appends cells, whose offsets begin at 0.
+fn push(column: &mut Column, cells: ColumnRef<'_>) -> Result<()> {
+    let base = column.data.len() as u64;
+    column.data.extend_from_slice(cells.data)?;
+    if let (Some(offsets), Some(more)) = (&mut column.offsets, cells.offsets) {
+        let ends: Vec<u64> = more.iter().skip(1).map(|end| base + end).collect();
         offsets.extend_from_slice(bytemuck::cast_slice(&ends))?;
     }
-    if let (Some(validity), Some(a), Some(b)) = (&mut column.validity, first.validity, second.validity) {
-        validity.extend_from_slice(a)?;
-        validity.extend_from_slice(b)?;
+    if let (Some(validity), Some(more)) = (&mut column.validity, cells.validity) {
+        validity.extend_from_slice(more)?;
     }
-    Ok(column)
+    Ok(())
 }

@@ -4,6 +4,7 @@ mod codes;
 mod columns;
 mod cost;
 mod dense;
+mod dense_tiles;
 mod fragment_writer;
 mod global;
 mod ordered;
@@ -11,7 +12,8 @@ mod request;
 mod sparse;
 
 pub(crate) use columns::fields_of_fragment;
-pub(crate) use dense::{DenseTiles, check_dense};
+pub(crate) use dense::check_dense;
+pub(crate) use dense_tiles::{DensePieces, DenseTiles};
 pub use global::GlobalWriter;
 pub(crate) use global::Pieces;
 pub use request::{Duplicates, WriteRequest};

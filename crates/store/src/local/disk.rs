@@ -90,7 +90,8 @@ pub trait Disk: Send + Sync + Debug + 'static {
     /// Fills `dest`; `UnexpectedEof` when the file ends before.
     fn read_exact_at(&self, file: &Self::Reader, dest: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// Claims a file or folder; `None` when somebody holds a claim that stands against it.
+    /// Claims a file or folder; `None` when somebody holds a claim that stands against it, `Unsupported` where nothing can be
+    /// locked.
     fn lease(&self, path: &Path, claim: Claim) -> io::Result<Option<Lease>>;
 
     /// A number that no other leftover name carries.

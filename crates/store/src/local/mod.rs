@@ -145,7 +145,7 @@ impl<D: Disk> Store for LocalStore<D> {
     }
 
     fn is_long(&self, folder: &str) -> bool {
-        check_folder(folder).is_ok() && self.disk.reads_in_parallel() && self.disk.is_long(Path::new(folder))
+        check_folder(folder).is_ok() && self.disk.is_long(Path::new(folder))
     }
 
     fn byte_len(&self, path: &str) -> Result<u64> {
@@ -294,11 +294,7 @@ impl<D: Disk> Store for LocalStore<D> {
 
     fn lease(&self, path: &str, claim: Claim) -> Result<Option<Lease>> {
         check_folder(path)?;
-        match self.disk.lease(Path::new(path), claim) {
-            // File systems without locks.
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(Some(Lease::powerless())),
-            lease => lease.map_err(|error| self.failed(error, path)),
-        }
+        self.disk.lease(Path::new(path), claim).map_err(|error| self.failed(error, path))
     }
 
     fn last_change_ms(&self, folder: &str) -> Result<Option<u64>> {

@@ -139,6 +139,18 @@ fn modified_ms(stat: &Stat) -> Option<u64> {
     seconds.checked_mul(1000)?.checked_add(u64::try_from(stat.st_mtime_nsec).ok()? / 1_000_000)
 }
 
+/// An error of a lock; of the kind `Unsupported` where it says that the file system has no locks, or none on what is open for
+/// reading alone.
+fn lock_error(error: io::Error) -> io::Error {
+    // Of some of these the numbers are the same on some systems.
+    const WITHOUT: [Errno; 6] =
+        [Errno::NOTSUP, Errno::OPNOTSUPP, Errno::NOSYS, Errno::NOLCK, Errno::BADF, Errno::INVAL];
+    match Errno::from_io_error(&error) {
+        Some(errno) if WITHOUT.contains(&errno) => io::Error::new(io::ErrorKind::Unsupported, error),
+        _ => error,
+    }
+}
+
 /// File systems without an atomic rename that does not replace.
 fn lacks_rename_flags(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::NOTSUP)
@@ -383,7 +395,8 @@ impl Disk for OsDisk {
 
     fn lease(&self, path: &Path, claim: Claim) -> io::Result<Option<Lease>> {
         // A lock on the open file or folder itself: it needs no right to write, and leaves nothing behind.
-        let file = File::open(self.root.join(path))?;
+        let path = self.root.join(path);
+        let file = File::from(opened(&self.handles, || rustix::fs::open(&path, FILE, Mode::empty()))?);
         let locked = match claim {
             Claim::Shared => file.try_lock_shared(),
             Claim::Exclusive => file.try_lock(),
@@ -391,8 +404,7 @@ impl Disk for OsDisk {
         match locked {
             Ok(()) => Ok(Some(Lease::held_by(file))),
             Err(TryLockError::WouldBlock) => Ok(None),
-            // File systems without locks, or without locks on what is open for reading only.
-            Err(TryLockError::Error(_)) => Ok(Some(Lease::powerless())),
+            Err(TryLockError::Error(error)) => Err(lock_error(error)),
         }
     }
 
@@ -439,6 +451,21 @@ mod tests {
         link_and_unlink(&fd, OsStr::new("a"), &fd, OsStr::new("b")).unwrap();
         assert_eq!(std::fs::read(folder.path().join("b")).unwrap(), b"new");
         assert!(!folder.path().join("a").exists());
+    }
+
+    #[test]
+    fn only_what_says_that_there_are_no_locks_counts_as_that() {
+        for (errno, is_without) in [
+            (Errno::NOTSUP, true),
+            (Errno::NOSYS, true),
+            (Errno::NOLCK, true),
+            (Errno::IO, false),
+            (Errno::INTR, false),
+            (Errno::ACCESS, false),
+        ] {
+            let error = lock_error(io::Error::from(errno));
+            assert_eq!(error.kind() == io::ErrorKind::Unsupported, is_without, "{errno}");
+        }
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub fn consolidate_commits(place: &ArrayPlace, options: &Options) -> Result<Repo
         ))
         .at_uri(place.uri()));
     }
-    let _lock = if options.dry_run { None } else { Some(place.upkeep_lock()?) };
+    let lock = if options.dry_run { None } else { Some(place.upkeep_lock()?) };
     let (progress, _announced) = options.announce();
     let mut attempt = 1;
     let plan = loop {
@@ -84,6 +84,9 @@ pub fn consolidate_commits(place: &ArrayPlace, options: &Options) -> Result<Repo
     }
     progress.check()?;
     progress.enter(Phase::Publishing, Unit::Files, Some(1));
+    if let Some(lock) = &lock {
+        lock.confirm()?;
+    }
     place.store().put(&place.join(&path), &[&file])?;
     progress.complete(Phase::Publishing);
     let writes = plan.members.iter().filter(|(_, member)| member.tile.is_none()).map(|((name, _), _)| name);

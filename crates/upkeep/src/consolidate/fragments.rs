@@ -4,7 +4,7 @@ use super::fit::{Fit, span};
 use super::policy::Choice;
 use super::publish::{Published, publish};
 use super::verify::verify_merge;
-use smalti_array::{ArrayPlace, Fragment, Snapshot};
+use smalti_array::{ArrayPlace, Fragment, Snapshot, UpkeepLock};
 use smalti_format::names::{CommitKind, commit_file_name};
 use smalti_query::{MergeRequest, Phase, Progress, Unit, merge};
 use smalti_types::{Error, Result, TimeRange};
@@ -147,7 +147,7 @@ pub fn consolidate_fragments(place: &ArrayPlace, options: &FragmentOptions) -> R
         true => &[Phase::Choosing, Phase::Merging, Phase::Verifying, Phase::Publishing],
         false => &[Phase::Choosing, Phase::Merging, Phase::Publishing],
     });
-    let _lock = place.upkeep_lock()?;
+    let lock = place.upkeep_lock()?;
     let mut done = Consolidation::default();
     let step_count = match &options.choice {
         Choice::Steps(steps) => steps.count,
@@ -166,7 +166,7 @@ pub fn consolidate_fragments(place: &ArrayPlace, options: &FragmentOptions) -> R
         for (number, planned) in (1..).zip(plan.merges) {
             progress.check()?;
             progress.part(number, merge_count);
-            done.merges.push(carry_out(&snapshot, planned, options, &progress)?);
+            done.merges.push(carry_out(&snapshot, planned, options, &lock, &progress)?);
         }
     }
     Ok(done)
@@ -176,6 +176,7 @@ fn carry_out(
     snapshot: &Snapshot,
     planned: Merge,
     options: &FragmentOptions,
+    lock: &UpkeepLock,
     progress: &Arc<Progress>,
 ) -> Result<MergedFragments> {
     let is_input =
@@ -192,7 +193,7 @@ fn carry_out(
     };
     let merged = merge(&part, &request)?;
     let verified = if options.verifies { verify_merge(&part, &merged, &request) } else { Ok(()) };
-    if let Err(error) = verified.and_then(|()| progress.check()) {
+    if let Err(error) = verified.and_then(|()| progress.check()).and_then(|()| lock.confirm()) {
         merged.discard();
         return Err(error);
     }

@@ -52,7 +52,7 @@ pub fn copy_fragments(
         )
         .at_uri(to.uri()));
     }
-    let _lock = to.upkeep_lock()?;
+    let lock = to.upkeep_lock()?;
     let target = Snapshot::open(to.clone(), TimeRange::ALL)?;
     let schemas = target.schema_history()?;
     let listing = Listing::read(to, TimeRange::ALL, target.schema().is_dense())?;
@@ -72,7 +72,9 @@ pub fn copy_fragments(
     let byte_lens = copies.iter().map(Copied::byte_len).collect::<Result<Vec<u64>>>()?;
     progress.enter(Phase::Copying, Unit::Bytes, Some(byte_lens.iter().sum()));
     for (idx, copy) in copies.iter().enumerate() {
-        if let Err(error) = copy.put_files(&progress).and_then(|()| progress.check()) {
+        if let Err(error) =
+            copy.put_files(&progress).and_then(|()| progress.check()).and_then(|()| lock.confirm())
+        {
             // What cannot be removed is without a commit, and nobody sees it.
             for begun in &copies[..=idx] {
                 let _ = to.store().delete_folders(&[&begun.folder]);

@@ -69,7 +69,7 @@ pub struct DeletedFragments {
 /// message says that they are deleted.
 pub fn delete_fragments(place: &ArrayPlace, deletion: &FragmentDeletion) -> Result<DeletedFragments> {
     let is_dense = place.newest_schema()?.is_dense();
-    let _lock = if deletion.is_dry_run { None } else { Some(place.upkeep_lock()?) };
+    let lock = if deletion.is_dry_run { None } else { Some(place.upkeep_lock()?) };
     let mut listing = Listing::read(place, TimeRange::ALL, is_dense)?;
     if !deletion.is_dry_run {
         finish_pending(place, &listing)?;
@@ -88,6 +88,9 @@ pub fn delete_fragments(place: &ArrayPlace, deletion: &FragmentDeletion) -> Resu
     }
     progress.check()?;
     progress.enter(Phase::Removing, Unit::Fragments, Some(doomed.names().count() as u64));
+    if let Some(lock) = &lock {
+        lock.confirm()?;
+    }
     doomed.take_back(place)?;
     drop(away);
     doomed.remove(place).map_err(|error| {

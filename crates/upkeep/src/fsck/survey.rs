@@ -273,6 +273,29 @@ impl Check<'_> {
         let root = self.place.path().to_owned();
         for leftover in &self.survey.leftovers {
             let path = leftover.path.strip_prefix(&root).unwrap_or(&leftover.path).trim_start_matches('/');
+            match smalti_store::claim_end_ms(&**self.place.store(), leftover) {
+                Ok(None) => {}
+                Ok(Some(end_ms)) => {
+                    let is_over = self.now_ms() >= end_ms;
+                    let message = match is_over {
+                        true => {
+                            "a consolidation, vacuum or change of the schema was interrupted that claimed the array with this"
+                        }
+                        false => {
+                            "a consolidation, vacuum or change of the schema is under way, or was interrupted a minute ago"
+                        }
+                    };
+                    let finding = Finding::new(FindingKind::Leftover, Class::Harmless, path, message);
+                    self.findings.push(if is_over { finding.set_aside() } else { finding });
+                    continue;
+                }
+                Err(error) => {
+                    let finding =
+                        Finding::new(FindingKind::Leftover, Class::Harmless, path, error.to_string());
+                    self.findings.push(finding);
+                    continue;
+                }
+            }
             let age_ms = leftover.modified_ms.map(|at| self.now_ms().saturating_sub(at));
             let is_old = age_ms.is_some_and(|age| age >= self.options.young_ms);
             let message = match is_old {

@@ -52,7 +52,7 @@ type Key<'c> = (&'c TimestampedName, bool);
 /// of the files may be gone, and the array says the same.
 pub fn vacuum_commits(place: &ArrayPlace, options: &Options) -> Result<Report> {
     place.newest_schema()?;
-    let _lock = if options.dry_run { None } else { Some(place.upkeep_lock()?) };
+    let lock = if options.dry_run { None } else { Some(place.upkeep_lock()?) };
     let commits = settled(place)?;
     let mut report = Report { warnings: commits.warnings.clone(), ..Report::default() };
     let (stay, go) = sorted_out(&commits)?;
@@ -65,6 +65,9 @@ pub fn vacuum_commits(place: &ArrayPlace, options: &Options) -> Result<Report> {
     let has_work = !single.is_empty() || !go.is_empty();
     if has_work && !options.dry_run {
         sync_commits(place)?;
+    }
+    if let Some(lock) = &lock {
+        lock.confirm()?;
     }
     remove(place, options, &single, &mut report)?;
     remove(place, options, &go, &mut report)?;

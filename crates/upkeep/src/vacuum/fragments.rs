@@ -65,7 +65,7 @@ pub fn vacuum_fragments(place: &ArrayPlace, options: &VacuumOptions) -> Result<V
     let progress = options.progress.clone().unwrap_or_default();
     let _announced = progress.announce(&[Phase::Choosing, Phase::Removing]);
     let is_dense = place.newest_schema()?.is_dense();
-    let _lock = if options.is_dry_run { None } else { Some(place.upkeep_lock()?) };
+    let lock = if options.is_dry_run { None } else { Some(place.upkeep_lock()?) };
     let listing = Listing::read(place, TimeRange::ALL, is_dense)?;
     if !options.is_dry_run {
         finish_pending(place, &listing)?;
@@ -85,6 +85,9 @@ pub fn vacuum_fragments(place: &ArrayPlace, options: &VacuumOptions) -> Result<V
     due.tell_what_goes(place, &listing, is_dense)?;
     let commits: Vec<(&TimestampedName, &CommitPlace)> =
         due.fragments.iter().map(|replaced| (&replaced.fragment.name, &replaced.commit)).collect();
+    if let Some(lock) = &lock {
+        lock.confirm()?;
+    }
     take_back_commits(place, &commits)?;
     // Snapshots that are opened from here on do not know the fragments.
     drop(away);

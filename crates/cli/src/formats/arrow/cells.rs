@@ -4,7 +4,7 @@ use super::cut::written_out_byte_len;
 use crate::cells::{ColumnBuilder, Field, Labels, cell_count_of};
 use crate::failure::{Failure, Outcome};
 use crate::formats::boundary::guarded;
-use crate::formats::{Held, Room};
+use crate::formats::{Cells, Held, Room, Take};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 use smalti::arrow::{ArrowForm, arrow_array, arrow_column, arrow_field};
@@ -139,7 +139,7 @@ fn codes(field: &Field, labels: &Column) -> Result<Column, String> {
     builder.finish().map_err(|error| error.message().to_string())
 }
 
-/// The columns of all batches, one batch after the other.
+/// The columns of all batches, one batch after the other. Where the room is full, `take` is given those before; the rest is returned.
 ///
 /// # Errors
 /// Those of the batches and of [`columns_of`]; when there are no rows; `OutOfMemory` when there is no room for them.
@@ -147,16 +147,25 @@ pub(crate) fn gather(
     batches: impl Iterator<Item = Outcome<RecordBatch>>,
     fields: &[Field],
     room: &Room,
-) -> Outcome<Vec<(Field, Column)>> {
-    let mut all: Vec<(Field, Column)> = Vec::new();
-    let (mut row_count, mut byte_len) = (0, 0_u64);
+    take: &mut Take<'_>,
+) -> Outcome<Cells> {
+    let mut all: Cells = Vec::new();
+    let (mut row_count, mut taken_count, mut byte_len) = (0, 0, 0_u64);
     for batch in batches {
         let batch = batch?;
         // Before anything is written out: as a column, what it is made from, and what it is put behind.
         let more = written_out_byte_len(&batch);
+        let beside = more.saturating_mul(2);
+        let cell_count = row_count - taken_count + batch.num_rows() as u64;
+        if room.is_full(Held { byte_len: byte_len.saturating_add(more), beside, cell_count })
+            && !all.is_empty()
+        {
+            take(std::mem::take(&mut all))?;
+            (taken_count, byte_len) = (row_count, 0);
+        }
         byte_len = byte_len.saturating_add(more);
-        let cell_count = row_count + batch.num_rows() as u64;
-        room.check(Held { byte_len, beside: more.saturating_mul(2), cell_count })?;
+        let cell_count = row_count - taken_count + batch.num_rows() as u64;
+        room.check(Held { byte_len, beside, cell_count })?;
         let columns = columns_of(&batch, fields).map_err(|failure| behind(failure, row_count))?;
         check_cells(&columns, row_count)?;
         row_count += batch.num_rows() as u64;
@@ -169,7 +178,7 @@ pub(crate) fn gather(
             append(column, more)?;
         }
     }
-    if all.first().is_none_or(|(field, column)| cell_count_of(field, column) == 0) {
+    if row_count == 0 {
         return Err(Failure::invalid("there are no rows to write"));
     }
     Ok(all)
@@ -185,7 +194,11 @@ pub(crate) fn behind(failure: Failure, row_count: u64) -> Failure {
     }
 }
 
-fn append(column: &mut Column, more: &Column) -> smalti::Result<()> {
+/// Puts the cells of a column behind those of another.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(crate) fn append(column: &mut Column, more: &Column) -> smalti::Result<()> {
     let base = column.data.len() as u64;
     column.data.extend_from_slice(more.data.as_slice())?;
     if let (Some(offsets), Some(more)) = (&mut column.offsets, &more.offsets) {
@@ -202,6 +215,7 @@ fn append(column: &mut Column, more: &Column) -> smalti::Result<()> {
 mod tests {
     use super::*;
     use crate::cells::test_field as field;
+    use crate::formats::room::untaken;
     use arrow_array::{Int64Array, StringArray};
     use smalti::format::Enumeration;
     use smalti::{CellValNum, Datatype};
@@ -218,7 +232,7 @@ mod tests {
     fn batches_follow_each_other() {
         let fields = [field("name", Datatype::StringUtf8, 0, true), field("id", Datatype::UInt8, 1, false)];
         let batches = [batch(vec![1, 2], vec![Some("ab"), None]), batch(vec![3], vec![Some("c")])];
-        let columns = gather(batches.into_iter().map(Ok), &fields, &Room::default()).unwrap();
+        let columns = gather(batches.into_iter().map(Ok), &fields, &Room::default(), &mut untaken).unwrap();
         assert_eq!(columns[0].1.data.as_slice(), [1, 2, 3]);
         let names = columns[1].1.as_ref();
         assert_eq!((names.data, names.offsets.unwrap()), (&b"abc"[..], &[0, 2, 2, 3][..]));
@@ -270,7 +284,7 @@ mod tests {
             let failure = columns_of(&batch(vec![1, 2], vec![Some("a"), None]), &fields).unwrap_err();
             assert!(failure.to_string().contains(words), "{failure}");
         }
-        let failure = gather(std::iter::empty(), &[id], &Room::default()).unwrap_err();
+        let failure = gather(std::iter::empty(), &[id], &Room::default(), &mut untaken).unwrap_err();
         assert!(failure.to_string().contains("no rows"), "{failure}");
     }
 }

@@ -6,7 +6,7 @@ mod cut;
 mod read;
 mod write;
 
-pub(crate) use cells::{behind, check_cells, columns_of, gather, record_batch, schema_of};
+pub(crate) use cells::{append, behind, check_cells, columns_of, gather, record_batch, schema_of};
 pub(crate) use cut::{cut_batches, written_out_byte_len};
 pub(crate) use read::{RecordBatches, arrow_schema, open_arrow};
 pub(crate) use write::ArrowSink;

@@ -109,6 +109,7 @@ mod tests {
     use super::*;
     use crate::cells::test_field;
     use crate::formats::boundary::damages;
+    use crate::formats::room::untaken;
     use crate::formats::{ArrowSink, Room, Sink, gather};
     use arrow_array::types::{Int8Type, Int32Type};
     use arrow_array::{ArrayRef, DictionaryArray, ListArray, StringArray};
@@ -188,7 +189,7 @@ mod tests {
         ];
         let read = |content: Vec<u8>| {
             from_pipe(Cursor::new(content), Budget::default())
-                .and_then(|batches| gather(batches, &fields, &Room::default()))
+                .and_then(|batches| gather(batches, &fields, &Room::default(), &mut untaken))
         };
         let forms = [None, Some(CompressionType::LZ4_FRAME), Some(CompressionType::ZSTD)];
         for (is_stream, compression) in

@@ -2,18 +2,23 @@
 
 use crate::cells::{ColumnBuilder, Field, short};
 use crate::failure::{Failure, Outcome};
-use crate::formats::Room;
 use crate::formats::input::Lines;
 use crate::formats::jsonl::Rows;
+use crate::formats::{Cells, Room, Take};
 use smalti::text::parse_date_time;
-use smalti::{CellValNum, Column, Datatype, Scalar};
+use smalti::{CellValNum, Datatype, Scalar};
 use std::io::BufRead;
 
-/// Reads a header with names of fields, and one line a cell.
+/// Reads a header with names of fields, and one line a cell. Where the room is full, `take` is given what was read; the rest is returned.
 ///
 /// # Errors
 /// Name the line and the field.
-pub(crate) fn read_csv(input: impl BufRead, fields: &[Field], room: &Room) -> Outcome<Vec<(Field, Column)>> {
+pub(crate) fn read_csv(
+    input: impl BufRead,
+    fields: &[Field],
+    room: &Room,
+    take: &mut Take<'_>,
+) -> Outcome<Cells> {
     let mut lines = Records { lines: Lines::new(input, room.budget()) };
     let mut record = Vec::new();
     if !lines.next_into(&mut record)? {
@@ -47,8 +52,12 @@ pub(crate) fn read_csv(input: impl BufRead, fields: &[Field], room: &Room) -> Ou
         }
         rows.end_row()
             .map_err(|problem| Failure::invalid(format!("line {}: {problem}", lines.lines.idx())))?;
-        let held = rows.held();
+        let mut held = rows.held();
         room.check(held)?;
+        if room.is_full(held) {
+            take(rows.hand_on(fields, false)?)?;
+            held = rows.held();
+        }
         lines.lines.leave(held.byte_len);
     }
     rows.finish()
@@ -211,6 +220,7 @@ impl<R: BufRead> Records<R> {
 mod tests {
     use super::*;
     use crate::cells::test_field as field;
+    use crate::formats::room::untaken;
     use crate::formats::{CsvSink, Sink};
     use smalti::Batch;
 
@@ -232,7 +242,7 @@ mod tests {
             5,,\"\",-0001,[],false\n\
             6,NaN,,+12345,[7],true\n\
             7,-Infinity,\"{\"\"hex\"\":\"\"ff\"\"}\",1970,[],true\n";
-        let columns = read_csv(text.as_bytes(), &fields(), &Room::default()).unwrap();
+        let columns = read_csv(text.as_bytes(), &fields(), &Room::default(), &mut untaken).unwrap();
         let mut out = Vec::new();
         let mut sink = CsvSink::new(&mut out, &fields());
         let columns = columns.into_iter().map(|(_, column)| column).collect();
@@ -248,6 +258,7 @@ mod tests {
             "\u{feff}b,d,t,l\r\n1,2,1970,[]\r\n\r\nfalse,3,1971,[]".as_bytes(),
             &fields(),
             &Room::default(),
+            &mut untaken,
         )
         .unwrap();
         let names: Vec<&str> = columns.iter().map(|(field, _)| field.name.as_str()).collect();
@@ -270,10 +281,11 @@ mod tests {
             ("", "the file is empty"),
             ("d\n", "no rows"),
         ] {
-            let failure = read_csv(text.as_bytes(), &fields(), &Room::default()).unwrap_err();
+            let failure = read_csv(text.as_bytes(), &fields(), &Room::default(), &mut untaken).unwrap_err();
             assert!(failure.to_string().contains(words), "{text}: {failure}");
         }
-        let failure = read_csv(&b"d,s\n1,a\xffb\n"[..], &fields(), &Room::default()).unwrap_err();
+        let failure =
+            read_csv(&b"d,s\n1,a\xffb\n"[..], &fields(), &Room::default(), &mut untaken).unwrap_err();
         assert!(failure.to_string().contains("line 2: field \"s\": \"a\u{fffd}b\" holds bytes"), "{failure}");
     }
 }

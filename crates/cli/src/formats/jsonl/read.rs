@@ -3,13 +3,13 @@
 use crate::cells::{ColumnBuilder, Field};
 use crate::failure::{Failure, Outcome};
 use crate::formats::input::Lines;
-use crate::formats::{Held, Room};
+use crate::formats::{Cells, Held, Room, Take};
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, Visitor};
-use smalti::Column;
 use std::fmt;
 use std::io::BufRead;
 
-/// Reads one object a line; empty lines are skipped. Fields that no line names are left out.
+/// Reads one object a line; empty lines are skipped. Fields that no line names are left out. Where the room is full, `take` is given
+/// what was read; the rest is returned.
 ///
 /// # Errors
 /// Name the line and the field: values of the wrong type, unknown and missing fields, lines that do not fit the budget.
@@ -17,7 +17,8 @@ pub(crate) fn read_jsonl(
     input: impl BufRead,
     fields: &[Field],
     room: &Room,
-) -> Outcome<Vec<(Field, Column)>> {
+    take: &mut Take<'_>,
+) -> Outcome<Cells> {
     let mut rows = Rows::new(fields);
     let mut lines = Lines::new(input, room.budget());
     let mut line = Vec::new();
@@ -33,6 +34,10 @@ pub(crate) fn read_jsonl(
         rows.push(&line).map_err(|problem| Failure::invalid(format!("line {}: {problem}", lines.idx())))?;
         held = rows.held();
         room.check(held)?;
+        if room.is_full(held) {
+            take(rows.hand_on(fields, true)?)?;
+            held = rows.held();
+        }
     }
     rows.finish()
 }
@@ -43,11 +48,18 @@ pub(crate) struct Rows {
     row_count: usize,
     /// The field being read, for messages.
     current: Option<usize>,
+    /// Rows before these were handed on: of each field, whether any of them named it.
+    named_before: Option<Vec<bool>>,
 }
 
 impl Rows {
     pub(crate) fn new(fields: &[Field]) -> Self {
-        Rows { builders: fields.iter().map(ColumnBuilder::new).collect(), row_count: 0, current: None }
+        Rows {
+            builders: fields.iter().map(ColumnBuilder::new).collect(),
+            row_count: 0,
+            current: None,
+            named_before: None,
+        }
     }
 
     fn push(&mut self, line: &[u8]) -> Result<(), String> {
@@ -113,7 +125,48 @@ impl Rows {
         self.builders.iter().position(is_it)
     }
 
-    pub(crate) fn finish(self) -> Outcome<Vec<(Field, Column)>> {
+    /// The rows so far; those to come begin anew. With `fills`, nullable fields that none of them names are null, as a row to come
+    /// may name them.
+    pub(crate) fn hand_on(&mut self, fields: &[Field], fills: bool) -> Outcome<Cells> {
+        let is_named = self.builders.iter().map(|builder| builder.cell_count() > 0);
+        let before = self.named_before.take().unwrap_or_else(|| vec![false; self.builders.len()]);
+        let named = is_named.zip(before).map(|(now, before)| now || before).collect();
+        let mut rows = std::mem::replace(self, Rows::new(fields));
+        if fills {
+            rows.fill().map_err(Failure::invalid)?;
+        }
+        rows.named_before = None;
+        self.named_before = Some(named);
+        rows.finish()
+    }
+
+    /// Fills in null for all rows where no row names a nullable field.
+    fn fill(&mut self) -> Result<(), String> {
+        let unnamed = self.builders.iter_mut().filter(|builder| builder.cell_count() == 0);
+        for builder in unnamed.filter(|builder| builder.field().nullable) {
+            (0..self.row_count).try_for_each(|_| builder.push_null())?;
+        }
+        Ok(())
+    }
+
+    /// The columns of the rows that were not handed on; none where all were.
+    ///
+    /// # Errors
+    /// When there were no rows, or a field that was filled in before has not been named by any.
+    pub(crate) fn finish(mut self) -> Outcome<Cells> {
+        if let Some(before) = self.named_before.take() {
+            let named = self.builders.iter().zip(before);
+            let mut unnamed = named.filter(|(builder, before)| !before && builder.cell_count() == 0);
+            if let Some((builder, _)) = unnamed.find(|(builder, _)| builder.field().nullable) {
+                let name = &builder.field().name;
+                let message = format!("the column {name:?} is missing; a write gives every field");
+                return Err(Failure::invalid(message));
+            }
+            if self.row_count == 0 {
+                return Ok(Vec::new());
+            }
+            self.fill().map_err(Failure::invalid)?;
+        }
         if self.row_count == 0 {
             return Err(Failure::invalid("there are no rows to write"));
         }
@@ -187,7 +240,9 @@ mod tests {
     use super::*;
     use crate::cells::Labels;
     use crate::cells::test_field as field;
+    use crate::formats::room::untaken;
     use crate::formats::{JsonlSink, Sink};
+    use smalti::Column;
     use smalti::format::Enumeration;
     use smalti::{Batch, CellValNum, Datatype};
     use std::sync::Arc;
@@ -229,14 +284,14 @@ mod tests {
 {"d":0,"f":[],"s":"é\"\n","t":null,"color":{"code":7}}
 {"d":1,"f":null,"s":{"hex":"ff00"},"t":"-0001-12-31","color":"red"}
 "#;
-        let columns = read_jsonl(text.as_bytes(), &fields(), &Room::default()).unwrap();
+        let columns = read_jsonl(text.as_bytes(), &fields(), &Room::default(), &mut untaken).unwrap();
         assert_eq!(written(&fields(), &columns, 3), text);
     }
 
     #[test]
     fn keys_come_in_any_order_and_missing_nullable_fields_are_null() {
         let text = "{\"color\": \"red\", \"d\": 1}\n\n{\"d\": 2, \"s\": \"x\", \"color\": \"blue\"}\n";
-        let columns = read_jsonl(text.as_bytes(), &fields(), &Room::default()).unwrap();
+        let columns = read_jsonl(text.as_bytes(), &fields(), &Room::default(), &mut untaken).unwrap();
         let names: Vec<&str> = columns.iter().map(|(field, _)| field.name.as_str()).collect();
         assert_eq!(names, ["d", "s", "color"]);
         assert_eq!(columns[1].1.as_ref().validity, Some(&[0, 1][..]));
@@ -263,7 +318,7 @@ mod tests {
             (good.replace('\n', " 5"), "line 1: trailing characters"),
             (String::new(), "no rows"),
         ] {
-            let failure = read_jsonl(text.as_bytes(), &fields(), &Room::default()).unwrap_err();
+            let failure = read_jsonl(text.as_bytes(), &fields(), &Room::default(), &mut untaken).unwrap_err();
             assert!(failure.to_string().contains(words), "{text}: {failure}");
         }
     }

@@ -7,5 +7,5 @@ mod read;
 mod write;
 
 pub(crate) use header::{Header as NpyHeader, descr};
-pub(crate) use read::read_npy;
+pub(crate) use read::{NpyValues, open_npy};
 pub(crate) use write::NpySink;

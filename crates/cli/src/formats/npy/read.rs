@@ -3,7 +3,6 @@
 use super::header::{Header, descr};
 use crate::cells::Field;
 use crate::failure::{Failure, Outcome};
-use crate::formats::{Held, Room};
 use smalti::{AlignedBuf, Column, Layout};
 use std::io::Read;
 
@@ -13,22 +12,27 @@ const PIECE_BYTE_LEN: usize = 1 << 20;
 /// Headers have some hundred bytes.
 const MAX_HEADER_BYTE_LEN: usize = 1 << 20;
 
-/// Reads the values of the one attribute, for a part of the domain of this shape, and the order they come in.
+/// The values of a file, whose header was read and fits.
+pub(crate) struct NpyValues<R> {
+    field: Field,
+    layout: Layout,
+    wanted: Vec<usize>,
+    byte_len: usize,
+    read_byte_len: usize,
+    early: std::io::Cursor<Vec<u8>>,
+    input: R,
+}
+
+/// Opens the values of the one attribute, for a part of the domain of this shape.
 ///
 /// # Errors
 /// When the file's type or shape is another, or the array has several attributes.
-pub(crate) fn read_npy(
-    mut input: impl Read,
-    fields: &[Field],
-    shape: &[usize],
-    room: &Room,
-) -> Outcome<(Vec<(Field, Column)>, Layout)> {
+pub(crate) fn open_npy<R: Read>(mut input: R, fields: &[Field], shape: &[usize]) -> Outcome<NpyValues<R>> {
     let attributes: Vec<&Field> = fields.iter().filter(|field| !field.is_dimension).collect();
     let [field] = attributes.as_slice() else {
         return Err(Failure::invalid(format!("npy holds one attribute, the array has {}", attributes.len())));
     };
     let (header, early) = read_header(&mut input)?;
-    let mut input = early.as_slice().chain(input);
     let count = field.cell_val_num.fixed().filter(|_| !field.nullable);
     let (Some(count), Some(expected)) = (count, descr(field.datatype)) else {
         return Err(Failure::invalid(format!(
@@ -60,27 +64,77 @@ pub(crate) fn read_npy(
     }
     let byte_len =
         wanted.iter().try_fold(field.datatype.byte_len(), |product, &len| product.checked_mul(len));
-    let misfit = |found: &dyn std::fmt::Display| {
-        Failure::invalid(format!("{found} bytes of values do not fit shape {wanted:?}"))
-    };
-    let byte_len = byte_len.ok_or_else(|| misfit(&"2^64"))?;
-    // While it grows it is there twice.
-    let cell_count = header.shape.iter().copied().fold(1, usize::saturating_mul) as u64;
-    room.check_work(Held { byte_len: byte_len as u64, cell_count, ..Held::default() }, byte_len as u64)?;
-    let mut data = AlignedBuf::new();
-    let mut piece = Vec::new();
-    while data.len() < byte_len {
-        piece.clear();
-        let piece_len = (byte_len - data.len()).min(PIECE_BYTE_LEN);
-        if input.by_ref().take(piece_len as u64).read_to_end(&mut piece)? == 0 {
-            return Err(misfit(&data.len()));
+    let early = std::io::Cursor::new(early);
+    let field = (*field).clone();
+    let values = NpyValues { field, layout, wanted, byte_len: 0, read_byte_len: 0, early, input };
+    let byte_len = byte_len.ok_or_else(|| values.misfit(&"2^64"))?;
+    Ok(NpyValues { byte_len, ..values })
+}
+
+impl<R: Read> NpyValues<R> {
+    /// The order in which they come.
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// The attribute.
+    pub(crate) fn field(&self) -> &Field {
+        &self.field
+    }
+
+    /// How many bytes of values there are.
+    pub(crate) fn byte_len(&self) -> usize {
+        self.byte_len
+    }
+
+    /// Reads the next values, of so many bytes, for which the caller has room.
+    ///
+    /// # Errors
+    /// When the file ends before.
+    pub(crate) fn next(&mut self, byte_len: usize) -> Outcome<(Field, Column)> {
+        let mut data = AlignedBuf::zeroed(byte_len)?;
+        let mut rest = data.as_mut_slice();
+        while !rest.is_empty() {
+            let (piece, behind) = rest.split_at_mut(rest.len().min(PIECE_BYTE_LEN));
+            let found = fill(&mut self.early.by_ref().chain(&mut self.input), piece)?;
+            self.read_byte_len += found;
+            if found < piece.len() {
+                return Err(self.misfit(&self.read_byte_len));
+            }
+            rest = behind;
         }
-        data.extend_from_slice(&piece)?;
+        Ok((self.field.clone(), Column { data, ..Column::default() }))
     }
-    if input.take(1).read_to_end(&mut piece)? > 0 {
-        return Err(misfit(&format_args!("more than {byte_len}")));
+
+    /// Checks that there is nothing behind the values.
+    ///
+    /// # Errors
+    /// When there is.
+    pub(crate) fn end(mut self) -> Outcome {
+        let mut more = [0];
+        match fill(&mut self.early.by_ref().chain(&mut self.input), &mut more)? {
+            0 => Ok(()),
+            _ => Err(self.misfit(&format_args!("more than {}", self.byte_len))),
+        }
     }
-    Ok((vec![((*field).clone(), Column { data, ..Column::default() })], layout))
+
+    fn misfit(&self, found: &dyn std::fmt::Display) -> Failure {
+        Failure::invalid(format!("{found} bytes of values do not fit shape {:?}", self.wanted))
+    }
+}
+
+/// Reads until `dest` is full or the input ends; the bytes that were there.
+fn fill(input: &mut impl Read, dest: &mut [u8]) -> std::io::Result<usize> {
+    let mut filled = 0;
+    while filled < dest.len() {
+        match input.read(&mut dest[filled..]) {
+            Ok(0) => break,
+            Ok(byte_len) => filled += byte_len,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
 }
 
 /// Reads the header, and the bytes behind it that had to be read as well.
@@ -125,8 +179,11 @@ mod tests {
             let field = test_field("a", datatype, count, false);
             let values: Vec<u8> = (0..6 * field.cell_byte_len()).map(|value| value as u8).collect();
             let content = file(&field, shape, &values, is_fortran);
-            let (columns, layout) = read_npy(content.as_slice(), &[field], shape, &Room::default()).unwrap();
-            assert_eq!(columns[0].1.data.as_slice(), values);
+            let mut read = open_npy(content.as_slice(), &[field], shape).unwrap();
+            let layout = read.layout();
+            let all = read.next(values.len()).unwrap().1;
+            read.end().unwrap();
+            assert_eq!(all.data.as_slice(), values);
             assert_eq!(layout == Layout::ColMajor, is_fortran);
             assert_eq!((content.len() - values.len()) % 64, 0);
         }
@@ -145,8 +202,11 @@ mod tests {
             (&content[..20], &field, &[2, 3], "cut short"),
             (b"PK", &field, &[2, 3], "no NumPy file"),
         ] {
-            let failure =
-                read_npy(content, std::slice::from_ref(field), shape, &Room::default()).unwrap_err();
+            let whole = open_npy(content, std::slice::from_ref(field), shape).and_then(|mut values| {
+                values.next(values.byte_len())?;
+                values.end()
+            });
+            let failure = whole.unwrap_err();
             assert!(failure.to_string().contains(words), "{failure}");
         }
     }
