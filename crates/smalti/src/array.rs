@@ -4,7 +4,7 @@ use crate::Context;
 use crate::views::View;
 use crate::{
     DeleteBuilder, Fragment, GlobalWriteBuilder, Interval, Metadata, MetadataBuilder, Options, ReadBuilder,
-    Schema, Value, WriteBuilder, WrittenDelete, WrittenFragment,
+    Scan, Schema, Value, WriteBuilder, WrittenDelete, WrittenFragment,
 };
 use arrow_schema::SchemaRef;
 use smalti_array::{ArrayPlace, Listing, Snapshot, Upgrade, find_field};
@@ -481,6 +481,16 @@ impl Array {
     pub fn read_raw(&self, request: &ReadRequest) -> Result<Batches> {
         let snapshot = self.snapshot()?;
         self.context.run(|| smalti_query::read(&snapshot, request))
+    }
+
+    /// A planned read in the words of the engine; see [`ReadBuilder::scan`].
+    ///
+    /// # Errors
+    /// As [`read_raw`](Array::read_raw).
+    pub fn scan_raw(&self, request: &ReadRequest) -> Result<Scan> {
+        let snapshot = self.snapshot()?;
+        let scan = self.context.run(|| smalti_query::Scan::new(&snapshot, request))?;
+        Ok(Scan::new(scan, self.context.clone()))
     }
 
     /// The ranges of a request that leave the domain, or the current one, and what a read takes of them; a

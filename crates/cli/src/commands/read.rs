@@ -53,7 +53,9 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
             "npy holds all cells of the ranges of a dense array; leave out --limit and --matching-only, or use another format",
         ));
     }
-    let mut request = request(global, args, array, &fields, (ranges, label_ranges), limit)?;
+    // One cell more tells whether there are more.
+    let asked = if is_people { Some(TABLE_LIMIT + 1) } else { args.limit };
+    let mut request = request(global, args, array, &fields, (ranges, label_ranges), asked)?;
     if format == OutputFormat::Npy && !request.label_ranges.is_empty() {
         return Err(Failure::usage("ranges of labels tell no shape for npy; use another format"));
     }
@@ -106,7 +108,8 @@ pub(super) fn request(
         ranges,
         label_ranges,
         layout: args.layout.map(Layout::from),
-        batch_cell_count: batch_cell_count(global, fields, limit),
+        batch_cell_count: batch_cell_count(global, fields),
+        limit,
         memory_byte_len: global.memory.map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
         condition: condition::parse(global, &args.array, array, args.condition.as_deref())?,
         leaves_out: args.matching_only,
@@ -224,8 +227,8 @@ fn is_stream(args: &ReadArgs) -> bool {
     }
 }
 
-/// Cells of a batch that keep a read within its memory budget; and few cells when few are asked for.
-fn batch_cell_count(global: &Global, fields: &[Field], limit: Option<u64>) -> Option<usize> {
+/// Cells of a batch that keep a read within its memory budget.
+fn batch_cell_count(global: &Global, fields: &[Field]) -> Option<usize> {
     /// What a cell of any size is taken for.
     const VAR_BYTE_LEN: usize = 64;
     /// A batch, the tiles that it comes from and what it is turned into share the budget.
@@ -237,10 +240,7 @@ fn batch_cell_count(global: &Global, fields: &[Field], limit: Option<u64>) -> Op
     let cell_byte_len = fields.iter().map(byte_len).fold(1, usize::saturating_add) as u64;
     let within_budget = global.memory.map(|budget| (budget / SHARES / cell_byte_len).max(1));
     let within_budget = within_budget.filter(|count| *count < DEFAULT_BATCH_CELL_COUNT as u64);
-    // One cell more than the limit tells whether there are more.
-    let asked = limit.and_then(|limit| limit.checked_add(1)).filter(|count| *count < 1 << 16);
-    let least = within_budget.into_iter().chain(asked).min();
-    least.and_then(|count| usize::try_from(count).ok())
+    within_budget.and_then(|count| usize::try_from(count).ok())
 }
 
 /// Hands cells on until there are no more, or the limit is reached; true if there are more.
