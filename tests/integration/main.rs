@@ -19,6 +19,7 @@ mod inspect;
 mod mutation;
 mod old_arrays;
 mod oracle;
+mod splits;
 mod upkeep;
 
 use smalti_tests::counting::Counting;

@@ -5,11 +5,13 @@ use crate::count::Count;
 use crate::explain::{Explanation, explain};
 use crate::field_statistics::FieldStatistics;
 use crate::labels;
+use crate::progress::Progress;
 use crate::read::{Batches, read};
 use crate::request::{ReadRequest, ResultField};
 use crate::split::Split;
 use smalti_array::{FieldId, Snapshot, find_field};
 use smalti_types::{Error, Result};
+use std::sync::Arc;
 
 /// The most splits of a scan.
 const MAX_SPLIT_COUNT: usize = 1 << 16;
@@ -20,8 +22,8 @@ pub struct Scan {
     snapshot: Snapshot,
     /// With ranges of dimensions for those of labels; without progress.
     request: ReadRequest,
-    /// As it was asked for, for reads.
-    asked: ReadRequest,
+    /// Of the reads that it starts.
+    progress: Option<Arc<Progress>>,
     planned: Batches,
 }
 
@@ -48,7 +50,12 @@ impl Scan {
         });
         // Ranges were checked; their parts may lie outside of what they were cut to.
         let resolved = ReadRequest { is_strict: false, ..resolved };
-        Ok(Scan { snapshot: snapshot.clone(), request: resolved, asked: request.clone(), planned })
+        Ok(Scan {
+            snapshot: snapshot.clone(),
+            request: resolved,
+            progress: request.progress.clone(),
+            planned,
+        })
     }
 
     /// The snapshot.
@@ -126,8 +133,7 @@ impl Scan {
     /// # Errors
     /// As [`read`].
     pub fn read(&self) -> Result<Batches> {
-        let progress = self.asked.progress.clone();
-        read(&self.snapshot, &ReadRequest { progress, ..self.request.clone() })
+        read(&self.snapshot, &ReadRequest { progress: self.progress.clone(), ..self.request.clone() })
     }
 
     /// Divides the read into at most so many splits that take about as many bytes each: fewer where it is too small, or its order does

@@ -134,6 +134,12 @@ impl Array {
         Ok(Array { place, time, context, view })
     }
 
+    /// A handle that shows a snapshot, until something is changed through it.
+    pub(crate) fn showing(snapshot: Snapshot, context: Context) -> Array {
+        let (place, time) = (snapshot.place().clone(), snapshot.time());
+        Array { place, time, context, view: Arc::new(View::showing(snapshot)) }
+    }
+
     /// The array as it is now, in the same time range: with what others wrote since.
     ///
     /// # Errors

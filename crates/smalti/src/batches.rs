@@ -1,7 +1,7 @@
 //! Reads as streams of Arrow record batches.
 
-use crate::{BatchStream, Context};
 use crate::arrow::{ArrowForm, Dictionary, array_of, arrow_field};
+use crate::{BatchStream, Context};
 use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema as ArrowSchema, SchemaRef};
 use smalti_array::Snapshot;

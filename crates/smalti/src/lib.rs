@@ -128,10 +128,10 @@ pub use smalti_array::{
 pub use smalti_format as format;
 pub use smalti_query::condition::{Condition, Literal, Relation, UnknownLabel, nearest_labels};
 pub use smalti_query::{
-    Aggregate, AggregateRequest, Analysis, Announced, Batch, Batches, BufferedRead, Coordinate, Count, CutRange,
-    DEFAULT_BATCH_CELL_COUNT, DEFAULT_MEMORY_BYTE_LEN, Duplicates, ExplainedFragment, Explanation,
-    FieldBuffers, Filled, FragmentFate, Function, LabelRange, OrderPart, Phase, PhaseProgress, Progress, ReadRequest,
-    ReadStatistics, ResultField, Strategy, TIMESTAMPS_FIELD, Unit, WriteRequest,
+    Aggregate, AggregateRequest, Analysis, Announced, Batch, Batches, BufferedRead, Coordinate, Count,
+    CutRange, DEFAULT_BATCH_CELL_COUNT, DEFAULT_MEMORY_BYTE_LEN, Duplicates, ExplainedFragment, Explanation,
+    FieldBuffers, Filled, FragmentFate, Function, LabelRange, OrderPart, Phase, PhaseProgress, Progress,
+    ReadRequest, ReadStatistics, ResultField, Strategy, TIMESTAMPS_FIELD, Unit, WriteRequest,
 };
 pub use smalti_store::{SyncLevel, free_byte_len, system_env};
 pub use smalti_tile::{CellShape, Column, ColumnRef};
@@ -146,6 +146,11 @@ pub use smalti_upkeep::{
     FieldDifference, Finding, FindingKind, FsckOptions, FsckReport, LostCells, MemberReport, Mended,
     MendedMember, Older, OlderCells, Remedy, RepairOptions, RepairReport, Side, Step,
 };
+
+/// The page's program runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/splits.md")]
+struct SplitsPage;
 
 /// The README's program compiles.
 #[cfg(doctest)]

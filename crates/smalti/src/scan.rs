@@ -1,7 +1,7 @@
 //! Reads that are planned, and the splits that they divide into.
 
 use crate::arrow::ArrowForm;
-use crate::{Context, Options, RecordBatches, Value};
+use crate::{Array, Context, Options, RecordBatches, Value};
 use smalti_array::ArrayPlace;
 use smalti_query::{Batches, Count, Explanation, Progress, ReadRequest, ResultField};
 use smalti_types::{Datatype, Result};
@@ -94,7 +94,8 @@ impl Scan {
         let pairs = known.into_iter().zip(self.scan.fields());
         let one = |(known, field): (smalti_query::FieldStatistics, &ResultField)| {
             let datatype: Datatype = field.shape.datatype;
-            let value = |bytes: Option<Vec<u8>>| bytes.map(|bytes| Value::from_le_bytes(datatype, bytes)).transpose();
+            let value =
+                |bytes: Option<Vec<u8>>| bytes.map(|bytes| Value::from_le_bytes(datatype, bytes)).transpose();
             Ok(FieldStatistics {
                 name: known.name,
                 least: value(known.least)?,
@@ -182,6 +183,15 @@ impl Split {
     /// What is read, in the words of the engine.
     pub fn request(&self) -> &ReadRequest {
         self.split.request()
+    }
+
+    /// The array as the read sees it: its schema, its enumerations, the fragments.
+    ///
+    /// # Errors
+    /// As [`batches`](Split::batches).
+    pub fn array(&self) -> Result<Array> {
+        let snapshot = self.context.run(|| self.split.snapshot(&self.place))?;
+        Ok(Array::showing(snapshot, self.context.clone()))
     }
 
     /// Which Arrow types batches have where there is a choice; not written down.

@@ -114,7 +114,8 @@ impl BatchStream {
             }
         };
         let thread = std::thread::Builder::new().name("smalti-stream".into()).spawn(work);
-        let refused = |error| Error::new(ErrorKind::Io, format!("a thread for the stream cannot be started: {error}"));
+        let refused =
+            |error| Error::new(ErrorKind::Io, format!("a thread for the stream cannot be started: {error}"));
         self.thread = Some(thread.map_err(refused)?);
         Ok(())
     }

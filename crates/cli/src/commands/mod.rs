@@ -19,6 +19,7 @@ mod labels;
 mod meta;
 mod object;
 mod read;
+mod scan;
 mod schema;
 mod upgrade;
 mod vacuum;
@@ -47,6 +48,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Fragments(args) => fragments::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Write(args) => write::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Read(args) => read::run(global, args).map_err(|failure| failure.of(&args.array)),
+        Command::Scan(args) => scan::run(global, args).map_err(|failure| failure.of(&args.read.array)),
         Command::Draw(args) => crate::draw::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Aggregate(args) => aggregate::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Meta(args) => meta::run(global, args).map_err(|failure| failure.of(&args.array)),

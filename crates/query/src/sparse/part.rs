@@ -5,7 +5,7 @@
 //! each other give the cells of the whole order, each once.
 
 use super::cost::TileCost;
-use super::plan::{SparsePlan, TileRef, cell_order};
+use super::plan::{SparseFragment, SparsePlan, TileRef, cell_order};
 use super::select::coord_column;
 use super::stretches::{Corner, is_one_tile};
 use crate::part::{Coordinate, OrderPart};
@@ -198,7 +198,8 @@ impl SparsePlan {
     }
 
     /// Divides the order of the read into at most so many parts that take about as many bytes each, and tells how many. They begin where
-    /// tiles may begin; where tiles are few, within them. The order of a Hilbert curve, of which rectangles say nothing, stays whole.
+    /// tiles may begin; where tiles are few, within them. An order of which rectangles say nothing stays whole: that of a Hilbert curve, and
+    /// of fragments with unsound bounds, whose cells may not even be stored in it.
     ///
     /// # Errors
     /// `Corrupt` and `Permission` from the metadata.
@@ -211,7 +212,9 @@ impl SparsePlan {
         };
         let weights = self.tiles.iter().map(weight).collect::<Result<Vec<u64>>>()?;
         let total = weights.iter().fold(0, |sum: u64, weight| sum.saturating_add(*weight));
-        if count < 2 || self.tiles.is_empty() || !is_bounded(schema, layout) {
+        let is_unsound = |fragment: &SparseFragment| fragment.fragment.version().has(Rule::UnsoundBounds);
+        let is_known = is_bounded(schema, layout) && !self.fragments.iter().any(is_unsound);
+        if count < 2 || self.tiles.is_empty() || !is_known {
             return Ok(vec![(OrderPart::default(), total)]);
         }
         let slowest = self.slowest_dimension(layout)?;

@@ -2,13 +2,12 @@
 
 mod stored;
 
+use crate::progress::Progress;
 use crate::read::{Batches, read};
 use crate::request::ReadRequest;
 use smalti_array::{ArrayPlace, Manifest, Snapshot};
 use smalti_types::Result;
 use std::sync::Arc;
-
-use crate::progress::Progress;
 
 /// A part of a read, with all that it takes to carry it out: the fragments by their names, the conditions of deletes, and the part
 /// itself. Nothing is listed for it, and what is written to the array since makes no difference.

@@ -36,13 +36,20 @@ impl Split {
     /// # Errors
     /// `Io` when there is no randomness to encrypt with; `InvalidArgument` when a delete condition cannot be written.
     pub fn to_bytes(&self, place: &ArrayPlace) -> Result<Vec<u8>> {
+        Split::with_content(&self.uri, &self.content()?, place)
+    }
+
+    /// The written form of any content, whether or not it is that of a split: for tests of what reads it.
+    ///
+    /// # Errors
+    /// As [`to_bytes`](Split::to_bytes).
+    pub fn with_content(uri: &str, content: &[u8], place: &ArrayPlace) -> Result<Vec<u8>> {
         let mut tile = Vec::new();
-        let content = self.content()?;
-        write_generic_tile(&content, Version::DEFAULT, place.cipher(), &mut tile, &mut Scratch::new())?;
+        write_generic_tile(content, Version::DEFAULT, place.cipher(), &mut tile, &mut Scratch::new())?;
         let mut out = Output::default();
         out.0.extend_from_slice(MAGIC);
         out.u32(VERSION);
-        out.text(&self.uri);
+        out.text(uri);
         out.u64(tile.len() as u64);
         out.0.extend_from_slice(&tile);
         let checksum = XxHash3_128::oneshot(&out.0);
@@ -72,7 +79,11 @@ impl Split {
         split.map_err(|error| Error::new(error.kind(), error.message()).context("a split"))
     }
 
-    fn content(&self) -> Result<Vec<u8>> {
+    /// What is written of the split, before it is filtered.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when a delete condition cannot be written.
+    pub fn content(&self) -> Result<Vec<u8>> {
         let mut out = Output::default();
         let Manifest { time, schema_name, fragments, deletes } = &self.manifest;
         out.u32(self.number);
