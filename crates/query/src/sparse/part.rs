@@ -143,15 +143,16 @@ impl SparsePlan {
             ),
             false => (OrderKeys::U64(Vec::new()), OrderKeys::U64(Vec::new())),
         };
-        let mut is_met = vec![true; self.tiles.len()];
+        let mut is_met = Vec::with_capacity(self.tiles.len());
         for slot in 0..self.tiles.len() {
-            let tile = &self.tiles[slot];
-            if !is_sound(self, tile) {
+            let tile = self.tiles[slot];
+            if !is_sound(self, &tile) {
                 self.tiles[slot].is_in_part = false;
+                is_met.push(true);
                 continue;
             }
-            let is_open = self.is_open(tile)?;
-            is_met[slot] = range.ends_behind(&lows, slot) && (is_open || range.begins_before(&highs, slot));
+            let is_open = self.is_open(&tile)?;
+            is_met.push(range.ends_behind(&lows, slot) && (is_open || range.begins_before(&highs, slot)));
             self.tiles[slot].is_in_part = range.begins_before(&lows, slot)
                 && (range.until.is_none() || (!is_open && range.ends_behind(&highs, slot)));
         }
