@@ -333,6 +333,11 @@ impl<'a> ReadBuilder<'a> {
         if let Some(error) = self.refused {
             return Err(error);
         }
+        if self.request.limit.is_some() {
+            return Err(Error::invalid(
+                "an aggregate is of all cells; leave out the limit, or narrow the ranges",
+            ));
+        }
         self.array.aggregate_raw(&AggregateRequest {
             aggregates: aggregates.into_iter().collect(),
             ranges: self.request.ranges,
@@ -390,6 +395,9 @@ impl<'a> ReadBuilder<'a> {
             return Err(Error::invalid(
                 "ranges of labels tell no shape; read batches, or give ranges of dimensions",
             ));
+        }
+        if self.request.limit.is_some() {
+            return Err(Error::invalid("a limit tells no shape; read batches, or give ranges"));
         }
         let layout = self.request.layout.unwrap_or(Layout::RowMajor);
         if !schema.is_dense() || !matches!(layout, Layout::RowMajor | Layout::ColMajor) {

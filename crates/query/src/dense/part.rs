@@ -21,7 +21,11 @@ impl DensePlan {
         };
         let order = slow_to_fast(self.axes.len(), layout);
         let mut parts = Vec::new();
-        self.divide(whole, &order, count, &mut parts);
+        self.divide(whole.clone(), &order, count, &mut parts);
+        if parts.is_empty() {
+            // Nothing is selected.
+            parts.push(whole);
+        }
         let ranges = |part: &Part| {
             let one = |(dim, (axis, side)): (usize, (&Axis, &std::ops::Range<u64>))| match asked.get(dim) {
                 Some(asked) if *side == (0..axis.len) => asked.clone(),

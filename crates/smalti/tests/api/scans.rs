@@ -165,6 +165,20 @@ fn each_split_gives_as_many_cells_as_the_limit_at_most() {
 }
 
 #[test]
+fn a_limit_is_refused_where_all_cells_count() {
+    let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a"));
+    let array = Array::create("mem://limits", &schema.build().unwrap()).unwrap();
+    for error in [
+        array.read().limit(3).to_ndarray::<i32>("a").unwrap_err(),
+        array.read().limit(3).aggregate([smalti::Aggregate::count()]).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.message().contains("limit"), "{error}");
+    }
+    assert_eq!(array.read().limit(0).collect().unwrap().num_rows(), 0);
+}
+
+#[test]
 fn scans_and_splits_are_shared_and_streams_sent() {
     fn is_shared<T: Send + Sync + 'static>() {}
     fn is_sent<T: Send + Unpin + 'static>() {}
