@@ -8,11 +8,11 @@ use smalti_tile::ColumnRef;
 use smalti_types::{ArrayType, Extent, Filter, FilterPipeline, Layout, Physical, Scalar, TimeRange};
 
 /// Cells along each of two dimensions.
-const SIDE: i32 = 600;
+pub const SIDE: i32 = 600;
 
 /// 360,000 cells in filtered tiles of 10,000; of a sparse array in two fragments that interleave, or behind each other.
-fn array(array_type: ArrayType, interleaves: bool) -> Snapshot {
-    let place = place(7);
+pub fn array(array_type: ArrayType, interleaves: bool) -> Snapshot {
+    let place = place(8);
     let sides = ["y", "x"]
         .map(|name| dimension(name, Some((Scalar::I32(0), Scalar::I32(SIDE - 1))), Some(Scalar::I32(100))));
     let mut schema = schema(array_type, sides.into(), (Layout::RowMajor, Layout::RowMajor));

@@ -20,6 +20,7 @@ mod mutation;
 mod old_arrays;
 mod oracle;
 mod rounds;
+mod splits;
 mod upkeep;
 
 use smalti_tests::counting::Counting;

@@ -35,6 +35,11 @@ struct FooterFile {
 }
 
 impl FoundFooters {
+    /// None, for so many fragments: each has its own.
+    pub(crate) fn none(count: usize) -> FoundFooters {
+        FoundFooters { files: Vec::new(), footers: vec![None; count] }
+    }
+
     /// Reads the newest files until no two fragments are left that another could help.
     pub(crate) fn read(
         place: &ArrayPlace,

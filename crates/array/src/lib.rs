@@ -19,6 +19,7 @@ mod inspect;
 mod label;
 mod lease;
 mod listing;
+mod manifest;
 mod metadata;
 mod new_fragment;
 mod object;
@@ -47,6 +48,7 @@ pub use listing::{
     CommitPlace, GoneHistory, ListedFragment, ListedVacuum, Listing, ReplacedFragment, fragment_meta_files,
     gone_file, purged_at,
 };
+pub use manifest::Manifest;
 pub use new_fragment::NewFragment;
 pub use object::{ObjectKind, WalkOrder};
 pub use place::ArrayPlace;

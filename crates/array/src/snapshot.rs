@@ -7,7 +7,7 @@ use crate::listing::{GoneHistory, Listing, schema_files};
 use crate::side_by_side::side_by_side;
 use crate::{ArrayPlace, DeleteCommit, Fragment, ListedDelete, ListedFragment};
 use smalti_format::fragment::FieldId;
-use smalti_format::names::{OLD_SCHEMA_FILE, TimestampedName};
+use smalti_format::names::{CommitKind, OLD_SCHEMA_FILE, TimestampedName, commit_path};
 use smalti_format::{ArraySchema, Enumeration, Version};
 use smalti_store::{Lease, Store};
 use smalti_tile::FieldCodec;
@@ -171,6 +171,38 @@ impl Snapshot {
             enumerations: Mutex::default(),
         };
         Ok(Snapshot { held: Arc::new(held) })
+    }
+
+    /// A snapshot of known parts, which nothing was listed for.
+    pub(crate) fn assembled(
+        place: ArrayPlace,
+        time: TimeRange,
+        (schema, schema_name): (Arc<ArraySchema>, String),
+        fragments: Vec<Arc<Fragment>>,
+        deletes: Vec<DeleteCommit>,
+        lease: Option<Arc<Lease>>,
+    ) -> Snapshot {
+        let listed = |delete: &DeleteCommit| {
+            let version = schema.write_version();
+            let path = place.join(&commit_path(&delete.name, CommitKind::Delete, version));
+            ListedDelete { name: delete.name.clone(), path, tile: None }
+        };
+        let held = Held {
+            listed_deletes: deletes.iter().map(listed).collect(),
+            place,
+            time,
+            schema,
+            schema_name,
+            fragments,
+            outside_time: 0,
+            gone: Vec::new(),
+            deletes: OnceLock::from(deletes),
+            warnings: Vec::new(),
+            lease: Mutex::new(lease),
+            codecs: Mutex::default(),
+            enumerations: Mutex::default(),
+        };
+        Snapshot { held: Arc::new(held) }
     }
 
     /// Where the array is.

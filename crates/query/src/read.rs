@@ -1,12 +1,15 @@
 //! Reads: from a request to a stream of batches.
 
 use crate::aggregate::Folded;
-use crate::condition::BoundCondition;
+use crate::condition::{BoundCondition, BoundField};
+use crate::count::Count;
 use crate::current_domain;
 use crate::dense::{self, DenseBatches};
 use crate::explain::{self, Explanation, Strategy};
+use crate::field_statistics::FieldStatistics;
 use crate::gather::{CellRun, gather_lists};
 use crate::labels::{self, LabelFields, LabelsAlone};
+use crate::part::OrderPart;
 use crate::progress::{Announced, Phase, Progress};
 use crate::ranges;
 use crate::request::{Batch, ReadRequest, ResultField, TIMESTAMPS_FIELD};
@@ -65,7 +68,7 @@ pub fn read(snapshot: &Snapshot, request: &ReadRequest) -> Result<Batches> {
     };
     if let Some((fields, alone)) = LabelsAlone::new(snapshot, &resolved)? {
         let state = if is_empty { State::Done } else { State::Labels(Box::new(alone)) };
-        let steps = Steps::new(request.batch_cell_count, &fields);
+        let steps = Steps::new(request, false, &fields);
         let announced = progress.announce(&[Phase::Reading]);
         return Ok(Batches { fields, labels: None, progress, announced, state, steps, is_unwritten: false });
     }
@@ -108,7 +111,8 @@ pub(crate) fn read_cells(snapshot: &Snapshot, request: &ReadRequest) -> Result<B
     let has_attributes = fields.iter().any(|(id, _)| matches!(id, FieldId::Attribute(_)));
     let is_unwritten = schema.is_dense() && has_attributes && dense::is_unwritten(snapshot, &request.ranges)?;
     let fields: Vec<ResultField> = fields.into_iter().map(|(_, field)| field).collect();
-    let steps = Steps::new(request.batch_cell_count, &fields);
+    let leaves_out = !schema.is_dense() || request.leaves_out || request.written_only;
+    let steps = Steps::new(request, leaves_out, &fields);
     Ok(Batches { fields, labels: None, progress, announced, state, steps, is_unwritten })
 }
 
@@ -132,7 +136,7 @@ pub(crate) fn read_history(
     let plan = SparsePlan::new(snapshot, request, layout, &fields, None, &progress, history)?;
     let fields: Vec<ResultField> = fields.into_iter().map(|(_, field)| field).collect();
     let state = State::Sparse(Box::new(SparseBatches::new(plan)));
-    let steps = Steps::new(request.batch_cell_count, &fields);
+    let steps = Steps::new(request, true, &fields);
     Ok(Batches { fields, labels: None, progress, announced, state, steps, is_unwritten: false })
 }
 
@@ -191,6 +195,70 @@ impl Batches {
         }
     }
 
+    /// The cells of the read, as its plan knows them.
+    pub(crate) fn cell_count(&self) -> Count {
+        match &self.state {
+            State::Dense(batches) => batches.cell_count(),
+            State::Sparse(batches) => batches.plan().known_cell_count(),
+            State::Labels(labels) => Count::Exact(labels.cell_count()),
+            State::Done => Count::Exact(0),
+        }
+    }
+
+    /// The bytes of the columns of a sparse read with values of any length; `None` of others.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission` from the metadata.
+    pub(crate) fn byte_len(&self) -> Result<Option<Count>> {
+        match &self.state {
+            State::Sparse(batches) if self.labels.is_none() => batches.plan().known_byte_len().map(Some),
+            State::Done => Ok(Some(Count::Exact(0))),
+            _ => Ok(None),
+        }
+    }
+
+    /// What is known of the values of a field; `None` where nothing is.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission` from the metadata.
+    pub(crate) fn field_statistics(
+        &self,
+        field: &BoundField,
+        cells: Count,
+    ) -> Result<Option<FieldStatistics>> {
+        match &self.state {
+            State::Dense(batches) => batches.plan().field_statistics(field, cells).map(Some),
+            State::Sparse(batches) => batches.plan().field_statistics(field, cells).map(Some),
+            State::Labels(_) | State::Done => Ok(None),
+        }
+    }
+
+    /// Requests that give the cells of a request one after the other, at most so many, and about how many bytes each. This is what the
+    /// request asks for, not begun.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission` from the metadata.
+    pub(crate) fn divided(&self, request: &ReadRequest, count: usize) -> Result<Vec<(ReadRequest, u64)>> {
+        let by_ranges = |(ranges, byte_len)| (ReadRequest { ranges, ..request.clone() }, byte_len);
+        Ok(match &self.state {
+            State::Dense(batches) => {
+                batches.divided(&request.ranges, count).into_iter().map(by_ranges).collect()
+            }
+            State::Sparse(batches) => {
+                let parts = batches.plan().divided(count)?.into_iter();
+                let by_part = |(part, byte_len)| {
+                    let part = Some(part).filter(|part| *part != OrderPart::default());
+                    (ReadRequest { part, ..request.clone() }, byte_len)
+                };
+                parts.map(by_part).collect()
+            }
+            State::Labels(labels) => {
+                labels.divided(&request.ranges, count).into_iter().map(by_ranges).collect()
+            }
+            State::Done => vec![(request.clone(), 0)],
+        })
+    }
+
     /// The next cells of an aggregate: those that no statistics answer for; what is answered is folded.
     ///
     /// # Errors
@@ -231,6 +299,10 @@ impl Iterator for Batches {
 
     fn next(&mut self) -> Option<Result<Batch>> {
         if matches!(self.state, State::Done) {
+            return None;
+        }
+        if self.steps.are_done() {
+            self.end();
             return None;
         }
         let pulled = self.progress.check().and_then(|()| self.pull());

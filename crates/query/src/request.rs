@@ -1,6 +1,7 @@
 //! What is asked of a read, and the batches that answer.
 
 use crate::condition::Condition;
+use crate::part::OrderPart;
 use crate::progress::Progress;
 use smalti_tile::{CellShape, Column};
 use smalti_types::{Extent, Layout};
@@ -27,6 +28,11 @@ pub struct ReadRequest {
     /// The most cells of a batch, but at least one; `None` for the default of [`DEFAULT_BATCH_CELL_COUNT`]. Batches are cut out of
     /// larger steps, so that small ones cost little more.
     pub batch_cell_count: Option<usize>,
+    /// The most cells of the whole read, the first ones in its order; it ends, and fetches nothing more, when it has them. `None` for
+    /// all.
+    pub limit: Option<u64>,
+    /// Of a sparse read: the part of the order of its cells that is wanted, as splits divide it; `None` for all.
+    pub part: Option<OrderPart>,
     /// The most bytes that the read holds at once, results that were handed out not counted; `None` for
     /// [`DEFAULT_MEMORY_BYTE_LEN`](crate::DEFAULT_MEMORY_BYTE_LEN). With less memory a read takes longer.
     pub memory_byte_len: Option<usize>,

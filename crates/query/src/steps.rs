@@ -2,10 +2,11 @@
 //!
 //! A step plans, fetches and decodes; what it costs beside its cells, such as tiles that it meets in part, is the same however
 //! few cells it has. So steps are large, whatever the size of batches: the first ones are small, because a caller with a limit
-//! may want no more, and they grow to the default. Batches are cut out of the cells of a step.
+//! may want no more, and they grow to the default. Batches are cut out of the cells of a step. Of a read with a limit no step asks for
+//! more than is left to it, unless cells are left out of the steps.
 
 use crate::gather::part;
-use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ResultField};
+use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField};
 use smalti_space::Check;
 use smalti_tile::CellShape;
 use smalti_types::Result;
@@ -23,17 +24,31 @@ pub(crate) struct Steps {
     shapes: Vec<CellShape>,
     batch_cell_count: usize,
     step_cell_count: usize,
+    /// How many cells are still to be handed out at most.
+    left: u64,
+    /// Whether steps may hold fewer cells than were looked at.
+    leaves_out: bool,
     /// The cells of a step, and the first that was not handed out.
     held: Option<(Batch, usize)>,
 }
 
 impl Steps {
-    /// The steps of a read whose batches are to have so many cells.
-    pub(crate) fn new(asked: Option<usize>, fields: &[ResultField]) -> Self {
-        let batch_cell_count = asked.unwrap_or(DEFAULT_BATCH_CELL_COUNT).max(1);
+    /// The steps of a read with batches and a limit as a request says. Where cells may be left out of a step, the limit does not tell
+    /// how many to look at.
+    pub(crate) fn new(request: &ReadRequest, leaves_out: bool, fields: &[ResultField]) -> Self {
+        let batch_cell_count = request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT).max(1);
         let shapes = fields.iter().map(|field| field.shape).collect();
-        let step_cell_count = batch_cell_count.max(FIRST_STEP_CELL_COUNT);
-        Steps { shapes, batch_cell_count, step_cell_count, held: None }
+        let left = request.limit.unwrap_or(u64::MAX);
+        let step_cell_count = match request.limit {
+            Some(_) => batch_cell_count.min(cells(left).max(1)),
+            None => batch_cell_count.max(FIRST_STEP_CELL_COUNT),
+        };
+        Steps { shapes, batch_cell_count, step_cell_count, left, leaves_out, held: None }
+    }
+
+    /// Whether as many cells were handed out as the read is to have.
+    pub(crate) fn are_done(&self) -> bool {
+        self.left == 0
     }
 
     /// The next batch; `pull` makes the cells of a step, of about as many cells as it is told.
@@ -45,26 +60,39 @@ impl Steps {
         check: Check<'_>,
         pull: impl FnOnce(usize) -> Result<Option<Batch>>,
     ) -> Result<Option<Batch>> {
+        if self.are_done() {
+            self.held = None;
+            return Ok(None);
+        }
+        let most = self.batch_cell_count.min(cells(self.left));
         if self.held.is_none() {
-            let Some(step) = pull(self.step_cell_count)? else { return Ok(None) };
+            let wanted = if self.leaves_out { usize::MAX } else { cells(self.left) };
+            let Some(step) = pull(self.step_cell_count.min(wanted))? else { return Ok(None) };
             let grown = self.step_cell_count.saturating_mul(GROWTH).min(DEFAULT_BATCH_CELL_COUNT);
-            self.step_cell_count = grown.max(self.batch_cell_count);
-            if step.cell_count <= self.batch_cell_count {
+            self.step_cell_count = grown.max(self.step_cell_count);
+            if step.cell_count <= most {
+                self.left -= step.cell_count as u64;
                 return Ok(Some(step));
             }
             self.held = Some((step, 0));
         }
         let Some((step, next)) = &mut self.held else { return Ok(None) };
-        let cells = *next..step.cell_count.min(next.saturating_add(self.batch_cell_count));
+        let cells = *next..step.cell_count.min(next.saturating_add(most));
         let columns = self.shapes.iter().zip(&step.columns);
         let columns = columns.map(|(shape, column)| part(column, *shape, cells.clone(), check));
         let batch = Batch { cell_count: cells.len(), columns: columns.collect::<Result<_>>()? };
         *next = cells.end;
-        if cells.end == step.cell_count {
+        self.left -= cells.len() as u64;
+        if cells.end == step.cell_count || self.left == 0 {
             self.held = None;
         }
         Ok(Some(batch))
     }
+}
+
+/// A number of cells that memory may have to hold.
+fn cells(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
@@ -79,7 +107,8 @@ mod tests {
         let shape =
             CellShape { datatype: Datatype::StringAscii, cell_val_num: CellValNum::Var, is_nullable: true };
         let fields = [ResultField { name: "s".into(), shape, is_dimension: false }];
-        let mut steps = Steps::new(Some(1000), &fields);
+        let request = ReadRequest { batch_cell_count: Some(1000), ..ReadRequest::default() };
+        let mut steps = Steps::new(&request, false, &fields);
         let (mut asked, mut sizes, mut text) = (Vec::new(), Vec::new(), Vec::<u8>::new());
         loop {
             let batch = steps.next(UNSTOPPED, |cell_count| {
@@ -119,5 +148,28 @@ mod tests {
         );
         assert_eq!(sizes, [1000, 1000, 500].repeat(5));
         assert_eq!(text, [1, 2, 3, 4, 5].map(|step: u8| vec![step; 5000]).concat());
+    }
+    #[test]
+    fn steps_ask_for_no_more_than_a_limit_leaves_unless_cells_are_left_out() {
+        let ask = |leaves_out: bool| {
+            let request =
+                ReadRequest { batch_cell_count: Some(30), limit: Some(100), ..ReadRequest::default() };
+            let mut steps = Steps::new(&request, leaves_out, &[]);
+            let (mut asked, mut sizes) = (Vec::new(), Vec::new());
+            while let Some(batch) = steps
+                .next(UNSTOPPED, |cell_count| {
+                    asked.push(cell_count);
+                    Ok(Some(Batch { cell_count: cell_count.div_ceil(2), columns: Vec::new() }))
+                })
+                .unwrap()
+            {
+                sizes.push(batch.cell_count);
+            }
+            assert_eq!(sizes.iter().sum::<usize>(), 100);
+            assert!(sizes.iter().all(|size| *size <= 30));
+            asked
+        };
+        assert_eq!(ask(false), [30, 85, 42, 21, 10, 5, 2, 1]);
+        assert_eq!(ask(true), [30, 240]);
     }
 }

@@ -4,7 +4,7 @@ use crate::Context;
 use crate::views::View;
 use crate::{
     DeleteBuilder, Fragment, GlobalWriteBuilder, Interval, Metadata, MetadataBuilder, Options, ReadBuilder,
-    Schema, Value, WriteBuilder, WrittenDelete, WrittenFragment,
+    Scan, Schema, Value, WriteBuilder, WrittenDelete, WrittenFragment,
 };
 use arrow_schema::SchemaRef;
 use smalti_array::{ArrayPlace, Listing, Snapshot, Upgrade, find_field};
@@ -132,6 +132,12 @@ impl Array {
     pub(crate) fn at_place(place: ArrayPlace, time: TimeRange, context: Context) -> Result<Array> {
         let view = Arc::new(context.run(|| View::open(&place, time))?);
         Ok(Array { place, time, context, view })
+    }
+
+    /// A handle that shows a snapshot, until something is changed through it.
+    pub(crate) fn showing(snapshot: Snapshot, context: Context) -> Array {
+        let (place, time) = (snapshot.place().clone(), snapshot.time());
+        Array { place, time, context, view: Arc::new(View::showing(snapshot)) }
     }
 
     /// The array as it is now, in the same time range: with what others wrote since.
@@ -481,6 +487,16 @@ impl Array {
     pub fn read_raw(&self, request: &ReadRequest) -> Result<Batches> {
         let snapshot = self.snapshot()?;
         self.context.run(|| smalti_query::read(&snapshot, request))
+    }
+
+    /// A planned read in the words of the engine; see [`ReadBuilder::scan`].
+    ///
+    /// # Errors
+    /// As [`read_raw`](Array::read_raw).
+    pub fn scan_raw(&self, request: &ReadRequest) -> Result<Scan> {
+        let snapshot = self.snapshot()?;
+        let scan = self.context.run(|| smalti_query::Scan::new(&snapshot, request))?;
+        Ok(Scan::new(scan, self.context.clone()))
     }
 
     /// The ranges of a request that leave the domain, or the current one, and what a read takes of them; a

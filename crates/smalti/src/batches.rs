@@ -1,11 +1,11 @@
 //! Reads as streams of Arrow record batches.
 
-use crate::Context;
 use crate::arrow::{ArrowForm, Dictionary, array_of, arrow_field};
+use crate::{BatchStream, Context};
 use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema as ArrowSchema, SchemaRef};
 use smalti_array::Snapshot;
-use smalti_query::{Batch, Batches, ResultField};
+use smalti_query::{Batch, Batches, Progress, ResultField};
 use smalti_types::{Error, Result};
 use std::sync::Arc;
 
@@ -61,6 +61,46 @@ impl RecordBatches {
     /// ```
     pub fn is_unwritten(&self) -> bool {
         self.batches.is_unwritten()
+    }
+
+    /// What the read has done so far, and where it can be stopped.
+    pub fn progress(&self) -> &Arc<Progress> {
+        self.batches.progress()
+    }
+
+    /// The stream for asynchronous programs, whatever runtime they use.
+    ///
+    /// ```
+    /// # use smalti::{Array, Dimension, prelude::*};
+    /// use smalti::futures_core::Stream;
+    /// use std::pin::pin;
+    /// use std::sync::Arc;
+    /// use std::task::{Context, Poll, Wake};
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// # let array = Array::create("mem://stream-docs", &schema)?;
+    ///
+    /// // What a runtime does.
+    /// struct Thread(std::thread::Thread);
+    /// impl Wake for Thread {
+    ///     fn wake(self: Arc<Self>) {
+    ///         self.0.unpark();
+    ///     }
+    /// }
+    /// let waker = Arc::new(Thread(std::thread::current())).into();
+    /// let mut task = Context::from_waker(&waker);
+    ///
+    /// let mut stream = pin!(array.read().batches()?.into_stream());
+    /// let batch = loop {
+    ///     match stream.as_mut().poll_next(&mut task) {
+    ///         Poll::Ready(batch) => break batch,
+    ///         Poll::Pending => std::thread::park(),
+    ///     }
+    /// };
+    /// assert_eq!(batch.unwrap()?.num_rows(), 2);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn into_stream(self) -> BatchStream {
+        BatchStream::new(self)
     }
 
     /// The stream as Arrow's own trait, for writers and engines that take any source of record batches.

@@ -38,6 +38,7 @@
 //! | [`Array::history`], [`Group::history`] | what happened, change by change |
 //! | [`Options`] | time travel, encryption, durability, threads |
 //! | [`Progress`], [`Phase`] | how far a read, a write or upkeep is, and stopping it |
+//! | [`Scan`], [`Split`], [`BatchStream`] | what a read will give, dividing it among threads and processes, waiting for it without blocking |
 //! | [`ReadBuilder`], [`RecordBatches`] | cells out: record batches, `ndarray`, raw columns |
 //! | [`Array::fsck`], [`Array::repair`], [`Array::salvage`] | what is wrong with an array, and mending it |
 //! | [`Array::digest`], [`Array::diff`] | whether two arrays say the same, and where not |
@@ -76,8 +77,10 @@ mod options;
 pub mod prelude;
 mod range;
 mod read;
+mod scan;
 mod schema;
 mod sealed;
+mod stream;
 mod timestamp;
 pub mod upkeep;
 mod value;
@@ -88,6 +91,8 @@ mod write;
 pub use arrow_array;
 /// Arrow's types and schemas, in the version that this interface has.
 pub use arrow_schema;
+/// The trait of [`BatchStream`], in the version that this interface has.
+pub use futures_core;
 /// N-dimensional arrays in memory, in the version that this interface has.
 pub use ndarray;
 
@@ -108,8 +113,10 @@ pub use object::Object;
 pub use options::Options;
 pub use range::RangeEnd;
 pub use read::ReadBuilder;
+pub use scan::{FieldStatistics, Scan, Split};
 pub use schema::{Attribute, Dimension, IntoPipeline, Label, Schema, SchemaBuilder};
 pub use sealed::SealedFragment;
+pub use stream::BatchStream;
 pub use timestamp::IntoTimestamp;
 pub use value::{Interval, Number, Value};
 pub use write::{GlobalWriteBuilder, GlobalWriter, WriteBuilder};
@@ -121,10 +128,10 @@ pub use smalti_array::{
 pub use smalti_format as format;
 pub use smalti_query::condition::{Condition, Literal, Relation, UnknownLabel, nearest_labels};
 pub use smalti_query::{
-    Aggregate, AggregateRequest, Analysis, Announced, Batch, Batches, BufferedRead, CutRange,
-    DEFAULT_BATCH_CELL_COUNT, DEFAULT_MEMORY_BYTE_LEN, Duplicates, ExplainedFragment, Explanation,
-    FieldBuffers, Filled, FragmentFate, Function, LabelRange, Phase, PhaseProgress, Progress, ReadRequest,
-    ReadStatistics, ResultField, Strategy, TIMESTAMPS_FIELD, Unit, WriteRequest,
+    Aggregate, AggregateRequest, Analysis, Announced, Batch, Batches, BufferedRead, Coordinate, Count,
+    CutRange, DEFAULT_BATCH_CELL_COUNT, DEFAULT_MEMORY_BYTE_LEN, Duplicates, ExplainedFragment, Explanation,
+    FieldBuffers, Filled, FragmentFate, Function, LabelRange, OrderPart, Phase, PhaseProgress, Progress,
+    ReadRequest, ReadStatistics, ResultField, Strategy, TIMESTAMPS_FIELD, Unit, WriteRequest,
 };
 pub use smalti_store::{SyncLevel, free_byte_len, system_env};
 pub use smalti_tile::{CellShape, Column, ColumnRef};
@@ -139,6 +146,11 @@ pub use smalti_upkeep::{
     FieldDifference, Finding, FindingKind, FsckOptions, FsckReport, LostCells, MemberReport, Mended,
     MendedMember, Older, OlderCells, Remedy, RepairOptions, RepairReport, Side, Step,
 };
+
+/// The page's program runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/splits.md")]
+struct SplitsPage;
 
 /// The README's program compiles.
 #[cfg(doctest)]

@@ -3,7 +3,7 @@
 use crate::arrow::ArrowForm;
 use crate::column::unknown_field;
 use crate::range::extent_of;
-use crate::{Array, Number, RangeEnd, RecordBatches, Value};
+use crate::{Array, Number, RangeEnd, RecordBatches, Scan, Value};
 use arrow_array::RecordBatch;
 use ndarray::{ArrayD, IxDyn, ShapeBuilder};
 use smalti_query::condition::Condition;
@@ -207,6 +207,21 @@ impl<'a> ReadBuilder<'a> {
         self
     }
 
+    /// The most cells of the whole read: the first ones in its order, or any where it has none. The read ends, and fetches nothing more,
+    /// when it has them.
+    ///
+    /// ```
+    /// # use smalti::{Array, Dimension, prelude::*};
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// # let array = Array::create("mem://limit-docs", &schema)?;
+    /// assert_eq!(array.read().limit(3).collect()?.num_rows(), 3);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn limit(mut self, cell_count: u64) -> Self {
+        self.request.limit = Some(cell_count);
+        self
+    }
+
     /// The most bytes that the read holds at once, batches that were handed out not counted. By default half a GiB. A read
     /// with little memory takes longer; one that cannot work at all is refused with the number that would do.
     pub fn memory(mut self, byte_len: usize) -> Self {
@@ -228,6 +243,17 @@ impl<'a> ReadBuilder<'a> {
     pub fn batches(self) -> Result<RecordBatches> {
         let (form, array) = (self.form, self.array);
         RecordBatches::new(self.columns()?, &array.snapshot()?, form, array.context().clone())
+    }
+
+    /// Plans the read: how much it will give, and the splits that it divides into.
+    ///
+    /// # Errors
+    /// As [`batches`](ReadBuilder::batches).
+    pub fn scan(self) -> Result<Scan> {
+        if let Some(error) = self.refused {
+            return Err(error);
+        }
+        self.array.scan_raw(&self.request).map(|scan| scan.with_form(self.form))
     }
 
     /// The cells as a stream of columns in the engine's own layout, for programs that do not speak Arrow.
@@ -307,6 +333,11 @@ impl<'a> ReadBuilder<'a> {
         if let Some(error) = self.refused {
             return Err(error);
         }
+        if self.request.limit.is_some() {
+            return Err(Error::invalid(
+                "an aggregate is of all cells; leave out the limit, or narrow the ranges",
+            ));
+        }
         self.array.aggregate_raw(&AggregateRequest {
             aggregates: aggregates.into_iter().collect(),
             ranges: self.request.ranges,
@@ -364,6 +395,9 @@ impl<'a> ReadBuilder<'a> {
             return Err(Error::invalid(
                 "ranges of labels tell no shape; read batches, or give ranges of dimensions",
             ));
+        }
+        if self.request.limit.is_some() {
+            return Err(Error::invalid("a limit tells no shape; read batches, or give ranges"));
         }
         let layout = self.request.layout.unwrap_or(Layout::RowMajor);
         if !schema.is_dense() || !matches!(layout, Layout::RowMajor | Layout::ColMajor) {

@@ -38,6 +38,11 @@ impl View {
         Ok(View { changes: AtomicU64::new(0), shown: Mutex::new(shown) })
     }
 
+    /// A view of a snapshot that is there.
+    pub(crate) fn showing(snapshot: Snapshot) -> View {
+        View { changes: AtomicU64::new(0), shown: Mutex::new(Shown::of(snapshot, 0)) }
+    }
+
     fn shown(&self) -> MutexGuard<'_, Shown> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }

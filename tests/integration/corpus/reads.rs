@@ -2,6 +2,7 @@
 
 use super::case::{Case, Failure};
 use crate::cells::{cell, same};
+use crate::splits::{COUNTS, batches_of_splits};
 use serde_json::Value;
 use smalti_array::{ArrayPlace, Snapshot, TIMESTAMPS, find_field};
 use smalti_format::ArraySchema;
@@ -103,6 +104,7 @@ fn perform_at(
     if labelled_dimension(schema, wanted).is_none() {
         check_single_positions(&snapshot, &request, &fields, &found)?;
     }
+    check_splits(&snapshot, &request, &fields, &found)?;
     request.batch_cell_count = Some(7);
     if cells(&snapshot, &request)?.1 != found {
         return Err("small batches give other cells than large ones".into());
@@ -278,15 +280,42 @@ fn check_single_positions(
         .map_err(|message| format!("by single positions: {message}").into())
 }
 
+/// Reads once more through splits, each opened by name alone.
+fn check_splits(
+    snapshot: &Snapshot,
+    request: &ReadRequest,
+    fields: &[ResultField],
+    found: &[Vec<Value>],
+) -> Result<(), Failure> {
+    let is_loose = request.layout == Some(Layout::Unordered) || snapshot.schema().allows_dups;
+    let cell_count = found.first().map_or(0, Vec::len);
+    let expected: Vec<&[Value]> = found.iter().map(Vec::as_slice).collect();
+    for count in COUNTS {
+        let mut together: Vec<Vec<Value>> = vec![Vec::new(); fields.len()];
+        for batch in batches_of_splits(snapshot, request, count).into_iter().flatten() {
+            push(&batch, fields, &mut together);
+        }
+        if together.iter().any(|values| values.len() != cell_count) {
+            return Err(format!("{count} splits have more or fewer cells").into());
+        }
+        compare(fields, together, &expected, cell_count, is_loose)
+            .map_err(|message| format!("{count} splits: {message}"))?;
+    }
+    Ok(())
+}
+
+fn push(batch: &Batch, fields: &[ResultField], found: &mut [Vec<Value>]) {
+    for ((field, column), values) in fields.iter().zip(&batch.columns).zip(found) {
+        values.extend((0..batch.cell_count).map(|idx| cell(field.shape, column.as_ref(), idx)));
+    }
+}
+
 fn cells(snapshot: &Snapshot, request: &ReadRequest) -> Result<(Vec<ResultField>, Vec<Vec<Value>>), Failure> {
     let batches = read(snapshot, request)?;
     let fields = batches.fields().to_vec();
     let mut found: Vec<Vec<Value>> = vec![Vec::new(); fields.len()];
     for batch in batches {
-        let Batch { cell_count, columns } = batch?;
-        for ((field, column), values) in fields.iter().zip(&columns).zip(&mut found) {
-            values.extend((0..cell_count).map(|idx| cell(field.shape, column.as_ref(), idx)));
-        }
+        push(&batch?, &fields, &mut found);
     }
     Ok((fields, found))
 }

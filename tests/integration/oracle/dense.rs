@@ -220,6 +220,7 @@ fn run(case: &Case) {
     let fields = batches.fields().to_vec();
     let batches: Vec<Batch> = batches.map(|batch| batch.unwrap()).collect();
     let found = rows(&fields, &batches);
+    crate::splits::check(&snapshot, &request, (&found, false), rows, &format!("{case:?}"));
     let lists: Vec<Vec<i32>> = case
         .axes
         .iter()

@@ -296,6 +296,8 @@ fn run(case: &Case) {
     let fields = batches.fields().to_vec();
     let batches: Vec<Batch> = batches.map(|batch| batch.unwrap()).collect();
     let mut found = rows(&fields, &batches);
+    let is_loose = case.layout == Layout::Unordered || case.allows_dups;
+    crate::splits::check(&snapshot, &request, (&found, is_loose), rows, &format!("{case:?}"));
     let mut expected: Vec<(Vec<Coord>, Row)> = model
         .into_iter()
         .filter(|(cell, _)| {

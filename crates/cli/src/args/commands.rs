@@ -53,6 +53,8 @@ pub(crate) enum Command {
     Write(WriteArgs),
     /// Read cells
     Read(ReadArgs),
+    /// Say what a read will give, and divide it into splits for other processes
+    Scan(ScanArgs),
     /// Draw a slice, points or lines: as a file, or in the terminal
     Draw(DrawArgs),
     /// Compute count, sum, min, max, mean and null_count of cells
@@ -161,6 +163,19 @@ pub(crate) struct ExplainArgs {
     /// Perform the read too, and say what it did; the cells are dropped
     #[arg(long)]
     pub(crate) analyze: bool,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+}
+
+/// Arguments of `smalti scan`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ScanArgs {
+    /// Divide the read into at most this many splits, with about as many bytes each
+    #[arg(long, value_name = "N", requires = "into")]
+    pub(crate) splits: Option<usize>,
+    /// Folder for the splits, a file each, in the order of the read; `smalti read ARRAY --split FILE` carries one out
+    #[arg(long, value_name = "DIR", requires = "splits")]
+    pub(crate) into: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) read: ReadArgs,
 }

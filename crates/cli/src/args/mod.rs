@@ -16,7 +16,7 @@ pub(crate) use check::{CheckArgs, DiffArgs, DigestArgs, FsckArgs, RepairArgs, Sa
 pub(crate) use commands::{
     AggregateArgs, ArrayArgs, Cli, Command, CompletionsArgs, CreateArgs, DeleteArgs, DemoArgs, EvolveArgs,
     ExplainArgs, GLOBAL_HEADING, HistoryArgs, InspectArgs, ManArgs, ManFormat, MetaAction, MetaArgs,
-    UpgradeArgs,
+    ScanArgs, UpgradeArgs,
 };
 pub(crate) use draw::{ColorChoice, DrawArgs, PictureFormat, Reduction};
 pub(crate) use global::{Global, OpenTimes, Sync};

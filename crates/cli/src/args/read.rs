@@ -34,6 +34,15 @@ pub(crate) struct ReadArgs {
     /// At most this many cells
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
+    /// Carry out a split that `smalti scan` made of the array, which says what to read
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "select", "range", "ranges_json", "strict", "layout", "at", "since", "condition", "matching_only", "timestamps", "limit"
+        ]
+    )]
+    pub(crate) split: Option<PathBuf>,
     /// Format of the output [default: by the ending of --output, else a table]
     #[arg(long)]
     pub(crate) format: Option<OutputFormat>,

@@ -17,6 +17,7 @@ pub(super) fn run(global: &Global, args: &ExplainArgs) -> Outcome {
     if args.stats {
         return Err(Failure::usage("--stats is for `smalti read`; --analyze says what the read did"));
     }
+    read::refuse_split(args)?;
     let array = engine::open(global, &args.array, args.times)?;
     let labels = Field::labels_of(&array.schema(), args.notation);
     let fields = Field::select(fields_of(&array, args.notation)?, labels, &args.select, args.timestamps)?;

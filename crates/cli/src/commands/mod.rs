@@ -20,6 +20,7 @@ mod meta;
 mod object;
 mod pieces;
 mod read;
+mod scan;
 mod schema;
 mod upgrade;
 mod vacuum;
@@ -48,6 +49,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Fragments(args) => fragments::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Write(args) => write::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Read(args) => read::run(global, args).map_err(|failure| failure.of(&args.array)),
+        Command::Scan(args) => scan::run(global, args).map_err(|failure| failure.of(&args.read.array)),
         Command::Draw(args) => crate::draw::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Aggregate(args) => aggregate::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Meta(args) => meta::run(global, args).map_err(|failure| failure.of(&args.array)),

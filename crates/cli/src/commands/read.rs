@@ -1,7 +1,7 @@
 //! `smalti read`: cells out, in one of several formats.
 
 use super::{condition, fields_of};
-use crate::args::{Global, OutputFormat, ReadArgs};
+use crate::args::{Global, OpenTimes, OutputFormat, ReadArgs};
 use crate::cells::Field;
 use crate::failure::{Failure, Outcome};
 use crate::formats::{ArrowSink, CsvSink, JsonlSink, MatrixSink, NpySink, ParquetSink, Sink, TableSink};
@@ -11,8 +11,11 @@ use crate::progress::Bar;
 use crate::ranges::{self, Ranges};
 use crate::warning::warn;
 use crate::{engine, human, statistics};
+use serde_json::json;
 use smalti::format::ArraySchema;
-use smalti::{Array, Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Extent, LabelRange, Layout, ReadRequest};
+use smalti::{
+    Array, Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Extent, LabelRange, Layout, Progress, ReadRequest, Split,
+};
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +28,80 @@ pub(super) const UNWRITTEN: &str = "nothing is written there: these are fill val
 const TABLE_LIMIT: u64 = 50;
 
 pub(super) fn run(global: &Global, args: &ReadArgs) -> Outcome {
-    read_from(global, args, &engine::open(global, &args.array, args.times)?)
+    match &args.split {
+        Some(file) => read_split(global, args, file),
+        None => read_from(global, args, &engine::open(global, &args.array, args.times)?),
+    }
+}
+
+/// Refuses the split of commands that plan reads.
+pub(super) fn refuse_split(args: &ReadArgs) -> Outcome {
+    match args.split {
+        Some(_) => Err(Failure::usage("--split is for `smalti read`; a split is planned already")),
+        None => Ok(()),
+    }
+}
+
+/// The longest split that is read.
+const MAX_SPLIT_BYTE_LEN: u64 = 1 << 30;
+
+/// Carries a split out.
+fn read_split(global: &Global, args: &ReadArgs, file: &Path) -> Outcome {
+    let named = |error: std::io::Error| Failure::from(error).at(file.display().to_string());
+    let byte_len = std::fs::metadata(file).map_err(named)?.len();
+    if byte_len > MAX_SPLIT_BYTE_LEN {
+        let shown = human::bytes(byte_len);
+        return Err(Failure::invalid(format!("{} is no split: it has {shown}", file.display())));
+    }
+    let bytes = std::fs::read(file).map_err(named)?;
+    let options = engine::options(global, OpenTimes::default())?;
+    let split = Split::from_bytes_at(&bytes, &args.array, &options);
+    let split = split.map_err(|error| error.at_uri(file.display().to_string()))?;
+    let array = split.array()?;
+    let schema = array.schema();
+    let format = output_format(global, args)?;
+    if matches!(format, OutputFormat::Npy | OutputFormat::Matrix) {
+        return Err(Failure::usage("a split is a part of a shape; use another format than npy and matrix"));
+    }
+    let (all, labels) = (fields_of(&array, args.notation)?, Field::labels_of(&schema, args.notation));
+    let fields = match &split.request().fields[..] {
+        [] => all,
+        names => Field::select(all, labels, &[json!(names).to_string()], false)?,
+    };
+    let start = Instant::now();
+    let read = Arc::new(Progress::new());
+    let batches = split.columns_with(Some(Arc::clone(&read)))?;
+    hand_out(args, batches, &read, &fields, None, |out| {
+        sink(args, out, format, &schema, &fields, &Vec::new(), None)
+    })?;
+    if args.stats {
+        statistics::report(global, &read.statistics(), start.elapsed());
+    }
+    Ok(())
+}
+
+/// Hands the cells of a read on; true if there are more than the limit.
+fn hand_out<'f>(
+    args: &ReadArgs,
+    batches: Batches,
+    read: &Arc<Progress>,
+    fields: &[Field],
+    limit: Option<u64>,
+    sink: impl FnOnce(Box<dyn Write + Send>) -> Outcome<Box<dyn Sink + 'f>>,
+) -> Outcome<bool> {
+    let (file, out) = output(args)?;
+    let watch = Watch::start(read, file.as_ref().and_then(OutputFile::partial).map(Path::to_path_buf))?;
+    let mut sink = sink(out)?;
+    let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
+    let bar = if to_terminal { Bar::hidden() } else { Bar::of(read) };
+    let copied = copy(batches, fields, limit, sink.as_mut());
+    let copied = copied.and_then(|is_cut| sink.finish().map(|()| is_cut));
+    drop((bar, sink));
+    let is_cut = watch.end(copied)?;
+    if let Some(file) = file {
+        file.keep()?;
+    }
+    Ok(is_cut)
 }
 
 /// As the command, from an array that is open.
@@ -53,7 +129,9 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
             "npy holds all cells of the ranges of a dense array; leave out --limit and --matching-only, or use another format",
         ));
     }
-    let mut request = request(global, args, array, &fields, (ranges, label_ranges), limit)?;
+    // One cell more tells whether there are more.
+    let asked = if is_people { Some(TABLE_LIMIT + 1) } else { args.limit };
+    let mut request = request(global, args, array, &fields, (ranges, label_ranges), asked)?;
     if format == OutputFormat::Npy && !request.label_ranges.is_empty() {
         return Err(Failure::usage("ranges of labels tell no shape for npy; use another format"));
     }
@@ -70,18 +148,9 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
     if batches.is_unwritten() {
         warn(global, &args.array, UNWRITTEN);
     }
-    let (file, out) = output(args)?;
-    let watch = Watch::start(&read, file.as_ref().and_then(OutputFile::partial).map(Path::to_path_buf))?;
-    let mut sink = sink(args, out, format, &schema, &fields, ranges, request.layout)?;
-    let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
-    let bar = if to_terminal { Bar::hidden() } else { Bar::of(&read) };
-    let copied = copy(batches, &fields, limit, sink.as_mut());
-    let copied = copied.and_then(|is_cut| sink.finish().map(|()| is_cut));
-    drop((bar, sink));
-    let is_cut = watch.end(copied)?;
-    if let Some(file) = file {
-        file.keep()?;
-    }
+    let is_cut = hand_out(args, batches, &read, &fields, limit, |out| {
+        sink(args, out, format, &schema, &fields, ranges, request.layout)
+    })?;
     if args.stats {
         statistics::report(global, &read.statistics(), start.elapsed());
     }
@@ -106,7 +175,8 @@ pub(super) fn request(
         ranges,
         label_ranges,
         layout: args.layout.map(Layout::from),
-        batch_cell_count: batch_cell_count(global, fields, limit),
+        batch_cell_count: batch_cell_count(global, fields),
+        limit,
         memory_byte_len: global.memory.map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
         condition: condition::parse(global, &args.array, array, args.condition.as_deref())?,
         leaves_out: args.matching_only,
@@ -224,8 +294,8 @@ fn is_stream(args: &ReadArgs) -> bool {
     }
 }
 
-/// Cells of a batch that keep a read within its memory budget; and few cells when few are asked for.
-fn batch_cell_count(global: &Global, fields: &[Field], limit: Option<u64>) -> Option<usize> {
+/// Cells of a batch that keep a read within its memory budget.
+fn batch_cell_count(global: &Global, fields: &[Field]) -> Option<usize> {
     /// What a cell of any size is taken for.
     const VAR_BYTE_LEN: usize = 64;
     /// A batch, the tiles that it comes from and what it is turned into share the budget.
@@ -237,10 +307,7 @@ fn batch_cell_count(global: &Global, fields: &[Field], limit: Option<u64>) -> Op
     let cell_byte_len = fields.iter().map(byte_len).fold(1, usize::saturating_add) as u64;
     let within_budget = global.memory.map(|budget| (budget / SHARES / cell_byte_len).max(1));
     let within_budget = within_budget.filter(|count| *count < DEFAULT_BATCH_CELL_COUNT as u64);
-    // One cell more than the limit tells whether there are more.
-    let asked = limit.and_then(|limit| limit.checked_add(1)).filter(|count| *count < 1 << 16);
-    let least = within_budget.into_iter().chain(asked).min();
-    least.and_then(|count| usize::try_from(count).ok())
+    within_budget.and_then(|count| usize::try_from(count).ok())
 }
 
 /// Hands cells on until there are no more, or the limit is reached; true if there are more.

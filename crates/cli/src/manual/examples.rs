@@ -397,6 +397,17 @@ smalti write elevation --from elevation.npy",
         ],
     ),
     (
+        "scan",
+        &[
+            example("What a read will give, without reading", "smalti scan cities --range lat=40:50"),
+            example(
+                "A read that several processes share",
+                "smalti scan cities --splits 4 --into parts\n\
+                 for part in parts/*.split; do smalti read cities --split $part --format csv; done",
+            ),
+        ],
+    ),
+    (
         "explain",
         &[
             example(

@@ -29,6 +29,7 @@ mod options;
 mod pages;
 mod query;
 mod read;
+mod scan;
 mod schema;
 mod session;
 mod times;

@@ -46,6 +46,12 @@ fn the_guide_to_tables_works() {
     Page::read(&documentation("guides/tables.md")).run(folder.path());
 }
 
+#[test]
+fn the_page_of_splits_works() {
+    let folder = TempDir::new().unwrap();
+    Page::read(&documentation("splits.md")).run(folder.path());
+}
+
 fn documentation(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
 }

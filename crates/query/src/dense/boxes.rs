@@ -35,7 +35,7 @@ pub(crate) struct Axis {
     /// Whether the ranges follow each other in the dimension as in the result.
     pub(crate) ascends: bool,
     /// Whether they do, and no two share a coordinate.
-    is_strict: bool,
+    pub(super) is_strict: bool,
     borders: Borders,
 }
 
@@ -114,6 +114,37 @@ impl Axis {
         };
         let start = first.start + (side.lo.max(first.cells.lo) - first.cells.lo);
         Some(start..last.start + (side.hi.min(last.cells.hi) - last.cells.lo) + 1)
+    }
+
+    /// The greatest border at or before a position, the begin being one.
+    pub(super) fn border(&self, at: u64) -> u64 {
+        match &self.borders {
+            Borders::Even { lead } if at < *lead => 0,
+            Borders::Even { lead } => lead + (at - lead) / self.step * self.step,
+            Borders::At(borders) => match borders.partition_point(|border| *border <= at) {
+                0 => 0,
+                behind => borders[behind - 1],
+            },
+        }
+    }
+
+    /// The least border behind a position, the end being one.
+    pub(super) fn next_border(&self, at: u64) -> u64 {
+        let next = match &self.borders {
+            Borders::Even { lead } if at < *lead => *lead,
+            Borders::Even { lead } => (lead + (at - lead) / self.step * self.step).saturating_add(self.step),
+            Borders::At(borders) => {
+                borders.get(borders.partition_point(|border| *border <= at)).copied().unwrap_or(self.len)
+            }
+        };
+        next.min(self.len)
+    }
+
+    /// The tiles that some positions lie in, where borders are even.
+    pub(super) fn tile_count(&self, side: &Range<u64>) -> u64 {
+        let Borders::Even { lead } = &self.borders else { return 1 };
+        let tile = |at: u64| if at < *lead { 0 } else { (at - lead) / self.step + u64::from(*lead > 0) };
+        if side.start < side.end { tile(side.end - 1) - tile(side.start) + 1 } else { 0 }
     }
 
     /// The greatest border not beyond `from + most`, or `from + most` where there is none after `from`.

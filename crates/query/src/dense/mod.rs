@@ -6,6 +6,8 @@ mod coordinates;
 mod cost;
 mod explain;
 mod filter;
+mod known;
+mod part;
 mod points;
 mod prune;
 mod reader;
@@ -17,6 +19,7 @@ mod work;
 use crate::aggregate::Folded;
 use crate::budget::Budget;
 use crate::condition::{BoundCondition, Verdict};
+use crate::count::Count;
 use crate::fetch::Fetch;
 use crate::progress::{Phase, Progress, Unit};
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField};
@@ -149,6 +152,22 @@ impl DenseBatches {
         progress.enter(Phase::Reading, Unit::Cells, Some(cell_count));
         let leaves_out = request.written_only || (request.leaves_out && plan.filter.is_some());
         Ok(DenseBatches { plan, work: None, cut: Vec::new(), leaves_out, summaries: Vec::new() })
+    }
+
+    /// The read in at most so many parts, each by its ranges. Only before the first cell is read.
+    pub(crate) fn divided(&self, asked: &[Vec<Extent>], count: usize) -> Vec<part::Divided> {
+        self.plan.divided(asked, count)
+    }
+
+    /// The cells of the result, and whether it has all of them: a bound where cells are left out.
+    pub(crate) fn cell_count(&self) -> Count {
+        let count = self.plan.axes.iter().fold(1, |cells: u64, axis| cells.saturating_mul(axis.len));
+        if self.leaves_out { Count::AtMost(count) } else { Count::Exact(count) }
+    }
+
+    /// The plan, for those who look at its fragments.
+    pub(crate) fn plan(&self) -> &DensePlan {
+        &self.plan
     }
 
     /// The next cells of the read, at most so many unless a single tile has more; `None` at the end.

@@ -36,6 +36,11 @@ impl SparseBatches {
         SparseBatches { plan, next: 0, current: Current::None, is_summarised: false }
     }
 
+    /// The plan, for those who ask what it knows.
+    pub(crate) fn plan(&self) -> &SparsePlan {
+        &self.plan
+    }
+
     /// The next cells of the read, at most so many unless a single tile has more; `None` at the end.
     ///
     /// # Errors
@@ -97,10 +102,16 @@ impl SparseBatches {
     }
 }
 
+/// How many times as many cells as are wanted a stretch has that is not sorted as a whole for them.
+const WORTH_WINDOWS: usize = 4;
+
 /// How a stretch is read.
 fn strategy(plan: &SparsePlan, stretch: &Stretch) -> Result<Strategy> {
+    let enough = plan.limit.and_then(|limit| usize::try_from(limit).ok()?.checked_mul(WORTH_WINDOWS));
     Ok(match stretch.is_stored {
         true => Strategy::TileByTile,
+        // The windows end where there is enough, and decode the fields of these cells alone.
+        false if enough.is_some_and(|enough| stretch.cell_count > enough) => Strategy::SortedByWindows,
         false if plan.holds_at_once(&plan.tiles[stretch.tiles.clone()])? => Strategy::SortedAtOnce,
         false => Strategy::SortedByWindows,
     })

@@ -7,7 +7,7 @@ use super::neighbours::Ahead;
 use super::plan::{SparseField, SparsePlan, TileRef};
 use super::select::Selection;
 use crate::gather::{CellRun, gather};
-use crate::request::Batch;
+use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT};
 use crate::workspace::{Workspace, room};
 use rayon::prelude::*;
 use smalti_array::{FieldId, Plane};
@@ -30,6 +30,8 @@ pub(crate) struct StoredCells {
     ahead: Ahead,
     /// Batches that were read at once with the last one, or what went wrong.
     ready: VecDeque<Result<Batch>>,
+    /// Whether none of the tiles that were read last had a wanted cell.
+    is_fruitless: bool,
 }
 
 /// A batch in the making.
@@ -53,7 +55,7 @@ enum Task<'r> {
 impl StoredCells {
     /// The start of a stretch.
     pub(crate) fn new(tiles: Range<usize>) -> Self {
-        StoredCells { tiles, ahead: Ahead::new(), ready: VecDeque::new() }
+        StoredCells { tiles, ahead: Ahead::new(), ready: VecDeque::new(), is_fruitless: false }
     }
 }
 
@@ -68,14 +70,25 @@ impl SparsePlan {
         max_cell_count: usize,
     ) -> Result<Option<Batch>> {
         let task_count = rayon::current_num_threads().saturating_mul(TASKS_PER_THREAD);
-        let wanted_tile_count = task_count.div_ceil(self.fields.len().max(1));
+        let wanted_tile_count = match self.limit {
+            // What lies behind the cells that are asked for may never be.
+            Some(_) => 1,
+            None => task_count.div_ceil(self.fields.len().max(1)),
+        };
+        let mut max_cell_count = max_cell_count;
         loop {
             while let Some(batch) = stored.ready.pop_front() {
                 let batch = batch?;
                 if batch.cell_count > 0 {
+                    stored.is_fruitless = false;
                     return Ok(Some(batch));
                 }
             }
+            if stored.is_fruitless && self.limit.is_some() {
+                max_cell_count =
+                    max_cell_count.saturating_mul(2).min(DEFAULT_BATCH_CELL_COUNT.max(max_cell_count));
+            }
+            stored.is_fruitless = true;
             let groups = self.next_groups(stored.tiles.clone(), max_cell_count, wanted_tile_count)?;
             let Some(last) = groups.last() else { return Ok(None) };
             let start = std::mem::replace(&mut stored.tiles.start, last.end);

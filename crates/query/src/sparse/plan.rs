@@ -2,6 +2,7 @@
 
 use super::ahead::Announced;
 use super::history::DeleteHistory;
+use super::part::KeyRange;
 use super::predicate::{FragmentPredicate, Predicates};
 use super::stretches::{Stretch, is_one_tile, least_sorted_cell_count};
 use crate::budget::Budget;
@@ -54,6 +55,8 @@ pub(crate) struct TileRef {
     pub(crate) cell_count: usize,
     /// Whether the ranges select all of its cells.
     pub(crate) is_covered: bool,
+    /// Whether all of its cells lie in the wanted part of the order.
+    pub(crate) is_in_part: bool,
     /// Whether all of its cells are known to fulfil the read's condition.
     pub(crate) fulfils: bool,
     /// The number of the group of tiles whose cells may be mixed in the order of the read.
@@ -83,6 +86,10 @@ pub(crate) struct SparsePlan {
     /// How far the requests for its tiles are ahead.
     pub(super) announced: Announced,
     pub(crate) budget: Budget,
+    /// The most cells that the read hands out.
+    pub(crate) limit: Option<u64>,
+    /// The part of the order that is wanted, if not all.
+    pub(crate) part: Option<KeyRange>,
     /// Of a read of all that the fragments hold: the deletes by which cells may be gone.
     pub(crate) history: Option<DeleteHistory>,
     /// What became of each fragment of the snapshot, newest first, before the condition was looked at.
@@ -146,6 +153,7 @@ impl SparsePlan {
                     tile_idx: hit.tile_idx as usize,
                     cell_count: fragment.cell_count_of_tile(hit.tile_idx)?,
                     is_covered: hit.is_covered,
+                    is_in_part: true,
                     fulfils: false,
                     group: 0,
                     hides: false,
@@ -168,9 +176,12 @@ impl SparsePlan {
             workspaces: Workspaces::default(),
             announced: Announced::default(),
             budget: Budget::new(request.memory_byte_len),
+            limit: request.limit,
+            part: None,
             history,
             seen,
         };
+        plan.narrow_to_part(request.part.as_ref())?;
         plan.group_tiles()?;
         plan.prune(predicates.condition())?;
         plan.cut_into_stretches();

@@ -32,6 +32,9 @@ impl SparsePlan {
         if !tile.is_covered {
             mask = self.select_by_ranges(tile, &mut coords)?;
         }
+        if !tile.is_in_part {
+            self.select_by_part(tile, &mut coords, &mut mask)?;
+        }
         if wants_coords {
             for (source, column) in fragment.dims.iter().zip(&mut coords) {
                 if column.is_none() {

@@ -28,7 +28,7 @@ pub(crate) struct Stretch {
     /// Whether the cells are wanted in the order in which they are stored, tile after tile, and none hides another but its
     /// neighbours.
     pub(crate) is_stored: bool,
-    cell_count: usize,
+    pub(crate) cell_count: usize,
 }
 
 /// An end of a tile's bounding rectangle.
@@ -209,7 +209,7 @@ impl SparsePlan {
     }
 
     /// Whether the bounding rectangle of a tile has no greatest corner.
-    fn is_open(&self, tile: &TileRef) -> Result<bool> {
+    pub(super) fn is_open(&self, tile: &TileRef) -> Result<bool> {
         let leaves = self.fragments[tile.fragment_idx].fragment.rtree()?.leaves();
         let leaves = leaves.ok_or_else(|| Error::corrupt("an R-tree without leaves"))?;
         let dims = 0..self.snapshot.schema().dimensions.len();
@@ -286,7 +286,8 @@ fn both_zeros(datatype: Datatype, stored: Interval) -> Interval {
 
 /// Cells up to which a stretch that has to be sorted goes with its neighbour.
 pub(super) fn least_sorted_cell_count(request: &ReadRequest) -> usize {
-    request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT).min(LEAST_SORTED_CELL_COUNT)
+    let limit = request.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT).min(LEAST_SORTED_CELL_COUNT).min(limit)
 }
 
 /// Whether a dimension has no more than one space tile, so that tiles do not matter for the order of cells.

@@ -25,6 +25,9 @@ use std::ops::Range;
 /// Bytes that a kept cell takes beside its key: its place, and its position, twice, while the window is sorted.
 const KEPT_CELL_BYTE_LEN: u64 = 40;
 
+/// Cells that a window of a read with a limit keeps at least, so that large tiles are not looked at again for a few.
+const LEAST_WINDOW_CELL_COUNT: usize = 1 << 12;
+
 /// Where an ordered read with little memory is.
 pub(crate) struct Windows {
     layout: KeyLayout,
@@ -34,6 +37,8 @@ pub(crate) struct Windows {
     lows: OrderKeys,
     bounded_from: usize,
     visits: Vec<Visit>,
+    /// The most cells that are kept of a window, and looked at side by side: of a read with a limit.
+    most: usize,
     /// The last cell of the windows so far.
     from: Option<Cut>,
     is_done: bool,
@@ -119,6 +124,9 @@ impl SparsePlan {
             lows,
             bounded_from,
             visits: vec![Visit::default(); self.tiles.len()],
+            most: self.limit.map_or(usize::MAX, |limit| {
+                usize::try_from(limit).unwrap_or(usize::MAX).saturating_mul(2).max(LEAST_WINDOW_CELL_COUNT)
+            }),
             from: None,
             is_done: false,
             cells: Vec::new(),
@@ -156,7 +164,7 @@ impl SparsePlan {
     fn find_window(&self, windows: &mut Windows) -> Result<()> {
         let share = self.budget.share();
         let mut kept: Vec<Kept> = Vec::new();
-        let mut kept_byte_len = 0;
+        let (mut kept_byte_len, mut kept_count) = (0, 0);
         let mut until: Option<Cut> = None;
         let mut at = 0;
         while let Some(group) = self.next_group(windows, &mut at, until.as_ref())? {
@@ -166,10 +174,12 @@ impl SparsePlan {
                 .map(|&slot| self.keep_cells(windows, slot, until.as_ref()))
                 .collect::<Result<_>>()?;
             kept_byte_len += found.iter().map(Kept::byte_len).sum::<u64>();
+            kept_count += found.iter().map(|kept| kept.cells.len()).sum::<usize>();
             kept.extend(found);
-            if kept_byte_len > share {
+            if kept_byte_len > share || kept_count > windows.most {
                 until = Some(self.cut_short(&mut kept));
                 kept_byte_len = kept.iter().map(Kept::byte_len).sum();
+                kept_count = kept.iter().map(|kept| kept.cells.len()).sum();
             }
         }
         for kept in &kept {
@@ -187,7 +197,7 @@ impl SparsePlan {
 
     /// Tiles that may have cells of the window, as many as may be decoded at once; `None` when there are no more.
     fn next_group(&self, windows: &Windows, at: &mut usize, until: Option<&Cut>) -> Result<Option<Vec<u32>>> {
-        let (mut group, mut group_byte_len) = (Vec::new(), 0u64);
+        let (mut group, mut group_byte_len, mut group_cell_count) = (Vec::new(), 0u64, 0usize);
         while let Some(&slot) = windows.order.get(*at) {
             let visit = windows.visits[slot as usize];
             if let (false, Some(low), Some(cut)) =
@@ -199,9 +209,11 @@ impl SparsePlan {
                 break;
             }
             if !visit.is_done {
-                let byte_len = self.cost(&self.tiles[slot as usize])?.finding();
-                group_byte_len = group_byte_len.saturating_add(byte_len);
-                if !group.is_empty() && group_byte_len > self.budget.share() {
+                let tile = &self.tiles[slot as usize];
+                let is_enough = group_cell_count >= windows.most;
+                group_byte_len = group_byte_len.saturating_add(self.cost(tile)?.finding());
+                group_cell_count = group_cell_count.saturating_add(tile.cell_count);
+                if !group.is_empty() && (is_enough || group_byte_len > self.budget.share()) {
                     break;
                 }
                 group.push(slot);
