@@ -37,7 +37,7 @@ pub struct GlobalWriter {
 enum Target {
     /// A sparse fragment, from the first cells on.
     Sparse(Option<SparseWriter>),
-    Dense(DenseTarget),
+    Dense(Box<DenseTarget>),
 }
 
 /// A dense fragment.
@@ -96,14 +96,14 @@ impl GlobalWriter {
             let is_ordered =
                 schema.attributes.iter().any(|attribute| attribute.order != DataOrder::Unordered);
             let cell_count = pieces.cell_count()?;
-            Target::Dense(DenseTarget {
+            Target::Dense(Box::new(DenseTarget {
                 pieces: Some(pieces),
                 tiles: None,
                 layout,
                 cell_count,
                 given: 0,
                 is_ordered,
-            })
+            }))
         } else {
             Target::Sparse(None)
         };
