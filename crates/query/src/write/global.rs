@@ -34,6 +34,7 @@ pub struct GlobalWriter {
 }
 
 /// Where the cells go.
+#[expect(clippy::large_enum_variant, reason = "there is one of it in a write, which holds tiles")]
 enum Target {
     /// A sparse fragment, from the first cells on.
     Sparse(Option<SparseWriter>),
