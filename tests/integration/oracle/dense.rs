@@ -4,6 +4,7 @@ use super::arrays::{Columns, Row, check_aggregates, dimension, fill, open, place
 use proptest::prelude::*;
 use smalti_query::condition::{Condition, Relation};
 use smalti_query::{Batch, Duplicates, GlobalWriter, ReadRequest, WriteRequest, read, write};
+use smalti_tile::ColumnRef;
 use smalti_types::{ArrayType, ErrorKind, Extent, Layout, Physical, Scalar, TimeRange};
 use std::collections::BTreeMap;
 
@@ -269,4 +270,29 @@ proptest! {
     fn dense_reads_equal_the_model(case in cases()) {
         run(&case);
     }
+}
+
+/// Values that are ordered along the array are so from piece to piece too, and a piece that is refused changes nothing.
+#[test]
+fn the_order_of_values_is_checked_across_the_pieces_of_a_write() {
+    let place = place(3);
+    let domain = Some((Scalar::I32(0), Scalar::I32(99)));
+    let dimensions = vec![dimension("x", domain, Some(Scalar::I32(10)))];
+    let mut schema = schema(ArrayType::Dense, dimensions, (Layout::RowMajor, Layout::RowMajor));
+    schema.attributes.truncate(1);
+    schema.attributes[0].order = smalti_format::DataOrder::Increasing;
+    place.create(&schema).unwrap();
+    let snapshot = open(&place, TimeRange::ALL);
+    let mut writer = GlobalWriter::in_order(&snapshot, Some(1), None, Layout::RowMajor).unwrap();
+    let mut submit = |values: std::ops::Range<u32>| {
+        let values: Vec<u32> = values.collect();
+        writer.submit(&[("n".to_owned(), ColumnRef::fixed(bytemuck::cast_slice(&values)))])
+    };
+    submit(0..13).unwrap();
+    assert!(submit(12..14).unwrap_err().to_string().contains("must increase"));
+    submit(13..20).unwrap();
+    assert!(submit(19..99).is_err());
+    submit(20..100).unwrap();
+    writer.finalize().unwrap();
+    assert_eq!(open(&place, TimeRange::ALL).fragments().len(), 1);
 }

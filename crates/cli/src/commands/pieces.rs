@@ -175,7 +175,8 @@ impl<'a> Chunks<'a> {
             let fragment = writer.commit().map_err(pieces.refused())?;
             return Ok(Written::one((fragment, self.cell_count)));
         }
-        let memory = usize::try_from(pieces.room.budget().byte_len()).ok();
+        // A count of many fragments cannot do with very little.
+        let memory = usize::try_from(pieces.room.budget().byte_len().max(BEYOND_BYTE_LEN)).ok();
         let is_unique = self.sealed.len() < 2
             || pieces.array.schema().allows_dups
             || pieces.array.count_sealed(&self.sealed, memory)? == self.cell_count as u64;

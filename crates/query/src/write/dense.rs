@@ -134,7 +134,7 @@ impl DenseWrite {
         let tile_count = self.tile_count()?;
         progress.enter(Phase::Writing, Unit::Tiles, Some(tile_count as u64 * fields.len() as u64));
         let strides = input_strides(&self.grid, &self.rect, request.layout)?;
-        let starts = strides.is_none().then(|| self.global_starts(tile_count)).unwrap_or_default();
+        let starts = if strides.is_none() { self.global_starts(tile_count) } else { Vec::new() };
         writer.append(0..tile_count, self.group_len(fields), |tile, field, _| {
             let source = match &strides {
                 Some(strides) => Source::Box { rect: &self.rect, strides },

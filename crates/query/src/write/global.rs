@@ -35,10 +35,11 @@ pub struct GlobalWriter {
 }
 
 /// Where the cells go.
+#[expect(clippy::large_enum_variant, reason = "there is one of it in a write, which holds tiles")]
 enum Target {
     /// A sparse fragment, from the first cells on.
     Sparse(Option<SparseWriter>),
-    Dense(DenseTarget),
+    Dense(Box<DenseTarget>),
 }
 
 /// A dense fragment.
@@ -97,14 +98,14 @@ impl GlobalWriter {
             let is_ordered =
                 schema.attributes.iter().any(|attribute| attribute.order != DataOrder::Unordered);
             let cell_count = pieces.cell_count()?;
-            Target::Dense(DenseTarget {
+            Target::Dense(Box::new(DenseTarget {
                 pieces: Some(pieces),
                 tiles: None,
                 layout,
                 cell_count,
                 given: 0,
                 is_ordered,
-            })
+            }))
         } else {
             Target::Sparse(None)
         };
