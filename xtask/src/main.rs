@@ -5,6 +5,7 @@
 
 mod arrows;
 mod bench;
+mod coverage;
 mod dist;
 mod docs;
 mod fuzz;
@@ -35,6 +36,8 @@ cargo xtask COMMAND
                              tests/oldreaders/oldreaders.py: --version N, --count K, --seed S; --docs writes the page
   fuzz [OPTION VALUE]...     damaged inputs for every parser, codec and small arrays; --seconds N (60), --seed S,
                              --target NAME, --input FILE; see fuzz/README.md
+  fuzz --coverage [--each N] [--target NAME]...
+                             the same targets with libFuzzer, N seconds each (60), one after the other; needs cargo-fuzz
   states [PART]... [OPTION VALUE]...
                              states that power cuts, failing calls and interleavings of operations leave: cuts, faults,
                              interleavings, or all, which takes hours; --seconds N ends each part, --first UNIT goes on,
@@ -65,6 +68,9 @@ fn main() -> ExitCode {
             Workspace::load().and_then(|workspace| oldreaders::long_run(&workspace, options))
         }
         ["bench", options @ ..] => Workspace::load().and_then(|workspace| bench::run(&workspace, options)),
+        ["fuzz", "--coverage", options @ ..] => {
+            Workspace::load().and_then(|workspace| coverage::campaign(&workspace, options))
+        }
         ["fuzz", options @ ..] => Workspace::load().and_then(|workspace| fuzz::campaign(&workspace, options)),
         ["states", options @ ..] => {
             Workspace::load().and_then(|workspace| states::long_run(&workspace, options))
