@@ -32,6 +32,7 @@ pub struct TraceEntry {
 
 /// How much a trace keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TraceDetail {
     /// Long values are shortened; of long lists the first items are kept, the rest is one entry.
     Folded,

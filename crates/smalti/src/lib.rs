@@ -66,6 +66,7 @@ mod context;
 mod delete;
 mod enumerations;
 mod evolution;
+pub mod format;
 mod fragment;
 mod group;
 mod history;
@@ -118,7 +119,6 @@ pub use smalti_array::{
     Branch, Definitions, DeletedGroup, InspectedPart, Inspection, Inspector, NewMember, ObjectKind,
     SchemaChange, UNEXPLAINED, Upgrade, WalkOrder,
 };
-pub use smalti_format as format;
 pub use smalti_query::condition::{Condition, Literal, Relation, UnknownLabel, nearest_labels};
 pub use smalti_query::{
     Aggregate, AggregateRequest, Analysis, Announced, Batch, Batches, BufferedRead, CutRange,

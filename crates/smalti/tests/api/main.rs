@@ -9,6 +9,7 @@ mod handles;
 mod labels;
 mod many_fragments;
 mod reads;
+mod surface;
 mod upkeep;
 mod versions;
 
