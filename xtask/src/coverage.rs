@@ -317,7 +317,7 @@ fn events(log: &str) -> impl Iterator<Item = (u64, u64)> {
     log.lines().filter_map(event)
 }
 
-/// Executions and edges of a line such as `#4096	NEW    cov: 301 ft: 900 corp: 40/2Kb ...`.
+/// Executions and edges of a line such as `#4096 NEW cov: 301 ft: 900 corp: 40/2Kb ...`; behind the number is a tab.
 fn event(line: &str) -> Option<(u64, u64)> {
     let (count, rest) = line.strip_prefix('#')?.split_once('\t')?;
     let (_, edges) = rest.split_once("cov: ")?;

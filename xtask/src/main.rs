@@ -6,6 +6,7 @@
 mod arrows;
 mod bench;
 mod coverage;
+mod deny;
 mod dist;
 mod docs;
 mod fuzz;
@@ -44,6 +45,8 @@ cargo xtask COMMAND
                              --share I/N does every Nth unit, --schedules N (200) of each pair, from --seed S (1000),
                              --stride N looks at every Nth state of cuts; see docs/reliability.md
   timed                      the tests that measure time, on a quiet machine: hostile arrays, reads that are stopped
+  deny [--install]           licences, banned crates and sources of all dependencies, by deny.toml; --install installs
+                             cargo-deny first
   dist                       target/dist/bin/smalti: what is handed out, under 20 MB
   docs                       writes docs/format anew from the tables in crates/format, and docs/commands from the command line
   bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         ["states", options @ ..] => {
             Workspace::load().and_then(|workspace| states::long_run(&workspace, options))
         }
+        ["deny", options @ ..] => Workspace::load().and_then(|workspace| deny::command(&workspace, options)),
         ["timed"] => Workspace::load().and_then(|workspace| timed::run_all(&workspace)),
         ["dist"] => Workspace::load().and_then(|workspace| dist::build(&workspace)),
         ["docs"] => Workspace::load().and_then(|workspace| docs::write_pages(&workspace)),
