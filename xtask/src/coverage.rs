@@ -181,11 +181,11 @@ impl Folders {
         let start = Instant::now();
         let (passed, log) = logged(&mut command, &log_path)?;
         let seconds = start.elapsed().as_secs_f64();
-        let finding = (!passed).then(|| {
-            let after = files(&artifacts).unwrap_or_default();
-            let new = after.iter().find(|path| !before.contains(*path));
-            shown_finding(target, new.map(PathBuf::as_path), &log)
-        });
+        // An input that takes ten seconds is put there too, and ends nothing.
+        let after = files(&artifacts)?;
+        let new = after.iter().find(|path| !before.contains(*path));
+        let finding =
+            (!passed || new.is_some()).then(|| shown_finding(target, new.map(PathBuf::as_path), &log));
         let kept = self.keep(target, [&seeds, &corpus, &kept])?;
         Ok(Report { seconds, execution_count: executions(&log), edges: edges(&log), kept, finding })
     }
@@ -220,7 +220,11 @@ impl Folders {
             }
         }
         let (inputs, outcome) = bounded(inputs);
-        for old in files(kept)? {
+        // What once failed stays, whatever it reaches.
+        let is_found = |path: &PathBuf| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("found_"))
+        };
+        for old in files(kept)?.into_iter().filter(|path| !is_found(path)) {
             fs::remove_file(&old).map_err(|e| format!("{}: {e}", old.display()))?;
         }
         for (_, name) in &inputs {
