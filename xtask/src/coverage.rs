@@ -167,7 +167,7 @@ impl Folders {
     fn run(&self, target: &str, second_count: u64) -> Result<Report, String> {
         let (seeds, kept) = (self.fuzz.join("seeds").join(target), self.fuzz.join("kept").join(target));
         let (corpus, artifacts) =
-            (self.fuzz.join("corpus").join(target), self.fuzz.join("artifacts").join(target));
+            (self.target.join("corpus").join(target), self.fuzz.join("artifacts").join(target));
         for folder in [&kept, &corpus, &artifacts] {
             make(folder)?;
         }
