@@ -155,9 +155,9 @@ mod tests {
     fn a_bar_names_the_phase_its_place_and_its_total() {
         let progress = Arc::new(Progress::new());
         let _work = progress.announce(&[Phase::Sorting]);
+        progress.enter(Phase::Sorting, Unit::Cells, Some(5_000_000));
         let mut phase = progress.phase().unwrap();
-        (phase.number, phase.phase_count, phase.unit) = (3, 5, Unit::Cells);
-        (phase.total, phase.done) = (Some(5_000_000), 1_200_000);
+        (phase.number, phase.phase_count, phase.done) = (3, 5, 1_200_000);
         let none = ReadStatistics::default();
         assert_eq!(title(&phase), "3/5 sorting");
         assert_eq!(counts(&phase, &none), "1,200,000 of 5,000,000 cells");
