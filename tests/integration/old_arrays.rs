@@ -116,7 +116,7 @@ fn an_upgrade_keeps_every_cell_and_new_fragments_take_the_new_version() {
     for version in [4, 5, 8, 9, 11, 19, 20] {
         let count = with_each(version, |name, place, before| {
             let to = Version::DEFAULT;
-            let upgrade = Upgrade { to, at: None, force: true };
+            let upgrade = Upgrade { to, at: None, force: true, ..Upgrade::default() };
             let old = Snapshot::open(place.clone(), TimeRange::ALL).unwrap().schema().clone();
             assert_eq!(place.upgrade(&upgrade).unwrap().is_some(), old.version != to, "{name}");
             assert!(place.upgrade(&upgrade).unwrap().is_none(), "{name}: again");

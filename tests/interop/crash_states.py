@@ -9,18 +9,17 @@ One answer more is known and counted: in an array with duplicates, between the c
 what it replaces, libtiledb sees both (docs/decisions/0009). It must be just the cells that this state has so; `exports.rs` says
 which those are.
 """
-import argparse
 import concurrent.futures
 import json
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
 import tiledb
 
+import harness
 import sight
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -77,15 +76,12 @@ def judge_all(folders):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--smalti", help="not used: the states come from the library")
+    # The program under test is not used: the states come from the library.
+    parser = harness.parser(__doc__, keep="states")
     parser.add_argument("--count", type=int, default=440, help="states")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", help="folder for states that fail (default: a new temporary folder)")
-    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    made = options.keep is None
-    options.keep = os.path.realpath(options.keep or tempfile.mkdtemp(prefix="smalti-states-"))
+    kept = harness.Kept(options, "smalti-states-")
     start, failed, opened, doubled = time.time(), 0, 0, 0
     for batch, first in enumerate(range(0, options.count, BATCH)):
         count, seed = min(BATCH, options.count - first), options.seed + batch
@@ -104,12 +100,10 @@ def main():
                     else:
                         failed += 1
                         print("FAILED %s: %s\n" % (state, failure), flush=True)
-    if made and not failed:
-        shutil.rmtree(options.keep)
+    kept.close(failed)
     print("crash states: %.1f s, %d states, seed %d; %d in libtiledb's window, which doubled the cells of %d"
           % (time.time() - start, options.count, options.seed, opened, doubled))
-    print("%d passed, %d failed" % (options.count - failed, failed))
-    return 1 if failed else 0
+    return harness.end(options.count - failed, failed)
 
 
 if __name__ == "__main__":

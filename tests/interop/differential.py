@@ -5,21 +5,19 @@ Each case is drawn from (seed, case number, direction): a schema, writes, metada
 other reads, and what it reads is compared, cell for cell and bit for bit, with a naive model and with the reference.
 `--self-check` lets libtiledb play both parts and so proves generator, bindings and model.
 """
-import argparse
 import collections
-import concurrent.futures
 import itertools
 import json
 import os
 import random
 import shutil
 import sys
-import tempfile
 import time
 import traceback
 
 import celltypes
 import generate
+import harness
 from known_differences import known
 from libtiledb import Reference, ReferenceCrash, TileDBError
 from model import Model, difference
@@ -279,41 +277,27 @@ def run_case(options, number, direction):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--smalti", default="smalti", help="the binary under test")
-    parser.add_argument("--count", type=int, default=200, help="cases in each direction")
-    parser.add_argument("--seed", type=int, default=1)
+    parser = harness.parser(__doc__, 200, "cases in each direction")
     parser.add_argument("--direction", choices=DIRECTIONS + ("both",), default="both")
-    parser.add_argument("--case", type=int, help="only this case")
-    parser.add_argument("--keep", help="folder for arrays of failed cases (default: a new temporary folder)")
-    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--self-check", action="store_true", help="libtiledb plays both parts")
-    parser.add_argument("--max-failures", type=int, default=20, help="stop printing failures after so many")
     options = parser.parse_args()
-    made = options.keep is None
-    options.keep = os.path.abspath(options.keep or tempfile.mkdtemp(prefix="smalti-interop-"))
-    if not options.self_check and shutil.which(options.smalti) is None:
-        parser.error("no program " + options.smalti)
     if not options.self_check:
-        options.smalti = os.path.abspath(shutil.which(options.smalti))
+        harness.program(parser, options)
+    kept = harness.Kept(options, "smalti-interop-")
     directions = DIRECTIONS if options.direction == "both" else (options.direction,)
-    numbers = range(options.count) if options.case is None else [options.case]
+    cases = [(number, direction) for direction in directions for number in harness.numbers(options)]
 
     passed, failed, tallies = collections.Counter(), collections.Counter(), collections.defaultdict(collections.Counter)
     start = time.time()
-    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
-        tasks = [pool.submit(run_case, options, n, d) for d in directions for n in numbers]
-        for task in concurrent.futures.as_completed(tasks):
-            _, direction, failure, tally = task.result()
-            tallies[direction].update(tally)
-            if failure is None:
-                passed[direction] += 1
-                continue
-            failed[direction] += 1
-            if sum(failed.values()) <= options.max_failures:
-                print(failure + "\n", flush=True)
-    if made and not failed:
-        shutil.rmtree(options.keep)
+    for _, direction, failure, tally in harness.outcomes(options, run_case, cases):
+        tallies[direction].update(tally)
+        if failure is None:
+            passed[direction] += 1
+            continue
+        failed[direction] += 1
+        if sum(failed.values()) <= options.max_failures:
+            print(failure + "\n", flush=True)
+    kept.close(sum(failed.values()))
     for direction in directions:
         for what, count in sorted(tallies[direction].items()):
             print("%s: %d x %s" % (direction, count, what))
@@ -321,8 +305,7 @@ def main():
     for direction in directions:
         print("%s%s: %d passed, %d failed" % (direction, name, passed[direction], failed[direction]))
     print("%.1f s, seed %d" % (time.time() - start, options.seed))
-    print("%d passed, %d failed" % (sum(passed.values()), sum(failed.values())))
-    return 1 if failed else 0
+    return harness.end(sum(passed.values()), sum(failed.values()))
 
 
 if __name__ == "__main__":

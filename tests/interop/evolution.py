@@ -4,21 +4,19 @@
 Each case is drawn from (seed, case number, direction): an array, then writes and evolutions at rising times. One library
 carries the history out, both describe and read the array at every time, and what they say is compared with a naive model.
 """
-import argparse
 import collections
-import concurrent.futures
 import copy
 import json
 import os
 import random
 import shutil
 import sys
-import tempfile
 import traceback
 
 import celltypes
 import numpy as np
 import tiledb
+import harness
 from libtiledb import Reference, ReferenceCrash, TileDBError
 from smalti import Smalti, SmaltiError
 
@@ -535,42 +533,26 @@ def failure_of_case(options, number, direction, reference):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--smalti", default="smalti", help="the binary under test")
-    parser.add_argument("--count", type=int, default=50, help="cases in each direction")
-    parser.add_argument("--seed", type=int, default=1)
+    parser = harness.parser(__doc__, 50, "cases in each direction")
     parser.add_argument("--direction", choices=DIRECTIONS + ("both",), default="both")
-    parser.add_argument("--case", type=int, help="only this case")
-    parser.add_argument("--keep", help="folder for arrays of failed cases (default: a new temporary folder)")
-    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--self-check", action="store_true", help="libtiledb plays both parts")
-    parser.add_argument("--max-failures", type=int, default=20, help="stop printing failures after so many")
     options = parser.parse_args()
-    made = options.keep is None
-    options.keep = os.path.abspath(options.keep or tempfile.mkdtemp(prefix="smalti-evolution-"))
     if not options.self_check:
-        if shutil.which(options.smalti) is None:
-            parser.error("no program " + options.smalti)
-        options.smalti = os.path.abspath(shutil.which(options.smalti))
+        harness.program(parser, options)
     elif options.direction == "both":
         options.direction = "theirs-to-ours"
+    kept = harness.Kept(options, "smalti-evolution-")
     directions = DIRECTIONS if options.direction == "both" else (options.direction,)
-    numbers = range(options.count) if options.case is None else [options.case]
+    cases = [(number, direction) for direction in directions for number in harness.numbers(options)]
     passed, failed = collections.Counter(), collections.Counter()
-    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
-        futures = [pool.submit(run_case, options, n, d) for d in directions for n in numbers]
-        for future in concurrent.futures.as_completed(futures):
-            _, direction, report = future.result()
-            (failed if report else passed)[direction] += 1
-            if report and sum(failed.values()) <= options.max_failures:
-                print(report, flush=True)
+    for _, direction, report in harness.outcomes(options, run_case, cases):
+        (failed if report else passed)[direction] += 1
+        if report and sum(failed.values()) <= options.max_failures:
+            print(report, flush=True)
     for direction in directions:
         print("%s: %d passed, %d failed" % (direction, passed[direction], failed[direction]))
-    passed, failed = sum(passed.values()), sum(failed.values())
-    print("%d passed, %d failed" % (passed, failed))
-    if made and not failed:
-        shutil.rmtree(options.keep)
-    return 1 if failed else 0
+    kept.close(sum(failed.values()))
+    return harness.end(sum(passed.values()), sum(failed.values()))
 
 
 if __name__ == "__main__":

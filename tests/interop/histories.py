@@ -5,9 +5,7 @@ times, consolidations and vacuums. Both then read it by conditions, ranges and t
 Each case is drawn from (seed, case number). What the two say is compared with each other and with a naive model, so that
 a disagreement tells who is wrong.
 """
-import argparse
 import collections
-import concurrent.futures
 import itertools
 import json
 import math
@@ -15,13 +13,13 @@ import os
 import random
 import shutil
 import sys
-import tempfile
 import traceback
 
 import celltypes
 import numpy as np
 from celltypes import FLOATS, INTEGERS, TEXT
 from conditions import DATE_UNITS, DATES, Conditions, pushed_down, tests
+import harness
 from history_draw import Draw, region
 from history_upkeep import Fragments, Upkeep, window_of
 from known_differences import OPAQUE, known
@@ -733,36 +731,21 @@ def run_case(options, number):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--smalti", default="smalti", help="the binary under test")
-    parser.add_argument("--count", type=int, default=100, help="number of cases")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--case", type=int, help="only this case")
-    parser.add_argument("--keep", help="folder for arrays of failed cases (default: a new temporary folder)")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--max-failures", type=int, default=20, help="stop printing failures after so many")
+    parser = harness.parser(__doc__, 100)
     options = parser.parse_args()
-    made = options.keep is None
-    options.keep = os.path.abspath(options.keep or tempfile.mkdtemp(prefix="smalti-histories-"))
-    if shutil.which(options.smalti) is None:
-        parser.error("no program " + options.smalti)
-    options.smalti = os.path.abspath(shutil.which(options.smalti))
-    numbers = range(options.count) if options.case is None else [options.case]
+    harness.program(parser, options)
+    kept = harness.Kept(options, "smalti-histories-")
     passed = failed = 0
     tallies = collections.Counter()
-    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
-        for future in concurrent.futures.as_completed([pool.submit(run_case, options, n) for n in numbers]):
-            _, report, tally = future.result()
-            tallies += tally
-            passed, failed = passed + (report is None), failed + (report is not None)
-            if report and failed <= options.max_failures:
-                print(report, flush=True)
+    for _, report, tally in harness.outcomes(options, run_case, [(number,) for number in harness.numbers(options)]):
+        tallies += tally
+        passed, failed = passed + (report is None), failed + (report is not None)
+        if report and failed <= options.max_failures:
+            print(report, flush=True)
     for what, count in sorted(tallies.items()):
         print("  %6d %s" % (count, what))
-    print("%d passed, %d failed" % (passed, failed))
-    if made and not failed:
-        shutil.rmtree(options.keep)
-    return 1 if failed else 0
+    kept.close(failed)
+    return harness.end(passed, failed)
 
 
 if __name__ == "__main__":

@@ -5,12 +5,10 @@ Every case draws columns and rows, writes them as CSV, JSON lines, Parquet, Arro
 them (in one chunk or many, all at once or as it goes), opens it with tiledb-py, and compares the cells by their row numbers. Then
 it asks two conditions of every table (between, like, lists, nulls, booleans alone), of the array and of pyarrow over the same rows.
 """
-import argparse
 import datetime
 import json
 import pathlib
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -18,10 +16,11 @@ import tempfile
 import numpy
 import pyarrow
 import pyarrow.compute as compute
-import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 import tiledb
+
+import harness
 
 WORDS = ["", "a", "zürich", "x,y", 'quo"te', "line\nend", "北京", "123abc", "NA?"]
 LABELS = ["red", "green", "blue", "söft"]
@@ -269,29 +268,22 @@ def check_grid(rng, binary, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--smalti", default="smalti", help="the binary under test")
-    parser.add_argument("--count", type=int, default=200, help="cases")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--case", type=int, help="only this case")
+    parser = harness.parser(__doc__, 200, jobs=False, keep=None)
     options = parser.parse_args()
-    binary = shutil.which(options.smalti)
-    if binary is None:
-        parser.error("no program " + options.smalti)
-    cases = [options.case] if options.case is not None else range(options.count)
+    harness.program(parser, options)
+    cases = harness.numbers(options)
     failures = 0
     for case in cases:
         rng = random.Random("%d %d" % (options.seed, case))
         with tempfile.TemporaryDirectory(prefix="smalti-imports-") as folder:
             try:
                 check = check_grid if rng.random() < 0.25 else check_table
-                check(rng, binary, pathlib.Path(folder))
+                check(rng, options.smalti, pathlib.Path(folder))
             except (Failure, subprocess.TimeoutExpired, tiledb.TileDBError) as failure:
                 failures += 1
                 print("case %d: %s" % (case, failure))
-    print("%d passed, %d failed" % (len(cases) - failures, failures))
-    sys.exit(1 if failures else 0)
+    return harness.end(len(cases) - failures, failures)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -6,18 +6,17 @@ With strace, the k-th call of `CALLS` of any thread ends the program before the 
 program is killed N times per operation at moments that a seed chooses. Power cuts are not the matter of this test: what was written
 stays in the page cache. tests/integration/upkeep/cuts.rs enumerates those.
 """
-import argparse
 import concurrent.futures
 import os
 import random
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
 import tiledb
 
+import harness
 import kill_subjects
 import sight
 from smalti import SmaltiError
@@ -170,20 +169,16 @@ def has_strace(binary):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--smalti", default="smalti", help="the binary under test")
+    parser = harness.parser(__doc__)
     parser.add_argument("--stride", type=int, default=1, help="kill at one call of so many")
     parser.add_argument("--random", type=int, default=0, help="kill so often per operation at random moments instead")
     parser.add_argument("--foreign", type=int, default=2, help="libtiledb opens one state of so many")
     parser.add_argument("--arrays", default="all", help="`some`: one array of each kind and a group; `all`: each with all histories")
     parser.add_argument("--only", help="cases whose kind, history and operation hold this, such as `group merged`")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", help="folder for arrays of failed cases (default: a new temporary folder)")
-    parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    made = options.keep is None
-    options.keep = os.path.realpath(options.keep or tempfile.mkdtemp(prefix="smalti-kills-"))
-    options.smalti = os.path.abspath(shutil.which(options.smalti) or parser.error("no program " + options.smalti))
+    harness.program(parser, options)
+    kept = harness.Kept(options, "smalti-kills-")
     if not options.random and not has_strace(options.smalti):
         print("kills: no strace here, so at random moments")
         options.random = 5
@@ -197,12 +192,10 @@ def main():
             if failure is not None:
                 failures += 1
                 print(failure + "\n", flush=True)
-    if made and not failures:
-        shutil.rmtree(options.keep)
+    kept.close(failures)
     print("kills: %.1f s, %d states, %d of them opened by libtiledb, of which its window doubled the cells of %d"
           % (time.time() - start, *counts))
-    print("%d passed, %d failed" % (len(cases) - failures, failures))
-    return 1 if failures else 0
+    return harness.end(len(cases) - failures, failures)
 
 
 if __name__ == "__main__":

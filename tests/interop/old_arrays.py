@@ -3,10 +3,8 @@
 Every case is an array of the fixtures. Its cells are read and written again by smalti, in a new fragment at a later time;
 what libtiledb reads before and after must be the same, and the same again after `smalti upgrade` and one more write.
 """
-import argparse
 import concurrent.futures
 import json
-import os
 import pathlib
 import shutil
 import subprocess
@@ -14,6 +12,7 @@ import sys
 import tarfile
 import tempfile
 
+import harness
 import libtiledb
 
 FIXTURES = pathlib.Path(__file__).resolve().parent.parent / "fixtures" / "corpus"
@@ -116,13 +115,12 @@ def run_version(binary, version, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--smalti", required=True, help="the binary under test")
+    parser = harness.parser(__doc__, keep=None)
     parser.add_argument("--versions", default="3,5,8,9,11", help="versions, with commas between; `all`: 1 to 21")
-    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--verbose", action="store_true", help="name the cases that are passed over")
     options = parser.parse_args()
-    binary = os.path.abspath(options.smalti)
+    harness.program(parser, options)
+    binary = options.smalti
     versions = range(1, 22) if options.versions == "all" else [int(v) for v in options.versions.split(",")]
     passed = failed = 0
     with tempfile.TemporaryDirectory(prefix="smalti-old-") as folder:
@@ -134,8 +132,7 @@ def main():
                 for line in bad + (over if options.verbose else []):
                     print("  " + line)
                 passed, failed = passed + len(good), failed + len(bad)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    return harness.end(passed, failed)
 
 
 if __name__ == "__main__":

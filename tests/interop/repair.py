@@ -3,7 +3,6 @@
 Every case makes an array with smalti, lets libtiledb read it, damages a copy, and runs `smalti fsck` and `smalti repair`: the check
 must find the damage, the repair must leave nothing that concerns readers, and libtiledb must read the same cells and metadata again.
 """
-import argparse
 import json
 import os
 import pathlib
@@ -14,6 +13,8 @@ import tempfile
 
 import numpy
 import tiledb
+
+import harness
 
 ID = "0123456789abcdef0123456789abcdef"
 
@@ -193,11 +194,11 @@ def check(binary, uri, before, name, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--smalti", required=True, help="the binary under test")
+    parser = harness.parser(__doc__, jobs=False, keep=None)
     parser.add_argument("--damage", default="all", help="one damage by name")
     options = parser.parse_args()
-    binary = os.path.abspath(options.smalti)
+    harness.program(parser, options)
+    binary = options.smalti
     passed = failed = 0
     with tempfile.TemporaryDirectory(prefix="smalti-repair-") as name:
         folder = pathlib.Path(name)
@@ -211,8 +212,7 @@ def main():
                 except Failure as failure:
                     failed += 1
                     print("%s, %s: %s" % (kind, damage, failure))
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    return harness.end(passed, failed)
 
 
 if __name__ == "__main__":

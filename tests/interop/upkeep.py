@@ -7,20 +7,17 @@ by smalti or libtiledb, and between them upkeep by either. After every upkeep an
 are compared with a naive model. Two things libtiledb cannot do, so smalti does them in its place: consolidate commits again
 once a delete is in a consolidated file alone, and consolidate commits that smalti has taken back.
 """
-import argparse
-import concurrent.futures
 import json
 import os
 import random
 import shutil
 import sys
-import tempfile
-import time
 import traceback
 
 import numpy
 import tiledb
 
+import harness
 import sight
 from smalti import Smalti, SmaltiError
 
@@ -233,33 +230,7 @@ def try_case(options, number):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--smalti", default="smalti", help="the binary under test")
-    parser.add_argument("--count", type=int, default=200, help="cases")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--case", type=int, help="only this case")
-    parser.add_argument("--keep", help="folder for arrays of failed cases (default: a new temporary folder)")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--max-failures", type=int, default=20, help="stop printing failures after so many")
-    options = parser.parse_args()
-    made = options.keep is None
-    options.keep = os.path.realpath(options.keep or tempfile.mkdtemp(prefix="smalti-interop-"))
-    if shutil.which(options.smalti) is None:
-        parser.error("no program " + options.smalti)
-    options.smalti = os.path.abspath(shutil.which(options.smalti))
-    numbers = range(options.count) if options.case is None else [options.case]
-    start, failures = time.time(), 0
-    with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:
-        for failure in pool.map(run_case, [options] * len(numbers), numbers):
-            if failure is not None:
-                failures += 1
-                if failures <= options.max_failures:
-                    print(failure + "\n", flush=True)
-    if made and not failures:
-        shutil.rmtree(options.keep)
-    print("upkeep: %.1f s, seed %d" % (time.time() - start, options.seed))
-    print("%d passed, %d failed" % (len(numbers) - failures, failures))
-    return 1 if failures else 0
+    return harness.run_cases(__doc__, "upkeep", run_case, 200)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@
 
 mod arrows;
 mod bench;
+mod coverage;
+mod deny;
 mod dist;
 mod docs;
 mod fuzz;
@@ -35,12 +37,16 @@ cargo xtask COMMAND
                              tests/oldreaders/oldreaders.py: --version N, --count K, --seed S; --docs writes the page
   fuzz [OPTION VALUE]...     damaged inputs for every parser, codec and small arrays; --seconds N (60), --seed S,
                              --target NAME, --input FILE; see fuzz/README.md
+  fuzz --coverage [--each N] [--target NAME]...
+                             the same targets with libFuzzer, N seconds each (60), one after the other; needs cargo-fuzz
   states [PART]... [OPTION VALUE]...
                              states that power cuts, failing calls and interleavings of operations leave: cuts, faults,
                              interleavings, or all, which takes hours; --seconds N ends each part, --first UNIT goes on,
                              --share I/N does every Nth unit, --schedules N (200) of each pair, from --seed S (1000),
                              --stride N looks at every Nth state of cuts; see docs/reliability.md
   timed                      the tests that measure time, on a quiet machine: hostile arrays, reads that are stopped
+  deny [--install]           licences, banned crates and sources of all dependencies, by deny.toml; --install installs
+                             cargo-deny first
   dist                       target/dist/bin/smalti: what is handed out, under 20 MB
   docs                       writes docs/format anew from the tables in crates/format, and docs/commands from the command line
   bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
@@ -65,10 +71,14 @@ fn main() -> ExitCode {
             Workspace::load().and_then(|workspace| oldreaders::long_run(&workspace, options))
         }
         ["bench", options @ ..] => Workspace::load().and_then(|workspace| bench::run(&workspace, options)),
+        ["fuzz", "--coverage", options @ ..] => {
+            Workspace::load().and_then(|workspace| coverage::campaign(&workspace, options))
+        }
         ["fuzz", options @ ..] => Workspace::load().and_then(|workspace| fuzz::campaign(&workspace, options)),
         ["states", options @ ..] => {
             Workspace::load().and_then(|workspace| states::long_run(&workspace, options))
         }
+        ["deny", options @ ..] => Workspace::load().and_then(|workspace| deny::command(&workspace, options)),
         ["timed"] => Workspace::load().and_then(|workspace| timed::run_all(&workspace)),
         ["dist"] => Workspace::load().and_then(|workspace| dist::build(&workspace)),
         ["docs"] => Workspace::load().and_then(|workspace| docs::write_pages(&workspace)),

@@ -16,7 +16,7 @@ pub(crate) struct SourceFile {
 const MAX_LINES: usize = 800;
 
 /// Folders that hold what programs made.
-const MADE_FOLDERS: &[&str] = &["target", "__pycache__", "node_modules", "artifacts", "demo-output"];
+const MADE_FOLDERS: &[&str] = &["target", "__pycache__", "node_modules", "artifacts", "kept", "demo-output"];
 
 /// Words that must not stand in any file, and why.
 const FORBIDDEN: &[(&str, &str)] = &[

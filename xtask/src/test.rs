@@ -3,7 +3,7 @@
 use crate::process::{run, run_counted};
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
-use crate::{Outcome, arrows, interop, oldreaders, sources, unsafety};
+use crate::{Outcome, arrows, deny, interop, oldreaders, sources, unsafety};
 use std::process::Command;
 use std::time::Instant;
 
@@ -19,6 +19,9 @@ type Step = fn(&Workspace, &mut Tally) -> Outcome;
 /// The steps that compile nothing.
 const RULES: &[(&str, Step)] = &[("format", format), ("rules of the sources", rules)];
 
+/// What is asked of the dependencies, where the program that asks is installed.
+const DEPENDENCIES: &[(&str, Step)] = &[("licences and sources of dependencies", deny::step)];
+
 /// The steps that compile. Tests and program share the release profile, so that every dependency is built
 /// once; the lints share its build scripts.
 const BUILDS: &[(&str, Step)] =
@@ -26,7 +29,7 @@ const BUILDS: &[(&str, Step)] =
 
 /// Runs all steps. The last line printed holds the counts of tests.
 pub(crate) fn run_all(workspace: &Workspace, with: Interop) -> Outcome {
-    let mut steps = [RULES, BUILDS].concat();
+    let mut steps = [RULES, DEPENDENCIES, BUILDS].concat();
     match with {
         Interop::Run => {
             steps.push(("interop with libtiledb", interop_cases));

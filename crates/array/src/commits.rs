@@ -72,9 +72,9 @@ pub struct Commits {
 
 impl ConsolidatedFile {
     /// The generic tile of a delete.
+    #[expect(clippy::cast_possible_truncation, reason = "decoding has checked the range against these bytes")]
     pub fn tile(&self, entry: &CommitEntry) -> Option<Bytes> {
         let range = entry.tile.clone()?;
-        // Decoding has checked the range against these bytes.
         Some(self.bytes.slice(range.start as usize..range.end as usize))
     }
 }

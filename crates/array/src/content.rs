@@ -197,12 +197,19 @@ impl FragmentContent {
             }
             let cells = crate::field_shape(schema, field)?;
             if let Some(slot) = self.footer.slot(&shape, field) {
-                kinds[slot] = Some(StatsKind::new(cells.datatype, cells.cell_val_num, is_dimension));
+                let kind = StatsKind::new(cells.datatype, cells.cell_val_num, is_dimension);
+                if let Some(place) = kinds.get_mut(slot) {
+                    *place = Some(kind);
+                }
             }
         }
         Ok(kinds)
     }
 
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a slot is less than the number of fields, and there is a kind for each"
+    )]
     fn push_statistics(&self, kinds: &[Option<StatsKind>], sections: &mut Vec<(Section, Vec<u8>)>) {
         let bounds = |slot: usize, value: fn(&Stats) -> &Vec<u8>| -> TileBounds {
             let field = &self.fields[slot];

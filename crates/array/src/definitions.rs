@@ -35,7 +35,7 @@ impl Definitions {
     pub fn check(&self, schema: &ArraySchema) -> Result<()> {
         for (idx, enumeration) in self.enumerations.iter().enumerate() {
             enumeration.check_new()?;
-            if self.enumerations[..idx].iter().any(|other| other.name == enumeration.name) {
+            if self.enumerations.iter().take(idx).any(|other| other.name == enumeration.name) {
                 return Err(Error::invalid(format!("the enumeration {:?} is given twice", enumeration.name)));
             }
         }

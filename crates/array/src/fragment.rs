@@ -366,7 +366,12 @@ impl Fragment {
     pub fn footer(&self) -> &Footer {
         self.footer.get_or_init(|| {
             let footer = Footer::decode(&self.footer_bytes, &self.kin.shape);
-            Box::new(footer.expect("its outline was read from the same bytes, with the same checks"))
+            #[expect(
+                clippy::expect_used,
+                reason = "its outline was read from the same bytes, with the same checks"
+            )]
+            let footer = footer.expect("its outline was read from the same bytes, with the same checks");
+            Box::new(footer)
         })
     }
 
@@ -488,20 +493,19 @@ impl Fragment {
 
     /// A level of the tree as it may be used to leave out tiles: writers that met NaN first kept it as a bound.
     fn trusted_level(&self, level: RectList) -> Result<RectList> {
-        let is_float = |dim: usize| {
-            self.kin.schema.dimensions.get(dim).is_some_and(|dimension| dimension.datatype.is_float())
+        let float = |dim: usize| {
+            let dimension = self.kin.schema.dimensions.get(dim)?;
+            Some(dimension.datatype).filter(|datatype| datatype.is_float())
         };
-        if !(0..level.dim_count()).any(is_float) {
+        if !(0..level.dim_count()).any(|dim| float(dim).is_some()) {
             return Ok(level);
         }
         let mut trusted = RectList::new(self.kin.shape.string_dimensions());
         for node in 0..level.len() {
             for dim in 0..level.dim_count() {
                 let extent = level.extent(node, dim).to_owned();
-                let extent = match Interval::of_extent(extent.as_ref()) {
-                    Some(interval) if is_float(dim) => {
-                        stored_mbr_interval(self.kin.schema.dimensions[dim].datatype, interval).into()
-                    }
+                let extent = match Interval::of_extent(extent.as_ref()).zip(float(dim)) {
+                    Some((interval, datatype)) => stored_mbr_interval(datatype, interval).into(),
                     _ => extent,
                 };
                 trusted.push_extent(extent.as_ref())?;
@@ -859,11 +863,11 @@ impl MetadataBytes {
 }
 
 /// Bytes of a file out of its end; `None` when they do not lie there.
+#[expect(clippy::cast_possible_truncation, reason = "both are at most the length of bytes in memory")]
 fn piece(tail: &Tail, range: &Range<u64>) -> Option<Bytes> {
     let tail_start = tail.file_byte_len.checked_sub(tail.bytes.len() as u64)?;
     let (start, end) = (range.start.checked_sub(tail_start)?, range.end.checked_sub(tail_start)?);
     let is_inside = start <= end && end <= tail.bytes.len() as u64;
-    // Both are at most the length of bytes in memory.
     is_inside.then(|| tail.bytes.slice(start as usize..end as usize))
 }
 

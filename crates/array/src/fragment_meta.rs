@@ -167,6 +167,7 @@ impl FoundFooters {
         range: Range<usize>,
         kin_of: impl Fn(&str) -> Result<Arc<Kin>>,
     ) -> Result<Fragment> {
+        #[expect(clippy::indexing_slicing, reason = "the caller found the range in that file")]
         let file = &self.files[file];
         // The range was found in this tile.
         let footer = file.tile.slice(range);

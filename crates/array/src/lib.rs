@@ -1,6 +1,19 @@
 //! Arrays as immutable snapshots in a time range: listing, schemas, commits, fragments and array metadata; and the
 //! writing counterpart: creating arrays, naming and committing fragments.
 #![forbid(unsafe_code)]
+// This crate meets bytes of strangers: whatever could panic or lose bits, outside tests, says why it does not.
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_possible_wrap
+    )
+)]
 
 mod commits;
 mod content;

@@ -16,6 +16,7 @@ pub(crate) const MAX_DEPTH: usize = 64;
 
 /// What a folder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum ObjectKind {
     /// An array.
     Array,
@@ -57,6 +58,7 @@ impl fmt::Display for ObjectKind {
 
 /// Whether a walk names a folder before or after what is in it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum WalkOrder {
     /// Before.
     #[default]

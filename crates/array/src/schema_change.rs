@@ -29,6 +29,9 @@ pub struct SchemaChange {
     pub current_domain: Vec<(String, Extent)>,
     /// The time of the new schema in milliseconds since 1970; `None`: now.
     pub at: Option<u64>,
+    // Fields come: `..Default::default()` goes on meaning the rest.
+    #[doc(hidden)]
+    pub more: (),
 }
 
 impl SchemaChange {

@@ -22,7 +22,9 @@ pub(crate) fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &
                 return;
             }
             let start = idx * share_len;
-            let outcome = work(start, &items[start..items.len().min(start + share_len)]);
+            #[expect(clippy::indexing_slicing, reason = "the shares were counted from the number of items")]
+            let share = &items[start..items.len().min(start + share_len)];
+            let outcome = work(start, share);
             done.lock().unwrap_or_else(PoisonError::into_inner).push((idx, outcome));
         }
     };
@@ -57,7 +59,9 @@ pub(crate) fn at_once<A, B: Send>(own: impl FnOnce() -> A, other: impl FnOnce() 
         std::thread::yield_now();
         own()
     });
-    (own, outcome.expect("a scope ends when all that it spawned has ended"))
+    #[expect(clippy::expect_used, reason = "a scope ends when all that it spawned has ended")]
+    let other = outcome.expect("a scope ends when all that it spawned has ended");
+    (own, other)
 }
 
 /// The processor that a thread runs on.

@@ -59,6 +59,7 @@ impl Snapshot {
                 .iter()
                 .rposition(|(name, _)| name.as_ref().is_none_or(|name| name.range().end <= time.end))
                 .unwrap_or(0);
+            #[expect(clippy::indexing_slicing, reason = "there is one, or listing them has failed")]
             let (name, path) = &files[at];
             let schema = Arc::new(read_schema(&asking, path)?);
             let schema_name = name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str).to_owned();

@@ -14,6 +14,9 @@ pub struct Upgrade {
     pub at: Option<u64>,
     /// Whether to go on where libtiledb could no longer read fragments that are there.
     pub force: bool,
+    // Fields come: `..Default::default()` goes on meaning the rest.
+    #[doc(hidden)]
+    pub more: (),
 }
 
 impl ArrayPlace {

@@ -153,23 +153,21 @@ mod tests {
 
     #[test]
     fn a_bar_names_the_phase_its_place_and_its_total() {
-        let phase = PhaseProgress {
-            phase: Phase::Sorting,
-            number: 3,
-            phase_count: 5,
-            part: None,
-            unit: Unit::Cells,
-            total: Some(5_000_000),
-            done: 1_200_000,
-        };
+        let progress = Arc::new(Progress::new());
+        let _work = progress.announce(&[Phase::Sorting]);
+        progress.enter(Phase::Sorting, Unit::Cells, Some(5_000_000));
+        let mut phase = progress.phase().unwrap();
+        (phase.number, phase.phase_count, phase.done) = (3, 5, 1_200_000);
         let none = ReadStatistics::default();
         assert_eq!(title(&phase), "3/5 sorting");
         assert_eq!(counts(&phase, &none), "1,200,000 of 5,000,000 cells");
-        let read = ReadStatistics { byte_len: 3 << 20, ..none };
-        let merging = PhaseProgress { phase: Phase::Merging, part: Some((2, 3)), ..phase };
+        let (mut read, mut merging) = (none, phase);
+        read.byte_len = 3 << 20;
+        (merging.phase, merging.part) = (Phase::Merging, Some((2, 3)));
         assert_eq!(title(&merging), "3/5 merging, part 2 of 3");
         assert_eq!(counts(&merging, &read), "1,200,000 of 5,000,000 cells, 3.0 MiB read");
-        let piped = PhaseProgress { unit: Unit::Bytes, total: None, phase_count: 1, ..phase };
+        let mut piped = phase;
+        (piped.unit, piped.total, piped.phase_count) = (Unit::Bytes, None, 1);
         assert_eq!((title(&piped), counts(&piped, &none)), ("sorting".into(), "1.1 MiB".into()));
     }
 

@@ -1,6 +1,6 @@
 //! Times as people write them: `--at`, `--since` and their kin. docs/times.md tells what each form means.
 
-use smalti::format::names::TimestampedName;
+use smalti::format::TimestampedName;
 use smalti::text::{format_date_time, parse_date_time};
 use smalti::{Datatype, TimeRange};
 use std::sync::OnceLock;

@@ -14,6 +14,11 @@
 //! width is that of the window's range plus one (signed values: in signed integers). Where that sum overflows the type,
 //! libtiledb leaves the minimum uninitialised: in practice that of the window before, which is what is written here; the
 //! reader ignores it.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "what is cut off is behind the length from before the output grew; a chunk has less than 4 GiB, as the codec checks before every filter"
+)]
 
 use crate::context::{ChunkContext, ChunkFilter, MetadataReader};
 use crate::parts::Parts;

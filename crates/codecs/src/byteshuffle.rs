@@ -8,6 +8,11 @@
 //! metadata  ┌ u32 part count ┬ u32 byte length ┬ ... one for each part ┐
 //! data      ┌ byte 0 of every value ┬ byte 1 of every value ┬ ... ┬ left-over bytes ┐   for each part
 //! ```
+#![expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "the kernels index arrays of fixed lengths and cut words into bytes; a chunk has less than 4 GiB, as the codec checks before every filter"
+)]
 
 use crate::context::{ChunkContext, ChunkFilter, MetadataReader};
 use crate::parts::Parts;

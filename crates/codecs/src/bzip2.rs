@@ -1,4 +1,10 @@
 //! Bzip2: every part is one bzip2 stream.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the library counts bytes of the slices that it was given; a level is clamped"
+)]
 
 use ::bzip2::{Action, Compress, Compression, Decompress, Status};
 use smalti_types::{Error, Result};

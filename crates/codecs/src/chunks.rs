@@ -1,5 +1,6 @@
 //! The frame of a filtered tile: u64 number of chunks; each chunk u32 unfiltered length, u32 filtered length,
 //! u32 metadata length, metadata, filtered data (specification: `tile.md`).
+#![expect(clippy::cast_possible_truncation, reason = "offsets lie within the tile, which is in memory")]
 
 use smalti_types::{Error, Result};
 

@@ -80,7 +80,9 @@ impl Starts<'_> {
             Starts::Given(starts) => Ok(starts),
             Starts::Due(count, buffer) => {
                 **buffer = AlignedBuf::zeroed(count.saturating_add(1).saturating_mul(8))?;
-                Ok(&mut buffer.values_mut()[..*count])
+                #[expect(clippy::indexing_slicing, reason = "it was just made for one more")]
+                let starts = &mut buffer.values_mut()[..*count];
+                Ok(starts)
             }
         }
     }
@@ -226,7 +228,9 @@ impl Codec {
             if !is_written(start, end) {
                 continue;
             }
-            if let Err(error) = self.encode_chunk(&tile[start..end], offsets, out, scratch) {
+            #[expect(clippy::indexing_slicing, reason = "chunks end within the tile, one behind the other")]
+            let chunk = &tile[start..end];
+            if let Err(error) = self.encode_chunk(chunk, offsets, out, scratch) {
                 out.truncate(tile_start);
                 return Err(error);
             }
@@ -242,6 +246,8 @@ impl Codec {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let Scratch { front, back, contexts, .. } = scratch;
+        // Filters store lengths and counts of what they are given in 32 bits.
+        length(chunk.len())?;
         let mut started = false;
         for step in &self.steps {
             back.clear();
@@ -260,6 +266,7 @@ impl Codec {
                 Stage::Encrypt(aes) => aes.encode(front, back)?,
             }
             std::mem::swap(front, back);
+            length(front.data.bytes().len())?;
         }
         let Parts { metadata, data } = &*front;
         let (metadata, data) = if started { (metadata.bytes(), data.bytes()) } else { (&[][..], chunk) };

@@ -5,6 +5,10 @@
 //! ```text
 //! ┌ u64 value count ┬ v0 ┬ v1 - v0 ┬ v2 - v1 ┬ ... ┐
 //! ```
+#![expect(
+    clippy::indexing_slicing,
+    reason = "what is cut off is behind the length from before the output grew"
+)]
 
 use crate::context::{ChunkContext, PartCodec};
 use crate::words::{Word, delta_kind, dispatch_integer, pairs, prefix_scan, words, words_mut};

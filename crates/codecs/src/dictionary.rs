@@ -10,6 +10,7 @@
 //! ```
 //!
 //! The width of a number is the least that holds the count of all strings, not only of the distinct ones.
+#![expect(clippy::cast_possible_truncation, reason = "a number of 64 bits fits a usize where smalti runs")]
 
 use crate::context::{MetadataReader, StringCodec};
 use crate::parts::Parts;

@@ -15,6 +15,12 @@
 //! `bits` holds the magnitudes of all second differences and of the very first difference, and is at least 1; with fewer
 //! than three values it is 0. All differences are taken in signed 64-bit integers; values whose differences
 //! do not fit are refused, as libtiledb refuses them.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "bits are moved on purpose; the length of the stream is checked before it is unpacked"
+)]
 
 use crate::context::{ChunkContext, PartCodec};
 use crate::delta::{integer_kind, take_value_count, whole_words};

@@ -11,6 +11,13 @@
 //! What does not fit, infinities and NaN are undefined in the reference's language. Here they become what x86-64 makes of them:
 //! the least 64-bit integer where 8 bytes are stored, otherwise the low bytes of the least 32-bit integer for what does not fit in
 //! 32 bits, and the low bytes of the integer for the rest. No error, because a file must come out as libtiledb writes it.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap,
+    reason = "the filter rounds and cuts numbers as the format says; a chunk has less than 4 GiB, as the codec checks before every filter"
+)]
 
 use crate::context::{ChunkContext, ChunkFilter, MetadataReader};
 use crate::parts::Parts;

@@ -1,4 +1,9 @@
 //! Gzip by name, zlib by nature: every part is one zlib stream (RFC 1950) without a preset dictionary.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "the library counts bytes of the slices that it was given"
+)]
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use smalti_types::{Error, Result};

@@ -22,6 +22,19 @@
 //! # Ok::<(), smalti_types::Error>(())
 //! ```
 #![deny(unsafe_code)]
+// This crate meets bytes of strangers: whatever could panic or lose bits, outside tests, says why it does not.
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_possible_wrap
+    )
+)]
 
 mod aes_gcm;
 mod bit_width_reduction;
@@ -41,6 +54,7 @@ mod empty;
 mod field;
 mod float_scale;
 #[doc(hidden)]
+#[expect(clippy::expect_used, clippy::indexing_slicing, reason = "a target of a fuzzer reports by a panic")]
 pub mod fuzz;
 #[cfg(test)]
 mod golden;

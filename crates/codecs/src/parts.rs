@@ -1,4 +1,5 @@
 //! What travels between the filters of a pipeline while a chunk is written.
+#![expect(clippy::indexing_slicing, reason = "the ends are lengths that the bytes have had")]
 
 /// A list of byte strings stored back to back. Some filters treat each part on its own and record the lengths,
 /// so the division into parts is part of the format.

@@ -1,4 +1,5 @@
 //! Where the bytes of an unfiltered tile lie on disk, so that some rows can be read without the rest.
+#![expect(clippy::indexing_slicing, reason = "the prefix is longer than each place in it")]
 
 use crate::chunks::{CHUNK_HEADER_BYTE_LEN, TILE_HEADER_BYTE_LEN};
 use smalti_types::{Error, Result};

@@ -12,6 +12,11 @@
 //!
 //! A window whose length is no whole number of values is stored as it is; its header then holds as much of a first value
 //! as there is, and zeros.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "windows of two have two values; what is cut off is behind the length from before the output grew; a chunk has less than 4 GiB, as the codec checks before every filter"
+)]
 
 use crate::bit_width_reduction::window_byte_len;
 use crate::context::{ChunkContext, ChunkFilter, MetadataReader};

@@ -17,6 +17,11 @@
 //! The widths are the least that hold the longest run and the longest string. libtiledb forgets the last run's string
 //! when it looks for the longest, and cuts that length if it is the only one of its width: bytes differ only
 //! there, where the reference's cannot be read back.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "a run is not empty, and no longer than 16 bits count"
+)]
 
 use crate::context::{ChunkContext, MetadataReader, PartCodec, StringCodec};
 use crate::parts::Parts;

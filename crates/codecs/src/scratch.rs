@@ -1,4 +1,5 @@
 //! Memory and compressor contexts that outlive a tile.
+#![expect(clippy::indexing_slicing, reason = "the ends are lengths of what was decoded into the room")]
 
 use crate::gzip::GzipContexts;
 use crate::parts::Parts;

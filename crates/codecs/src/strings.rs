@@ -5,6 +5,11 @@
 //! ```
 //!
 //! The first two numbers stand where compressors count metadata and data parts.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "a width is at most 8; offsets that leave the data are met by `get`"
+)]
 
 use crate::context::MetadataReader;
 use smalti_types::{Error, Result};

@@ -3,6 +3,11 @@
 //!
 //! Metadata: u32 number of parts (one: the chunk is the tile), u32 encoded length; behind it the metadata of the
 //! filters before. Data: the WebP file.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "pixels are cut into pieces of their depth, 3 or 4"
+)]
 
 use crate::context::{ChunkContext, ChunkFilter, MetadataReader};
 use crate::parts::Parts;

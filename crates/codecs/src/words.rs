@@ -1,4 +1,11 @@
 //! Machine integers as the kernels see them: little-endian, unaligned, in wrapping arithmetic.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "words are cut and read as signed on purpose; there is a first one where there are others"
+)]
 
 use bytemuck::Pod;
 use smalti_types::{Datatype, PhysicalKind};

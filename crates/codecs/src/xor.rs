@@ -8,6 +8,10 @@
 //! metadata  ┌ u32 part count ┬ u32 byte length ┬ ... one for each part ┐
 //! data      ┌ v0 ┬ v1 ^ v0 ┬ v2 ^ v1 ┬ ... ┐   for each part
 //! ```
+#![expect(
+    clippy::indexing_slicing,
+    reason = "what is cut off is behind the length from before the output grew"
+)]
 
 use crate::byteshuffle::{for_each_part, part_lens};
 use crate::context::{ChunkContext, ChunkFilter, MetadataReader};

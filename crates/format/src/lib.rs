@@ -3,6 +3,19 @@
 //! Each on-disk structure is one table in the language of [`record`]. Reader, writer, documentation and the trace
 //! that `inspect` prints all come from that table. Rules that changed without a field are in [`Rule`].
 #![forbid(unsafe_code)]
+// This crate meets bytes of strangers: whatever could panic or lose bits, outside tests, says why it does not.
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_possible_wrap
+    )
+)]
 
 mod commits;
 mod condition;
@@ -10,6 +23,12 @@ mod extent;
 mod filters;
 pub mod fragment;
 #[doc(hidden)]
+#[expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a target of a fuzzer reports by a panic"
+)]
 pub mod fuzzing;
 mod generic_tile;
 mod group;

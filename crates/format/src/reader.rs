@@ -32,6 +32,7 @@ pub struct TraceEntry {
 
 /// How much a trace keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TraceDetail {
     /// Long values are shortened; of long lists the first items are kept, the rest is one entry.
     Folded,
@@ -121,7 +122,7 @@ impl<'a> Reader<'a> {
 
     /// The bytes that are left.
     pub fn rest(&self) -> &'a [u8] {
-        &self.bytes[self.at..]
+        self.bytes.get(self.at..).unwrap_or_default()
     }
 
     /// The next `byte_len` bytes.
@@ -197,7 +198,8 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let inner_len = self.take(byte_len)?.len();
         let whole = self.bytes;
-        self.bytes = &whole[..start + inner_len];
+        // Taking them has shown that they are there.
+        self.bytes = whole.get(..start + inner_len).unwrap_or(whole);
         self.at = start;
         let outcome = read(self).and_then(|value| self.expect_end().map(|()| value));
         self.bytes = whole;

@@ -69,7 +69,7 @@ pub struct Span {
 impl Span {
     /// From a version, up to but without the version in `until` if there is one: the tables state an end or none.
     pub(crate) const fn new(from: u32, until: &[u32]) -> Span {
-        Span { from, until: if until.is_empty() { None } else { Some(until[0]) } }
+        Span { from, until: until.first().copied() }
     }
 
     /// Whether a version lies inside.

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 /// What to compute of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Function {
     /// The number of cells, null ones included.
     Count,
@@ -120,6 +121,9 @@ pub struct AggregateRequest {
     pub saturates: bool,
     /// As in [`ReadRequest`](crate::ReadRequest).
     pub progress: Option<Arc<Progress>>,
+    // Fields come: `..Default::default()` goes on meaning the rest.
+    #[doc(hidden)]
+    pub more: (),
 }
 
 /// The value of an aggregate.

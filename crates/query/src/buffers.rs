@@ -18,6 +18,7 @@ pub struct FieldBuffers<'b> {
 
 /// What a call put into buffers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Filled {
     /// The number of cells, the same in all fields.
     pub cell_count: usize,

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 /// What becomes of a fragment in a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FragmentFate {
     /// Some of its tiles are read.
     Read,
@@ -23,6 +24,7 @@ pub enum FragmentFate {
 
 /// A fragment in the time range of a read.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExplainedFragment {
     /// Its name.
     pub name: String,
@@ -38,6 +40,7 @@ pub struct ExplainedFragment {
 
 /// How a read puts cells into its order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Strategy {
     /// Parts of the result one after the other, each filled from the tiles that it meets.
     DenseParts,
@@ -74,6 +77,7 @@ impl Strategy {
 /// How a read would be carried out. Of the figures, bytes and requests count every tile once; a read with little memory may
 /// fetch some again, and one that finds no cell in a tile leaves out the tile's other fields.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Explanation {
     /// Dense or sparse.
     pub array_type: ArrayType,
@@ -104,6 +108,7 @@ impl Explanation {
 
 /// What a read did.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Analysis {
     /// Its counts.
     pub statistics: ReadStatistics,

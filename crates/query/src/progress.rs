@@ -123,6 +123,7 @@ impl Unit {
 
 /// How far a phase is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PhaseProgress {
     /// Which one.
     pub phase: Phase,
@@ -178,6 +179,7 @@ struct Work {
 
 /// What reads did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReadStatistics {
     /// Tiles that the plan of a sparse read names, each counted for every field that is read of it; 0 for dense reads.
     pub planned_tile_count: u64,

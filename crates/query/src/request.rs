@@ -45,6 +45,9 @@ pub struct ReadRequest {
     pub written_only: bool,
     /// Where the read tells how far it is, and listens for the word to stop.
     pub progress: Option<Arc<Progress>>,
+    // Fields come: `..Default::default()` goes on meaning the rest.
+    #[doc(hidden)]
+    pub more: (),
 }
 
 /// Ranges of a dimension label: of the dimension the positions whose labels lie in one of them are wanted.

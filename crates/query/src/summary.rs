@@ -2,9 +2,8 @@
 
 use crate::aggregate::Folded;
 use crate::fetch::FieldSource;
-use crate::tile_statistics::holds_bounds;
+use crate::tile_statistics::{can_be_trusted, holds_bounds};
 use smalti_array::FieldId;
-use smalti_format::Rule;
 use smalti_format::fragment::TileBounds;
 use smalti_tile::Stats;
 use smalti_types::{Datatype, Result};
@@ -32,15 +31,8 @@ impl TileSummaries {
     fn new(source: &FieldSource, folded: &Folded, most: u64) -> Result<Option<TileSummaries>> {
         let (fragment, field) = (&*source.fragment, source.field);
         let shape = folded.shape;
-        let is_kept = match shape.datatype {
-            Datatype::StringAscii => shape.is_var(),
-            Datatype::Char => false,
-            _ => folded.kind.has_min_max && folded.kind.has_sum,
-        };
         let is_attribute = matches!(field, FieldId::Attribute(_));
-        // As for conditions: of values of any length in dense tiles libtiledb's are wrong at times.
-        let is_kept = is_kept && !(fragment.is_dense() && shape.is_var());
-        if !is_kept || !is_attribute || !fragment.version().has(Rule::TileStatistics) {
+        if !is_attribute || !can_be_trusted(fragment, &shape) {
             return Ok(None);
         }
         if shape.is_var() && !holds_bounds(fragment, field, most)? {

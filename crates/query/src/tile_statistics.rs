@@ -4,7 +4,8 @@ use crate::condition::{BoundField, FieldBounds};
 use smalti_array::{FieldId, Fragment};
 use smalti_format::Rule;
 use smalti_format::fragment::TileBounds;
-use smalti_types::{CellValNum, Datatype, Result};
+use smalti_tile::{CellShape, StatsKind};
+use smalti_types::{Datatype, Result};
 use std::borrow::Cow;
 
 /// Tiles of a fragment from which on its statistics are worth their reads.
@@ -28,6 +29,20 @@ pub(crate) fn holds_bounds(fragment: &Fragment, field: FieldId, most: u64) -> Re
     Ok(mins.saturating_add(maxes).saturating_mul(2) <= most)
 }
 
+/// Whether a fragment keeps statistics of the tiles of such an attribute, and all of them can be trusted: the rule for conditions and
+/// aggregates alike.
+pub(crate) fn can_be_trusted(fragment: &Fragment, shape: &CellShape) -> bool {
+    let kind = StatsKind::new(shape.datatype, shape.cell_val_num, false);
+    let is_kept = match shape.datatype {
+        Datatype::StringAscii => shape.is_var(),
+        Datatype::Char => false,
+        _ => kind.has_min_max && kind.has_sum,
+    };
+    // libtiledb miscounts the nulls, and misses bounds, of values of any length in dense tiles that it writes piece by piece.
+    let is_miscounted = fragment.is_dense() && shape.is_var();
+    is_kept && !is_miscounted && fragment.version().has(Rule::TileStatistics)
+}
+
 impl TileStatistics {
     /// The statistics of an attribute; `None` where the fragment has none that can be trusted, so few of its tiles are looked at
     /// that they are not worth it, or they take more than `most` bytes.
@@ -40,16 +55,7 @@ impl TileStatistics {
         tile_count: usize,
         most: u64,
     ) -> Result<Option<TileStatistics>> {
-        let is_kept = match field.shape.datatype {
-            Datatype::StringAscii => field.shape.is_var(),
-            Datatype::Char | Datatype::Any | Datatype::Blob | Datatype::GeomWkb | Datatype::GeomWkt => false,
-            datatype => !datatype.is_string() && field.shape.cell_val_num == CellValNum::ONE,
-        };
-        if !is_kept || tile_count < LEAST_TILE_COUNT || !fragment.version().has(Rule::TileStatistics) {
-            return Ok(None);
-        }
-        // libtiledb miscounts the nulls, and misses bounds, of values of any length in dense tiles that it writes piece by piece.
-        if fragment.is_dense() && field.shape.is_var() {
+        if tile_count < LEAST_TILE_COUNT || !can_be_trusted(fragment, &field.shape) {
             return Ok(None);
         }
         let Some((idx, _)) = fragment.schema().attribute(&field.name) else { return Ok(None) };

@@ -346,6 +346,7 @@ impl Member {
 
 /// A member that a [walk](Group::walk) came to.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Visit {
     /// The member, as its group lists it.
     pub member: Member,

@@ -67,6 +67,7 @@ mod context;
 mod delete;
 mod enumerations;
 mod evolution;
+pub mod format;
 mod fragment;
 mod group;
 mod history;
@@ -125,7 +126,6 @@ pub use smalti_array::{
     Branch, Definitions, DeletedGroup, InspectedPart, Inspection, Inspector, NewMember, ObjectKind,
     SchemaChange, UNEXPLAINED, Upgrade, WalkOrder,
 };
-pub use smalti_format as format;
 pub use smalti_query::condition::{Condition, Literal, Relation, UnknownLabel, nearest_labels};
 pub use smalti_query::{
     Aggregate, AggregateRequest, Analysis, Announced, Batch, Batches, BufferedRead, Coordinate, Count,

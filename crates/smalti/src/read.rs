@@ -347,6 +347,7 @@ impl<'a> ReadBuilder<'a> {
             memory_byte_len: self.request.memory_byte_len,
             saturates: false,
             progress: self.request.progress,
+            ..AggregateRequest::default()
         })
     }
 

@@ -43,9 +43,12 @@ pub trait StoreExt: Store {
             let buffer = Bytes::from_owner(buffer);
             for &idx in &m.members {
                 let (Some(wanted), Some(result)) = (ranges.get(idx), results.get_mut(idx)) else { continue };
-                // Both fit usize: the member lies inside the buffer.
-                let start = (wanted.start - m.range.start) as usize;
-                *result = buffer.slice(start..start + wanted.byte_len as usize);
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    reason = "the member lies inside the buffer, which is in memory"
+                )]
+                let (start, byte_len) = ((wanted.start - m.range.start) as usize, wanted.byte_len as usize);
+                *result = buffer.slice(start..start + byte_len);
             }
         }
         Ok(results)

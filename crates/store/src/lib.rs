@@ -8,10 +8,30 @@
 //! This crate knows no file layout, but for one fact: in which folders a foreign reader trips over a stray file
 //! (see [`LocalStore`]).
 #![forbid(unsafe_code)]
+// This crate meets bytes of strangers: whatever could panic or lose bits, outside tests, says why it does not.
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_possible_wrap
+    )
+)]
 
 mod ahead;
 mod claim_file;
 mod coalesce;
+#[expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "tests say what they miss by a panic"
+)]
 pub mod conformance;
 mod crash;
 mod distant;

@@ -89,6 +89,7 @@ pub struct Leftover {
 
 /// How much a local store does to survive a power cut. Crashes of the process alone are survived at every level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum SyncLevel {
     /// Files and the folders that name them are made durable: an acknowledged operation survives.
     #[default]

@@ -64,6 +64,11 @@ impl<'a> ColumnRef<'a> {
     ///
     /// # Panics
     /// When `idx` is out of range, or the offsets were not [checked](check_offsets).
+    #[expect(
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation,
+        reason = "its documentation says so; it is called for every cell"
+    )]
     pub fn cell(&self, idx: usize, cell_byte_len: usize) -> &'a [u8] {
         match self.offsets {
             Some(offsets) => &self.data[offsets[idx] as usize..offsets[idx + 1] as usize],
@@ -75,6 +80,7 @@ impl<'a> ColumnRef<'a> {
     ///
     /// # Panics
     /// When `idx` is out of range.
+    #[expect(clippy::indexing_slicing, reason = "its documentation says so; it is called for every cell")]
     pub fn is_valid(&self, idx: usize) -> bool {
         self.validity.is_none_or(|validity| validity[idx] != 0)
     }
@@ -90,9 +96,10 @@ pub fn check_offsets(offsets: &[u64], data_byte_len: usize, value_byte_len: usiz
     };
     let mut falls = false;
     let mut bits = 0;
-    for pair in offsets.windows(2) {
-        falls |= pair[1] < pair[0];
-        bits |= pair[1];
+    let pairs = || offsets.iter().zip(offsets.get(1..).unwrap_or_default());
+    for (before, offset) in pairs() {
+        falls |= offset < before;
+        bits |= offset;
     }
     let ragged = bits & (value_byte_len as u64 - 1) != 0;
     if first == 0 && last == data_byte_len as u64 && !falls && !ragged {
@@ -101,18 +108,17 @@ pub fn check_offsets(offsets: &[u64], data_byte_len: usize, value_byte_len: usiz
     if first != 0 {
         return Err(Error::corrupt(format!("the offset of cell 0 is {first}, not 0")));
     }
-    if let Some(cell) = offsets.windows(2).position(|pair| pair[1] < pair[0]) {
+    if let Some((cell, (before, offset))) = pairs().enumerate().find(|(_, (before, offset))| offset < before)
+    {
         return Err(Error::corrupt(format!(
-            "the offset of cell {} is {}, below {} of the cell before",
-            cell + 1,
-            offsets[cell + 1],
-            offsets[cell]
+            "the offset of cell {} is {offset}, below {before} of the cell before",
+            cell + 1
         )));
     }
-    if let Some(cell) = offsets.iter().position(|&offset| offset > data_byte_len as u64) {
+    let mut all = offsets.iter().enumerate();
+    if let Some((cell, offset)) = all.find(|(_, offset)| **offset > data_byte_len as u64) {
         return Err(Error::corrupt(format!(
-            "the offset of cell {cell} is {}, beyond the {data_byte_len} bytes of data",
-            offsets[cell]
+            "the offset of cell {cell} is {offset}, beyond the {data_byte_len} bytes of data"
         )));
     }
     if last != data_byte_len as u64 {

@@ -196,13 +196,19 @@ impl FieldCodec {
                         .ok_or_else(|| Error::corrupt(format!("a tile of {cell_count} cells")))?;
                     check_len(codec, tile.fixed, starts_byte_len)?;
                     let mut offsets = AlignedBuf::zeroed(starts_byte_len.saturating_add(8))?;
+                    #[expect(
+                        clippy::indexing_slicing,
+                        reason = "it was just made eight bytes longer than that"
+                    )]
                     let starts: &mut [u8] = &mut offsets.as_mut_slice()[..starts_byte_len];
                     codec.decode_into(tile.fixed, starts, scratch)?;
                     values.decode_into(tile.var, data.as_mut_slice(), scratch)?;
                     offsets
                 };
                 let all: &mut [u64] = offsets.values_mut();
-                all[cell_count] = var_byte_len as u64;
+                if let Some(end) = all.get_mut(cell_count) {
+                    *end = var_byte_len as u64;
+                }
                 check_offsets(all, var_byte_len, self.shape.datatype.byte_len())?;
                 column.data = data;
                 column.offsets = Some(offsets);

@@ -1,5 +1,18 @@
 //! Filtered tiles on disk to columns in memory and back; generic tiles; statistics of tiles.
 #![forbid(unsafe_code)]
+// This crate meets bytes of strangers: whatever could panic or lose bits, outside tests, says why it does not.
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_possible_wrap
+    )
+)]
 
 mod column;
 mod field_codec;

@@ -113,6 +113,7 @@ impl StatsBuilder {
     ///
     /// # Panics
     /// When the range is not within the column.
+    #[expect(clippy::indexing_slicing, reason = "its documentation says so")]
     pub fn add(&mut self, column: ColumnRef<'_>, cells: Range<usize>) {
         if let Some(validity) = column.validity {
             self.null_count +=
@@ -167,14 +168,18 @@ impl StatsBuilder {
             [0; 8]
         } else {
             match self.total {
-                Total::Signed(total) => (total.clamp(i64::MIN.into(), i64::MAX.into()) as i64).to_le_bytes(),
-                Total::Unsigned(total) => (total.min(u64::MAX.into()) as u64).to_le_bytes(),
+                Total::Signed(total) => {
+                    let bound = if total < 0 { i64::MIN } else { i64::MAX };
+                    i64::try_from(total).unwrap_or(bound).to_le_bytes()
+                }
+                Total::Unsigned(total) => u64::try_from(total).unwrap_or(u64::MAX).to_le_bytes(),
                 Total::Float(total) => saturate(total).to_le_bytes(),
             }
         };
         Stats { min, max, sum, null_count: self.null_count }
     }
 
+    #[expect(clippy::indexing_slicing, reason = "the cells are those of the column, as `add` wants")]
     fn add_text(&mut self, column: ColumnRef<'_>, cells: Range<usize>) {
         let (mut min, mut max) = (self.min.as_deref(), self.max.as_deref());
         for cell in cells.clone().filter(|&cell| column.is_valid(cell)) {
@@ -193,11 +198,12 @@ impl StatsBuilder {
         {
             *total += cells
                 .filter(|&cell| column.is_valid(cell))
-                .map(|cell| i128::from(column.data[cell] as i8))
+                .map(|cell| i128::from(column.data[cell].cast_signed()))
                 .sum::<i128>();
         }
     }
 
+    #[expect(clippy::indexing_slicing, reason = "the cells are those of the column, as `add` wants")]
     fn add_numbers<T: Limits>(&mut self, column: ColumnRef<'_>, cells: Range<usize>) {
         let byte_len = size_of::<T>();
         let bytes = &column.data[cells.start * byte_len..cells.end * byte_len];
@@ -390,6 +396,7 @@ macro_rules! float_limits {
         impl Limits for $t {
             const LOWEST: Self = <$t>::MIN;
             const HIGHEST: Self = <$t>::MAX;
+            #[expect(clippy::indexing_slicing, reason = "a lane is less than their number, which is the length of what is indexed")]
             fn fold(values: &[Self]) -> (Self, Self, Total) {
                 let mut low = [<$t>::INFINITY; LANES];
                 let mut high = [<$t>::NEG_INFINITY; LANES];

@@ -5,6 +5,13 @@
 //! counted as [`Physical::ordinal`]s, so that the layers above need no code per type.
 #![forbid(unsafe_code)]
 
+// The one place that decides it; docs/install.md says it, deny.toml lists the targets. The local store is written for Unix, places in
+// memory are taken for numbers of 64 bits, and cells for little-endian as they are stored.
+#[cfg(not(all(unix, target_pointer_width = "64", target_endian = "little")))]
+compile_error!(
+    "smalti runs on Linux, macOS and other Unix systems with 64-bit little-endian processors: docs/install.md, Platforms"
+);
+
 mod buffer;
 mod datatype;
 mod env;

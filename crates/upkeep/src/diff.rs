@@ -23,6 +23,9 @@ pub struct DiffOptions {
     pub memory_byte_len: Option<usize>,
     /// Where the reads tell how far they are, and listen for the word to stop.
     pub progress: Option<Arc<Progress>>,
+    // Fields come: `..Default::default()` goes on meaning the rest.
+    #[doc(hidden)]
+    pub more: (),
 }
 
 /// How a cell of the second array differs from the first.
@@ -49,6 +52,7 @@ pub enum Side {
 
 /// An attribute in which a cell differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FieldDifference {
     /// Its place in [`DiffFields::attributes`].
     pub attribute: usize,
@@ -60,6 +64,7 @@ pub struct FieldDifference {
 
 /// A cell that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CellDifference {
     /// How.
     pub change: Change,
@@ -82,6 +87,7 @@ pub struct DiffFields {
 
 /// How many cells differ.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DiffSummary {
     /// Cells of the second array alone.
     pub added: u64,

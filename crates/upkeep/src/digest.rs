@@ -38,6 +38,9 @@ pub struct DigestOptions {
     pub memory_byte_len: Option<usize>,
     /// Where the read tells how far it is, and listens for the word to stop.
     pub progress: Option<Arc<Progress>>,
+    // Fields come: `..Default::default()` goes on meaning the rest.
+    #[doc(hidden)]
+    pub more: (),
 }
 
 /// One number for the logical content of an array; shown as 32 hexadecimal digits.

@@ -32,10 +32,14 @@ pub struct RepairOptions {
     pub gives_up: bool,
     /// Whether to do nothing, and only tell.
     pub is_dry_run: bool,
+    // Fields come: `..Default::default()` goes on meaning the rest.
+    #[doc(hidden)]
+    pub more: (),
 }
 
 /// Something that a repair did, or would do.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Mended {
     /// What for.
     pub finding: Finding,
@@ -47,6 +51,7 @@ pub struct Mended {
 
 /// What a repair did.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct RepairReport {
     /// What was found before.
     pub found: FsckReport,
@@ -62,6 +67,7 @@ pub struct RepairReport {
 
 /// What a repair of a group did in a member.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct MendedMember {
     /// Its name behind those of the groups that it is in.
     pub path: String,

@@ -13,6 +13,9 @@ pub struct Options {
     pub dry_run: bool,
     /// Where the operation tells how far it is, and listens for the word to stop.
     pub progress: Option<Arc<Progress>>,
+    // Fields come: `..Default::default()` goes on meaning the rest.
+    #[doc(hidden)]
+    pub more: (),
 }
 
 /// The phases of putting files together in one.
@@ -47,6 +50,9 @@ pub struct Report {
     pub removed: Vec<FileReport>,
     /// What was left as it is although it is not in order.
     pub warnings: Vec<String>,
+    // Fields come: `..Default::default()` goes on meaning the rest.
+    #[doc(hidden)]
+    pub more: (),
 }
 
 impl Report {

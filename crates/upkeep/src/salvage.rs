@@ -33,6 +33,7 @@ const MAX_ROUNDS: usize = 6;
 
 /// Cells that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LostCells {
     /// The fragment, or another file of the array.
     pub name: String,

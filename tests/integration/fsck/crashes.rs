@@ -39,7 +39,12 @@ fn cut(row: &Row, array_type: ArrayType) -> Result<usize, String> {
     (row.damage)(&mut files);
     let base = image_of(&files);
     let check = FsckOptions { reads_data: true, ..FsckOptions::default() };
-    let options = RepairOptions { check, gives_up: row.after == After::Stays, is_dry_run: false };
+    let options = RepairOptions {
+        check,
+        gives_up: row.after == After::Stays,
+        is_dry_run: false,
+        ..RepairOptions::default()
+    };
     let disk = SimDisk::from_image(&base);
     let before = shown(&place_on(&disk), TIMES);
     disk.forget_ops();

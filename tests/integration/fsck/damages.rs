@@ -118,6 +118,7 @@ fn short(remedy: &Remedy) -> &'static str {
         Remedy::None(_) => "none",
         Remedy::Steps { .. } => "steps",
         Remedy::GiveUp { .. } => "give up",
+        _ => "other",
     }
 }
 

@@ -24,7 +24,12 @@ fn check(seed: u64, files: &Files, key: Option<&str>) -> Result<(), String> {
     if store.files() != before {
         return Err("a check or salvage changed files".into());
     }
-    let options = RepairOptions { check, gives_up: seed.is_multiple_of(3), is_dry_run: false };
+    let options = RepairOptions {
+        check,
+        gives_up: seed.is_multiple_of(3),
+        is_dry_run: false,
+        ..RepairOptions::default()
+    };
     let Ok(report) = repair(&place, &options) else { return Ok(()) };
     if let Some(failed) = report.mended.iter().find(|mended| mended.failure.is_some()) {
         return Err(format!("failed: {:?} of {}", failed.failure, failed.finding));

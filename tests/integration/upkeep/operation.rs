@@ -178,7 +178,7 @@ impl Operation {
             Operation::Upgrade { at } => {
                 let is_old = place.newest_schema()?.version < Version::DEFAULT;
                 let to = if is_old { Version::DEFAULT } else { Version::new(23)? };
-                let upgrade = Upgrade { to, at: Some(at), force: false };
+                let upgrade = Upgrade { to, at: Some(at), force: false, ..Upgrade::default() };
                 place.upgrade(&upgrade)?;
             }
             Operation::ConsolidateFragmentMeta => {

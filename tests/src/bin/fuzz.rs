@@ -3,7 +3,7 @@
 
 use smalti_tests::counting::{Counting, live_byte_len, peak_byte_len};
 use smalti_tests::fuzz::{
-    Fault, Guard, MAX_CASE_TIME, Target, artifacts_folder, case_input, case_number, seeds, targets,
+    Fault, Guard, MAX_CASE_TIME, Target, artifacts_folder, case_input, case_number, kept, seeds, targets,
 };
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
@@ -118,7 +118,8 @@ fn run_campaign(guard: &Guard, options: &Options) -> Result<usize, String> {
 /// Runs the seeds, then mutations of them until the time is up.
 fn run_target(guard: &Guard, target: Target, campaign_seed: u64, time: Duration) -> Result<usize, String> {
     let (name, _) = target;
-    let seeds = seeds(name).map_err(|error| format!("seeds of {name}: {error}"))?;
+    let inputs = seeds(name).and_then(|seeds| Ok([seeds, kept(name)?].concat()));
+    let seeds = inputs.map_err(|error| format!("seeds of {name}: {error}"))?;
     let progress = std::io::stderr().is_terminal();
     let (start, mut shown) = (Instant::now(), Instant::now());
     let mut faults = BTreeSet::new();

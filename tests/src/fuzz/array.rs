@@ -16,6 +16,9 @@ const FOLDER: &str = "array";
 /// Cells of a batch. Few, for cells themselves may be large.
 const BATCH_CELL_COUNT: usize = 40;
 
+/// What a read may hold: cells of megabytes are legal, and a read that may hold a gigabyte holds it.
+const MEMORY_BYTE_LEN: usize = 16 << 20;
+
 /// Files of an array with their paths below its folder, as one input. Files that do not fit the layout are left out.
 pub fn packed(files: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut input = Vec::new();
@@ -64,8 +67,12 @@ fn read_all(place: ArrayPlace) {
     let _ = place.metadata(TimeRange::ALL);
     let Ok(snapshot) = Snapshot::open(place, TimeRange::ALL) else { return };
     for layout in [None, Some(Layout::RowMajor), Some(Layout::ColMajor), Some(Layout::Unordered)] {
-        let request =
-            ReadRequest { layout, batch_cell_count: Some(BATCH_CELL_COUNT), ..ReadRequest::default() };
+        let request = ReadRequest {
+            layout,
+            batch_cell_count: Some(BATCH_CELL_COUNT),
+            memory_byte_len: Some(MEMORY_BYTE_LEN),
+            ..ReadRequest::default()
+        };
         let Ok(batches) = read(&snapshot, &request) else { continue };
         // Domains may be huge; the first batches touch everything that the files hold.
         for batch in batches.take(40) {

@@ -9,7 +9,7 @@ pub mod split;
 
 pub use guard::{Fault, Guard, MAX_CASE_TIME, NEVER_ENDS, memory_bound};
 pub use mutation::{Random, mutated};
-pub use seeds::{Seed, artifacts_folder, seeds, seeds_folder};
+pub use seeds::{Seed, artifacts_folder, kept, seeds, seeds_folder};
 
 /// What a fuzzer runs: the name of a structure, a family of codecs or the array as a whole, and what reads it.
 pub type Target = (&'static str, fn(&[u8]));

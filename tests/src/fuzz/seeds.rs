@@ -30,7 +30,18 @@ pub fn artifacts_folder(target: &str) -> PathBuf {
 /// # Errors
 /// What the file system reports.
 pub fn seeds(target: &str) -> std::io::Result<Vec<Seed>> {
-    let folder = seeds_folder(target);
+    inputs(&seeds_folder(target))
+}
+
+/// What `cargo xtask fuzz --coverage` keeps of a target: inputs that reach what the seeds do not, in the order of their names.
+///
+/// # Errors
+/// What the file system reports.
+pub fn kept(target: &str) -> std::io::Result<Vec<Seed>> {
+    inputs(&fuzz_folder().join("kept").join(target))
+}
+
+fn inputs(folder: &Path) -> std::io::Result<Vec<Seed>> {
     if !folder.exists() {
         return Ok(Vec::new());
     }

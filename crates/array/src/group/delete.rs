@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 /// What a deletion did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeletedGroup {
     /// The arrays and groups that are gone, the group itself last.
     pub deleted: Vec<String>,

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 /// A member to add.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct NewMember {
     /// Where it is. A relative URI stays inside the group's folder; an absolute one has a scheme or starts with a slash.
     pub uri: String,

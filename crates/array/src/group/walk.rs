@@ -24,6 +24,7 @@ pub struct Visit {
 
 /// What a walk did with a member.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Branch {
     /// It is no group.
     Leaf,

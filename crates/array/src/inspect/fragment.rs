@@ -212,6 +212,7 @@ impl Metadata {
 }
 
 /// Generic tiles up to an offset that no footer points to, one after the other.
+#[expect(clippy::cast_possible_truncation, reason = "an offset of 64 bits fits a usize where smalti runs")]
 fn explain_strays(
     inspector: &Inspector,
     bytes: &Bytes,
@@ -407,6 +408,7 @@ fn footer_fields(
     Ok((reader.into_trace(), read_len))
 }
 
+#[expect(clippy::cast_possible_truncation, reason = "an offset of 64 bits fits a usize where smalti runs")]
 fn slice<'a>(bytes: &'a [u8], range: &std::ops::Range<u64>) -> Result<&'a [u8]> {
     bytes
         .get(range.start as usize..range.end as usize)

@@ -67,6 +67,7 @@ pub(super) fn explain_names(inspector: &Inspector, output: &mut Output<'_>) -> R
     lines.flush(output)
 }
 
+#[expect(clippy::cast_possible_truncation, reason = "all of them are places in the file, which is in memory")]
 pub(super) fn explain_commits(inspector: &Inspector, output: &mut Output<'_>) -> Result<()> {
     let bytes = inspector.bytes()?;
     let mut lines = Lines::new(0, output.detail);

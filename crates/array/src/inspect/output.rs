@@ -9,6 +9,7 @@ pub const UNEXPLAINED: &str = "unexplained";
 
 /// What a file holds.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Inspection {
     /// The address of the file.
     pub uri: String,
@@ -27,6 +28,7 @@ pub struct Inspection {
 /// The [leaves](InspectedPart::leaves) of all parts whose offsets count in the file cover it without gap or overlap, and so
 /// do those of a part whose offsets count in an unfiltered tile.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct InspectedPart {
     /// What the part is.
     pub title: String,

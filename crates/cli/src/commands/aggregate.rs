@@ -38,6 +38,7 @@ pub(super) fn run(global: &Global, args: &AggregateArgs) -> Outcome {
         memory_byte_len: global.memory.map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
         saturates: args.saturate,
         progress: Some(Arc::clone(&read)),
+        ..AggregateRequest::default()
     };
     let start = Instant::now();
     let watch = Watch::start(&read, None)?;

@@ -75,6 +75,7 @@ pub(super) fn repair(global: &Global, args: &RepairArgs) -> Outcome {
         check: options_of(&args.check, &progress),
         gives_up: args.give_up,
         is_dry_run: args.dry_run,
+        ..RepairOptions::default()
     };
     let watch = Watch::over_writes(&progress)?;
     let report = watch.run(|| Array::repair(&args.array, &options, &repair))?;
@@ -295,6 +296,7 @@ fn options_of(args: &CheckArgs, progress: &Arc<Progress>) -> FsckOptions {
         young_ms: args.young.saturating_mul(60 * 60 * 1000),
         is_shallow: args.shallow,
         progress: Some(Arc::clone(progress)),
+        ..FsckOptions::default()
     }
 }
 
@@ -311,6 +313,7 @@ fn print(out: &mut dyn Write, finding: &Finding) -> std::io::Result<()> {
         Remedy::None(why) => writeln!(out, "    no repair: {why}"),
         Remedy::Steps { words, .. } => writeln!(out, "    repair {words}"),
         Remedy::GiveUp { words, .. } => writeln!(out, "    repair --give-up {words}"),
+        other => writeln!(out, "    repair: {other:?}"),
     }
 }
 
@@ -355,6 +358,7 @@ fn finding_json(finding: &Finding) -> serde_json::Value {
         Remedy::None(why) => ("none", Some(why)),
         Remedy::Steps { words, .. } => ("repair", Some(words)),
         Remedy::GiveUp { words, .. } => ("repair --give-up", Some(words)),
+        _ => ("other", None),
     };
     serde_json::json!({
         "kind": finding.kind.name(), "class": finding.class.name(), "file": finding.file,

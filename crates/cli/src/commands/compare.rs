@@ -21,6 +21,7 @@ pub(super) fn digest(global: &Global, args: &DigestArgs) -> Outcome {
         includes_times: args.timestamps,
         memory_byte_len: memory(global),
         progress: Some(Arc::clone(&read)),
+        ..DigestOptions::default()
     };
     let watch = Watch::start(&read, None)?;
     let digest = watch.run(|| array.digest(&options))?;
@@ -62,7 +63,11 @@ fn compare(global: &Global, args: &DiffArgs) -> Outcome<bool> {
         }
     }
     let read = Arc::new(Progress::new());
-    let options = DiffOptions { memory_byte_len: memory(global), progress: Some(Arc::clone(&read)) };
+    let options = DiffOptions {
+        memory_byte_len: memory(global),
+        progress: Some(Arc::clone(&read)),
+        ..DiffOptions::default()
+    };
     let labels = LabelsOfSides::of(&fields, &a, &b)?;
     let mut lines: Lines<'_> =
         Lines { out: &mut out, json: global.json, labels: &labels, left: args.limit, failure: None };

@@ -25,7 +25,11 @@ pub(super) fn run(global: &Global, args: &ConsolidateArgs) -> Outcome {
 /// Every mode but that of fragments.
 fn files(global: &Global, args: &ConsolidateArgs, mode: UpkeepMode) -> Outcome {
     let work = Arc::new(Progress::new());
-    let options = UpkeepOptions { dry_run: args.dry_run, progress: Some(Arc::clone(&work)) };
+    let options = UpkeepOptions {
+        dry_run: args.dry_run,
+        progress: Some(Arc::clone(&work)),
+        ..UpkeepOptions::default()
+    };
     let watch = Watch::over_writes(&work)?;
     let array = || engine::open(global, &args.array, OpenTimes::default());
     let report = match mode {
@@ -74,6 +78,7 @@ fn options(global: &Global, args: &FragmentArgs) -> FragmentOptions {
             max_fragments,
             size_ratio: args.size_ratio.map_or(default.size_ratio, |ratio| ratio as f32),
             amplification: args.amplification.map_or(default.amplification, |number| number as f32),
+            ..Steps::default()
         })
     } else {
         let default = Tiers::default();
@@ -85,6 +90,7 @@ fn options(global: &Global, args: &FragmentArgs) -> FragmentOptions {
                 None => default.floor_byte_len,
             },
             amplification: args.amplification.unwrap_or(default.amplification),
+            ..Tiers::default()
         })
     };
     FragmentOptions {
@@ -95,6 +101,7 @@ fn options(global: &Global, args: &FragmentArgs) -> FragmentOptions {
         max_fragment_byte_len: args.max_fragment_size,
         verifies: !args.no_verify,
         progress: None,
+        ..FragmentOptions::default()
     }
 }
 

@@ -53,6 +53,7 @@ fn change(global: &Global, array: &Array, args: &EvolveArgs) -> Outcome<SchemaCh
         drop_enumerations: args.drop_enumeration.clone(),
         current_domain: ranges::current_domain_sides(&schema, &args.current_domain)?,
         at: engine::change_time(global, &args.array, args.at),
+        ..SchemaChange::default()
     })
 }
 

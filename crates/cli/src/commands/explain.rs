@@ -44,6 +44,7 @@ fn fate(fate: FragmentFate) -> &'static str {
         FragmentFate::OutsideRanges => "outside the ranges",
         FragmentFate::NoTileMet => "no tile meets the ranges",
         FragmentFate::RuledOut => "ruled out by statistics",
+        _ => "not read",
     }
 }
 
@@ -75,7 +76,7 @@ fn print(explanation: &Explanation, analysis: Option<&Analysis>, out: &mut impl 
         human::count(explanation.request_count),
         human::bytes(explanation.memory_byte_len)
     )?;
-    if let Some(Analysis { statistics, time }) = analysis {
+    if let Some(Analysis { statistics, time, .. }) = analysis {
         writeln!(out, "was read: {}", statistics::text(statistics, *time))?;
     }
     if explanation.fragments.is_empty() {
@@ -118,7 +119,7 @@ fn to_json(explanation: &Explanation, analysis: Option<&Analysis>) -> Json {
         "requests": explanation.request_count,
         "memory": explanation.memory_byte_len,
     });
-    if let Some(Analysis { statistics, time }) = analysis {
+    if let Some(Analysis { statistics, time, .. }) = analysis {
         explained["analysis"] = statistics::to_json(statistics, *time);
     }
     explained

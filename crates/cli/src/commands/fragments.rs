@@ -22,10 +22,10 @@ pub(super) fn run(global: &Global, args: &FragmentsArgs) -> Outcome {
                 FragmentChoice::Named(names.clone())
             };
             let deletion = FragmentDeletion {
-                choice,
                 is_dry_run: *dry_run,
                 ignores_readers: *ignore_readers,
                 progress: Some(Arc::default()),
+                ..FragmentDeletion::of(choice)
             };
             delete(global, args, &deletion)
         }

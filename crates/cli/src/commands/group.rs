@@ -95,7 +95,7 @@ fn remove(global: &Global, uri: &str, members: &[String], at: Option<When>) -> O
 
 fn delete(global: &Global, uri: &str, recursive: bool) -> Outcome {
     let group = engine::open_group(global, uri, OpenTimes::default())?;
-    let DeletedGroup { deleted, kept } =
+    let DeletedGroup { deleted, kept, .. } =
         if recursive { group.delete_with_members()? } else { group.delete()? };
     if global.json {
         let kept: Vec<Json> = kept.iter().map(|(uri, why)| json!({"uri": uri, "why": why})).collect();
@@ -182,6 +182,7 @@ fn remark(branch: &Branch) -> String {
         Branch::Outside => "  (outside the group; --follow lists its members)".into(),
         Branch::TooDeep => "  (too deep)".into(),
         Branch::Unreadable(error) => format!("  ({error})"),
+        other => format!("  ({other:?})"),
     }
 }
 

@@ -9,7 +9,12 @@ use smalti::format::Version;
 pub(super) fn run(global: &Global, args: &UpgradeArgs) -> Outcome {
     let array = engine::open(global, &args.array, OpenTimes::default())?;
     let (from, to) = (array.schema().version, Version::new(args.format_version)?);
-    let upgrade = Upgrade { to, at: engine::change_time(global, &args.array, args.at), force: args.force };
+    let upgrade = Upgrade {
+        to,
+        at: engine::change_time(global, &args.array, args.at),
+        force: args.force,
+        ..Upgrade::default()
+    };
     let changed = array.upgrade(&upgrade)?;
     if global.json {
         let versions = serde_json::json!({

@@ -23,7 +23,11 @@ pub(super) fn run(global: &Global, args: &VacuumArgs) -> Outcome {
 /// Every mode but that of fragments.
 fn files(global: &Global, args: &VacuumArgs, mode: UpkeepMode) -> Outcome {
     let work = Arc::new(Progress::new());
-    let options = UpkeepOptions { dry_run: args.dry_run, progress: Some(Arc::clone(&work)) };
+    let options = UpkeepOptions {
+        dry_run: args.dry_run,
+        progress: Some(Arc::clone(&work)),
+        ..UpkeepOptions::default()
+    };
     let watch = Watch::over_writes(&work)?;
     let array = || engine::open(global, &args.array, OpenTimes::default());
     let report = match mode {
@@ -55,6 +59,7 @@ fn fragments(global: &Global, args: &VacuumArgs) -> Outcome {
         is_dry_run: args.dry_run,
         ignores_readers: args.ignore_readers,
         progress: Some(Arc::clone(&work)),
+        ..VacuumOptions::default()
     };
     if !args.dry_run {
         // Told before it is done.

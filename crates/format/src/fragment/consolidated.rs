@@ -69,13 +69,16 @@ impl<'a> ConsolidatedFooters<'a> {
     }
 
     /// Finds footers by fragment.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "decoding checked that footers start inside the tile, which is in memory"
+    )]
     pub fn index(&self) -> FooterIndex<'_> {
         let mut starts: Vec<u64> = self.entries.iter().map(|entry| entry.footer_offset).collect();
         starts.sort_unstable();
         let end_of = |start: u64| starts.get(starts.partition_point(|other| *other <= start)).copied();
         // The last entry of a name counts.
         let ranges = self.entries.iter().rev().map(|entry| {
-            // Both lie inside the tile, which is in memory.
             let start = entry.footer_offset as usize;
             let end = end_of(entry.footer_offset).map_or(self.tile.len(), |end| end as usize);
             (names::last_part(&entry.name), start..end)

@@ -447,7 +447,9 @@ impl Footer {
         if list.len() <= slot {
             list.resize(slot + 1, 0);
         }
-        list[slot] = offset;
+        if let Some(place) = list.get_mut(slot) {
+            *place = offset;
+        }
     }
 
     /// Points to the global order bounds of each dimension, in optional section 0.

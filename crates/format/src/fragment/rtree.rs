@@ -11,7 +11,7 @@ record! {
     /// The R-tree of a sparse fragment; of a dense fragment it has no levels.
     pub struct RTree in "R-tree", spec "fragment.md#r-tree", given cx {
         /// The number of dimensions.
-        3..5  let dimension_count: u32 as U32 = 0 => cx.shape.dimensions.len() as u32,
+        3..5  let dimension_count: u32 as U32 = 0 => u32::try_from(cx.shape.dimensions.len()).unwrap_or(u32::MAX),
         /// Children of a node.
         3..   fanout: u32 as U32,
         /// The datatype of all dimensions.
@@ -105,8 +105,8 @@ impl RTree {
         if self.levels.len() > 1 && self.fanout < 2 {
             return Err(Error::corrupt(format!("a tree of nodes with {} children", self.fanout)));
         }
-        for pair in self.levels.windows(2) {
-            let (parents, children) = (pair[0].len(), pair[1].len());
+        for (above, below) in self.levels.iter().zip(self.levels.iter().skip(1)) {
+            let (parents, children) = (above.len(), below.len());
             if parents != children.div_ceil(self.fanout as usize) {
                 return Err(Error::corrupt(format!(
                     "{parents} nodes of {} children each over {children} nodes",

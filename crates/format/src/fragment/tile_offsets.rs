@@ -20,12 +20,11 @@ impl TileOffsets {
         if starts.len() as u64 != tile_count {
             return Err(Error::corrupt(format!("{} offsets for {tile_count} tiles", starts.len())));
         }
-        if let Some(at) = starts.windows(2).position(|pair| pair[0] > pair[1]) {
+        let mut pairs = starts.iter().zip(starts.iter().skip(1)).enumerate();
+        if let Some((at, (start, next))) = pairs.find(|(_, (start, next))| start > next) {
             return Err(Error::corrupt(format!(
-                "tile {} starts at byte {}, before tile {at} at byte {}",
-                at + 1,
-                starts[at + 1],
-                starts[at]
+                "tile {} starts at byte {next}, before tile {at} at byte {start}",
+                at + 1
             )));
         }
         if let Some(last) = starts.last().filter(|last| **last > file_len) {

@@ -93,11 +93,11 @@ impl ArraySchema {
                     dimension.name
                 ));
             }
-            if datatype != self.dimensions[0].datatype {
+            if let Some(first) = self.dimensions.first().filter(|first| first.datatype != datatype) {
                 return bad(format!(
                     "dimensions {:?} and {:?} of a dense array are of types {} and {datatype}; give both the same, \
                      or make the array sparse",
-                    self.dimensions[0].name, dimension.name, self.dimensions[0].datatype
+                    first.name, dimension.name, first.datatype
                 ));
             }
             if dimension.tile_extent.is_none() {
@@ -276,10 +276,10 @@ impl Dimension {
     /// not fit the signed type.
     pub fn extent_len(&self) -> Option<u64> {
         Some(match self.tile_extent? {
-            Scalar::I8(extent) => (extent as u8).into(),
-            Scalar::I16(extent) => (extent as u16).into(),
-            Scalar::I32(extent) => (extent as u32).into(),
-            Scalar::I64(extent) => extent as u64,
+            Scalar::I8(extent) => extent.cast_unsigned().into(),
+            Scalar::I16(extent) => extent.cast_unsigned().into(),
+            Scalar::I32(extent) => extent.cast_unsigned().into(),
+            Scalar::I64(extent) => extent.cast_unsigned(),
             Scalar::U8(extent) => extent.into(),
             Scalar::U16(extent) => extent.into(),
             Scalar::U32(extent) => extent.into(),

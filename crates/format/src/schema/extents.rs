@@ -32,13 +32,13 @@ impl Dimension {
         }
         let len = u64::try_from(hi.as_i128()? - lo.as_i128()? + 1).ok()?;
         Some(match self.datatype.physical() {
-            PhysicalKind::I8 => Scalar::I8(u8::try_from(len).ok()? as i8),
+            PhysicalKind::I8 => Scalar::I8(u8::try_from(len).ok()?.cast_signed()),
             PhysicalKind::U8 => Scalar::U8(u8::try_from(len).ok()?),
-            PhysicalKind::I16 => Scalar::I16(u16::try_from(len).ok()? as i16),
+            PhysicalKind::I16 => Scalar::I16(u16::try_from(len).ok()?.cast_signed()),
             PhysicalKind::U16 => Scalar::U16(u16::try_from(len).ok()?),
-            PhysicalKind::I32 => Scalar::I32(u32::try_from(len).ok()? as i32),
+            PhysicalKind::I32 => Scalar::I32(u32::try_from(len).ok()?.cast_signed()),
             PhysicalKind::U32 => Scalar::U32(u32::try_from(len).ok()?),
-            PhysicalKind::I64 => Scalar::I64(len as i64),
+            PhysicalKind::I64 => Scalar::I64(len.cast_signed()),
             PhysicalKind::U64 => Scalar::U64(len),
             PhysicalKind::F32 | PhysicalKind::F64 => return None,
         })

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 /// A label in a condition that its enumeration does not have.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct UnknownLabel {
     /// The field that is compared with it.
     pub field: String,

@@ -4,6 +4,7 @@ use std::ops::Not;
 
 /// How a field is compared with a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Relation {
     /// `<`
     Lt,
@@ -53,6 +54,7 @@ impl Relation {
 
 /// A value in a condition, before a schema says of which datatype it has to be.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Literal {
     /// An integer, for numbers, dates and times, and codes of enumerations.
     Int(i128),

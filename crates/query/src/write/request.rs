@@ -26,6 +26,7 @@ pub struct WriteRequest<'a> {
 
 /// What happens to cells of equal coordinates in one write, where the schema does not allow them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Duplicates {
     /// The write is refused and the first of them named.
     #[default]

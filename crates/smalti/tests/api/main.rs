@@ -10,6 +10,7 @@ mod labels;
 mod many_fragments;
 mod reads;
 mod scans;
+mod surface;
 mod upkeep;
 mod versions;
 

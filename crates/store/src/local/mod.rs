@@ -195,7 +195,9 @@ impl<D: Disk> Store for LocalStore<D> {
             return vec![Err(error); paths.len()];
         }
         // One piece of memory for all: small files are read quicker than memory is found for each.
-        let mut bytes = Vec::with_capacity(paths.len() * (byte_len as usize).min(EXPECTED_TAIL_BYTE_LEN));
+        let mut bytes = Vec::with_capacity(
+            paths.len() * usize::try_from(byte_len).unwrap_or(usize::MAX).min(EXPECTED_TAIL_BYTE_LEN),
+        );
         let mut ends = Vec::with_capacity(paths.len());
         self.disk.open_each(Path::new(folder), paths, &mut |path, opened| {
             let read = || -> Result<(u64, Range<usize>)> {
@@ -206,6 +208,7 @@ impl<D: Disk> Store for LocalStore<D> {
                 let start = bytes.len();
                 let tail_byte_len = file_byte_len.min(byte_len);
                 grow(&mut bytes, tail_byte_len)?;
+                #[expect(clippy::indexing_slicing, reason = "that was its length before it grew")]
                 let dest = &mut bytes[start..];
                 self.read_piece(&reader, whole_path, file_byte_len - tail_byte_len, dest)
                     .inspect_err(|_| bytes.truncate(start))?;

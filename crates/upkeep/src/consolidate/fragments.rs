@@ -30,6 +30,9 @@ pub struct FragmentOptions {
     pub verifies: bool,
     /// Where merges tell how far they are, and listen for the word to stop.
     pub progress: Option<Arc<Progress>>,
+    // Fields come: `..Default::default()` goes on meaning the rest.
+    #[doc(hidden)]
+    pub more: (),
 }
 
 impl Default for FragmentOptions {
@@ -42,6 +45,7 @@ impl Default for FragmentOptions {
             max_fragment_byte_len: None,
             verifies: true,
             progress: None,
+            more: (),
         }
     }
 }
@@ -61,6 +65,7 @@ pub struct Merge {
 
 /// What a consolidation would do.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct FragmentPlan {
     /// The merges, oldest fragments first. A consolidation in several steps is planned for its first step.
     pub merges: Vec<Merge>,
@@ -68,6 +73,7 @@ pub struct FragmentPlan {
 
 /// A merge that was carried out.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct MergedFragments {
     /// The names of what was merged, oldest first.
     pub inputs: Vec<String>,
@@ -83,6 +89,7 @@ pub struct MergedFragments {
 
 /// What a consolidation did.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Consolidation {
     /// The merges, in their order.
     pub merges: Vec<MergedFragments>,

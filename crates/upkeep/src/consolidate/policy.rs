@@ -6,6 +6,7 @@ use std::ops::Range;
 
 /// How fragments are chosen.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Choice {
     /// By size: see [`Tiers`].
     Tiered(Tiers),
@@ -32,11 +33,14 @@ pub struct Tiers {
     pub floor_byte_len: u64,
     /// Dense arrays: the most cells of the merged rectangle for each cell that is merged; the others hold fill values.
     pub amplification: f64,
+    // Fields come: `..Default::default()` goes on meaning the rest.
+    #[doc(hidden)]
+    pub more: (),
 }
 
 impl Default for Tiers {
     fn default() -> Self {
-        Tiers { size_ratio: 4.0, floor_byte_len: 64 << 20, amplification: 2.0 }
+        Tiers { size_ratio: 4.0, floor_byte_len: 64 << 20, amplification: 2.0, more: () }
     }
 }
 
@@ -54,6 +58,9 @@ pub struct Steps {
     pub size_ratio: f32,
     /// Dense arrays: as in [`Tiers`] (`sm.consolidation.amplification`).
     pub amplification: f32,
+    // Fields come: `..Default::default()` goes on meaning the rest.
+    #[doc(hidden)]
+    pub more: (),
 }
 
 impl Default for Steps {
@@ -64,6 +71,7 @@ impl Default for Steps {
             max_fragments: u32::MAX,
             size_ratio: 0.0,
             amplification: 1.0,
+            more: (),
         }
     }
 }

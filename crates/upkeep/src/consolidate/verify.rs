@@ -18,6 +18,7 @@ pub fn verify_merge(part: &Snapshot, merged: &Merged, request: &MergeRequest) ->
         includes_times: !schema.is_dense() && schema.write_version().has(Rule::CellTimestamps),
         memory_byte_len: request.memory_byte_len,
         progress: request.progress.clone(),
+        ..DigestOptions::default()
     };
     let open = |new: &smalti_array::NewFragment| {
         let listed = ListedFragment::named(new.name().clone())?;

@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 /// Which fragments are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FragmentChoice {
     /// These, by the names of their folders.
     Named(Vec<String>),
@@ -39,17 +40,21 @@ pub struct FragmentDeletion {
     pub ignores_readers: bool,
     /// Where the deletion tells how far it is, and listens for the word to stop, as long as nothing is deleted.
     pub progress: Option<Arc<Progress>>,
+    // Fields come: `..Default::default()` goes on meaning the rest.
+    #[doc(hidden)]
+    pub more: (),
 }
 
 impl FragmentDeletion {
     /// The deletion of some fragments, which waits for readers.
     pub fn of(choice: FragmentChoice) -> Self {
-        FragmentDeletion { choice, is_dry_run: false, ignores_readers: false, progress: None }
+        FragmentDeletion { choice, is_dry_run: false, ignores_readers: false, progress: None, more: () }
     }
 }
 
 /// What was deleted, or would be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeletedFragments {
     /// The names of the fragments, oldest first.
     pub fragments: Vec<String>,

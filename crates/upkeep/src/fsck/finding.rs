@@ -5,6 +5,7 @@ use std::fmt;
 
 /// How bad a finding is, from the least to the worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Class {
     /// Readers are not concerned.
     Harmless,
@@ -168,6 +169,7 @@ pub enum Step {
 
 /// What a repair would do about a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Remedy {
     /// Nothing has to be done.
     NotNeeded,
@@ -191,6 +193,7 @@ pub enum Remedy {
 
 /// Something that a check found.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Finding {
     /// What.
     pub kind: FindingKind,

@@ -13,6 +13,7 @@ const MAX_GROUP_DEPTH: usize = 64;
 
 /// What a check found in a member of a group.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct MemberReport {
     /// Its name behind those of the groups that it is in, such as `year/rain`.
     pub path: String,

@@ -50,17 +50,27 @@ pub struct FsckOptions {
     pub is_shallow: bool,
     /// Where the check tells how far it is, and listens for the word to stop.
     pub progress: Option<Arc<Progress>>,
+    // Fields come: `..Default::default()` goes on meaning the rest.
+    #[doc(hidden)]
+    pub more: (),
 }
 
 impl Default for FsckOptions {
     /// Metadata alone, of a group its members too; writers have a day.
     fn default() -> Self {
-        FsckOptions { reads_data: false, young_ms: 24 * 60 * 60 * 1000, is_shallow: false, progress: None }
+        FsckOptions {
+            reads_data: false,
+            young_ms: 24 * 60 * 60 * 1000,
+            is_shallow: false,
+            progress: None,
+            more: (),
+        }
     }
 }
 
 /// What a check found.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct FsckReport {
     /// All findings, the worst first, then by file.
     pub findings: Vec<Finding>,

@@ -25,6 +25,7 @@ const MAX_BOXES: usize = 10_000;
 
 /// A cell of a sparse array, or a box of a dense one, that shows what was written before something that is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OlderCells {
     /// An interval on each dimension; of a cell its coordinates.
     pub extents: Vec<Extent>,
@@ -36,6 +37,7 @@ pub struct OlderCells {
 
 /// All cells that show what was written before something that is lost.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Older {
     /// How many cells there are, fill values of dense arrays among them.
     pub cell_count: u64,

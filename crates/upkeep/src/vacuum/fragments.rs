@@ -32,16 +32,26 @@ pub struct VacuumOptions {
     /// Where the vacuum tells how far it is, and listens for the word to stop. What it has not removed by then stays hidden, and the
     /// next vacuum goes on.
     pub progress: Option<Arc<Progress>>,
+    // Fields come: `..Default::default()` goes on meaning the rest.
+    #[doc(hidden)]
+    pub more: (),
 }
 
 impl Default for VacuumOptions {
     fn default() -> Self {
-        VacuumOptions { time: TimeRange::ALL, is_dry_run: false, ignores_readers: false, progress: None }
+        VacuumOptions {
+            time: TimeRange::ALL,
+            is_dry_run: false,
+            ignores_readers: false,
+            progress: None,
+            more: (),
+        }
     }
 }
 
 /// What a vacuum removed, or would remove.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct VacuumedFragments {
     /// The names of fragments.
     pub fragments: Vec<String>,
