@@ -857,8 +857,8 @@ impl MetadataBytes {
         let pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
         let (start, bytes) = pieces.range(..=range.start).next_back()?;
         let (from, to) = (range.start.checked_sub(*start)?, range.end.checked_sub(*start)?);
-        // Both are at most the length of bytes in memory.
-        (from <= to && to <= bytes.len() as u64).then(|| bytes.slice(from as usize..to as usize))
+        let places = usize::try_from(from).ok()?..usize::try_from(to).ok()?;
+        bytes.get(places.clone()).map(|_| bytes.slice(places))
     }
 }
 

@@ -151,17 +151,14 @@ impl AheadStore {
         for read in reads {
             let range = ByteRange { start: read.offset, byte_len: read.dest.len() as u64 };
             let early = self.answers().covering(read.path, range);
-            let bytes = early.and_then(|early| {
+            let filled = early.and_then(|early| {
                 let skipped = usize::try_from(range.start - early.range.start).ok()?;
                 let bytes = early.early.bytes()?;
-                bytes.get(skipped..skipped.checked_add(read.dest.len())?).map(|_| (bytes.clone(), skipped))
+                read.dest.copy_from_slice(bytes.get(skipped..skipped.checked_add(read.dest.len())?)?);
+                Some(())
             });
-            match bytes {
-                Some((bytes, skipped)) => {
-                    let len = read.dest.len();
-                    read.dest.copy_from_slice(&bytes[skipped..skipped + len]);
-                }
-                None => missing.push(read),
+            if filled.is_none() {
+                missing.push(read);
             }
         }
         missing
