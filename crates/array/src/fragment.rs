@@ -1,7 +1,11 @@
 //! A fragment of a snapshot: its footer, and the sections of its metadata as they are needed.
 
+mod bytes;
+mod early;
+
 use crate::{ArrayPlace, ListedFragment, Plane, field_shape};
-use bytes::Bytes;
+use ::bytes::Bytes;
+use bytes::{MetadataBytes, MetadataPlace, piece};
 use smalti_format::fragment::{
     FieldId, Footer, FooterOutline, FragmentStatistics, LegacyFragmentMetadata, ProcessedConditions,
     RTree as StoredTree, Section, TileBounds, TileNumbers, TileOffsets,
@@ -9,10 +13,10 @@ use smalti_format::fragment::{
 use smalti_format::names::{self, DataPart, TimestampedName, data_file_name};
 use smalti_format::{ArraySchema, GenericTileHeader, Rule, Shape, Version};
 use smalti_space::{Interval, RTree, stored_mbr_interval};
-use smalti_store::{Answer, ByteRange, Request, StoreExt, Tail, join};
+use smalti_store::{StoreExt, Tail, join};
 use smalti_tile::beyond_limit;
 use smalti_types::{AlignedBuf, Error, Extent, Filter, RectList, Result, TimeRange};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -44,21 +48,6 @@ pub(crate) struct Kin {
     place: ArrayPlace,
     schema: Arc<ArraySchema>,
     shape: Shape,
-}
-
-/// A metadata file. Its end is in memory once anything of it was needed.
-#[derive(Debug, Default)]
-struct MetadataBytes {
-    tail: OnceLock<Tail>,
-    /// Sections that lie in front of the end, read before they were asked for; by their first byte.
-    pieces: Mutex<BTreeMap<u64, Bytes>>,
-}
-
-/// Where a metadata file is. Its path is made when it is asked for: most fragments are opened without.
-#[derive(Clone, Copy)]
-struct MetadataPlace<'a> {
-    place: &'a ArrayPlace,
-    listed: &'a ListedFragment,
 }
 
 /// The bytes of a footer, and what was read of the fragment's metadata file with it.
@@ -117,70 +106,6 @@ impl Fragment {
         }
         for fragment in fragments {
             let _ = fragment.rtree();
-        }
-    }
-
-    /// What has to be read of the metadata file before the rectangles of the tiles, and the places of the tiles of some fields of
-    /// its own schema, are known: with the first byte of each section, or none for the end of the file. Nothing of what is in memory.
-    pub(crate) fn early_requests(&self, fields: &[FieldId]) -> Vec<(Option<u64>, Request)> {
-        if self.legacy.is_some() {
-            return Vec::new();
-        }
-        let at = self.metadata_place();
-        let mut wanted = Vec::new();
-        let known = self.metadata.tail.get();
-        if known.is_none() {
-            wanted.push((None, Request::Tail { path: at.path(), byte_len: Fragment::TAIL_BYTE_LEN }));
-        }
-        let Ok(all) = self.footer().sections(&self.kin.shape) else { return wanted };
-        let starts: BTreeSet<u64> = all.iter().map(|(_, start)| *start).collect();
-        // The footer comes behind the last section.
-        let least_file_byte_len =
-            known.map_or(starts.last().copied().unwrap_or(0), |tail| tail.file_byte_len);
-        let tail_start = least_file_byte_len.saturating_sub(Fragment::TAIL_BYTE_LEN);
-        let mut sections = vec![Section::RTree];
-        for field in fields {
-            let Ok(slot) = self.slot(*field) else { continue };
-            let Ok(shape) = self.field_shape(*field) else { continue };
-            sections.push(Section::TileOffsets(slot));
-            if shape.is_var() {
-                sections.extend([Section::TileVarOffsets(slot), Section::TileVarSizes(slot)]);
-            }
-            if shape.is_nullable {
-                sections.push(Section::TileValidityOffsets(slot));
-            }
-        }
-        let is_needed = |section: &Section| {
-            let known = self.offsets.lock().unwrap_or_else(PoisonError::into_inner);
-            match section {
-                Section::RTree => !self.is_dense() && !self.has_rtree(),
-                _ => known.is_empty(),
-            }
-        };
-        let limit = at.place.metadata_limit();
-        for section in sections.iter().filter(|section| is_needed(section)) {
-            let Ok(Some(start)) = self.footer().section_offset(*section, &self.kin.shape) else { continue };
-            let end = starts.range(start + 1..).next().copied();
-            let Some(byte_len) = end.map(|end| end - start).filter(|len| start < tail_start && *len <= limit)
-            else {
-                continue;
-            };
-            let range = ByteRange { start, byte_len };
-            wanted.push((Some(start), Request::Range { path: at.path(), range }));
-        }
-        wanted
-    }
-
-    /// Keeps the answer to one of [`early_requests`](Fragment::early_requests).
-    pub(crate) fn take_early(&self, start: Option<u64>, answer: Result<Answer>) {
-        match (start, answer) {
-            (None, Ok(Answer::Tail(tail))) => drop(self.metadata.tail.set(tail)),
-            (Some(start), Ok(Answer::Bytes(bytes))) => {
-                let mut pieces = self.metadata.pieces.lock().unwrap_or_else(PoisonError::into_inner);
-                pieces.insert(start, bytes);
-            }
-            // Whoever needs it asks again, and says what is wrong.
-            _ => {}
         }
     }
 
@@ -809,66 +734,6 @@ impl Kin {
         let shape = schema.shape();
         Kin { place: place.clone(), schema, shape }
     }
-}
-
-impl MetadataPlace<'_> {
-    fn path(self) -> String {
-        self.place.join(&self.listed.metadata_path())
-    }
-
-    fn read_tail(self) -> Result<Tail> {
-        self.place.store().read_tail(&self.path(), Fragment::TAIL_BYTE_LEN)
-    }
-
-    /// The error, said of the file.
-    fn named(self, error: Error) -> Error {
-        error.at_uri(self.place.store().address(&self.path()))
-    }
-}
-
-impl MetadataBytes {
-    fn tail(&self, at: MetadataPlace<'_>) -> Result<&Tail> {
-        if let Some(tail) = self.tail.get() {
-            return Ok(tail);
-        }
-        let tail = at.read_tail()?;
-        Ok(self.tail.get_or_init(|| tail))
-    }
-
-    fn bytes(&self, at: MetadataPlace<'_>, range: Range<u64>) -> Result<Bytes> {
-        let tail = self.tail(at)?;
-        if range.end > tail.file_byte_len || range.start > range.end {
-            return Err(Error::corrupt(format!(
-                "bytes {}..{} of a file of {} bytes",
-                range.start, range.end, tail.file_byte_len
-            )));
-        }
-        if let Some(bytes) = piece(tail, &range).or_else(|| self.early_piece(&range)) {
-            return Ok(bytes);
-        }
-        let byte_len = range.end - range.start;
-        at.place.store().read_at(&at.path(), ByteRange { start: range.start, byte_len })
-    }
-}
-
-impl MetadataBytes {
-    /// Bytes of a section that was read before it was asked for.
-    fn early_piece(&self, range: &Range<u64>) -> Option<Bytes> {
-        let pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);
-        let (start, bytes) = pieces.range(..=range.start).next_back()?;
-        let (from, to) = (range.start.checked_sub(*start)?, range.end.checked_sub(*start)?);
-        let places = usize::try_from(from).ok()?..usize::try_from(to).ok()?;
-        bytes.get(places.clone()).map(|_| bytes.slice(places))
-    }
-}
-
-/// Bytes of a file out of its end; `None` when they do not lie there.
-#[expect(clippy::cast_possible_truncation, reason = "both are at most the length of bytes in memory")]
-fn piece(tail: &Tail, range: &Range<u64>) -> Option<Bytes> {
-    let tail_start = tail.file_byte_len.checked_sub(tail.bytes.len() as u64)?;
-    let (start, end) = (range.start.checked_sub(tail_start)?, range.end.checked_sub(tail_start)?);
-    let is_inside = start <= end && end <= tail.bytes.len() as u64;
-    is_inside.then(|| tail.bytes.slice(start as usize..end as usize))
 }
 
 fn part(plane: Plane) -> DataPart {

@@ -1,0 +1,74 @@
+//! What of a fragment's metadata a read asks a distant store for, before it needs it.
+
+use super::Fragment;
+use smalti_format::fragment::{FieldId, Section};
+use smalti_store::{Answer, ByteRange, Request};
+use smalti_types::Result;
+use std::collections::BTreeSet;
+use std::sync::PoisonError;
+
+impl Fragment {
+    /// What has to be read of the metadata file before the rectangles of the tiles, and the places of the tiles of some fields of
+    /// its own schema, are known: with the first byte of each section, or none for the end of the file. Nothing of what is in memory.
+    pub(crate) fn early_requests(&self, fields: &[FieldId]) -> Vec<(Option<u64>, Request)> {
+        if self.legacy.is_some() {
+            return Vec::new();
+        }
+        let at = self.metadata_place();
+        let mut wanted = Vec::new();
+        let known = self.metadata.tail.get();
+        if known.is_none() {
+            wanted.push((None, Request::Tail { path: at.path(), byte_len: Fragment::TAIL_BYTE_LEN }));
+        }
+        let Ok(all) = self.footer().sections(&self.kin.shape) else { return wanted };
+        let starts: BTreeSet<u64> = all.iter().map(|(_, start)| *start).collect();
+        // The footer comes behind the last section.
+        let least_file_byte_len =
+            known.map_or(starts.last().copied().unwrap_or(0), |tail| tail.file_byte_len);
+        let tail_start = least_file_byte_len.saturating_sub(Fragment::TAIL_BYTE_LEN);
+        let mut sections = vec![Section::RTree];
+        for field in fields {
+            let Ok(slot) = self.slot(*field) else { continue };
+            let Ok(shape) = self.field_shape(*field) else { continue };
+            sections.push(Section::TileOffsets(slot));
+            if shape.is_var() {
+                sections.extend([Section::TileVarOffsets(slot), Section::TileVarSizes(slot)]);
+            }
+            if shape.is_nullable {
+                sections.push(Section::TileValidityOffsets(slot));
+            }
+        }
+        let is_needed = |section: &Section| {
+            let known = self.offsets.lock().unwrap_or_else(PoisonError::into_inner);
+            match section {
+                Section::RTree => !self.is_dense() && !self.has_rtree(),
+                _ => known.is_empty(),
+            }
+        };
+        let limit = at.place.metadata_limit();
+        for section in sections.iter().filter(|section| is_needed(section)) {
+            let Ok(Some(start)) = self.footer().section_offset(*section, &self.kin.shape) else { continue };
+            let end = starts.range(start + 1..).next().copied();
+            let Some(byte_len) = end.map(|end| end - start).filter(|len| start < tail_start && *len <= limit)
+            else {
+                continue;
+            };
+            let range = ByteRange { start, byte_len };
+            wanted.push((Some(start), Request::Range { path: at.path(), range }));
+        }
+        wanted
+    }
+
+    /// Keeps the answer to one of [`early_requests`](Fragment::early_requests).
+    pub(crate) fn take_early(&self, start: Option<u64>, answer: Result<Answer>) {
+        match (start, answer) {
+            (None, Ok(Answer::Tail(tail))) => drop(self.metadata.tail.set(tail)),
+            (Some(start), Ok(Answer::Bytes(bytes))) => {
+                let mut pieces = self.metadata.pieces.lock().unwrap_or_else(PoisonError::into_inner);
+                pieces.insert(start, bytes);
+            }
+            // Whoever needs it asks again, and says what is wrong.
+            _ => {}
+        }
+    }
+}
