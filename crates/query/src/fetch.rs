@@ -192,10 +192,10 @@ impl Fetch {
         self.progress.count_requests(count, byte_len);
     }
 
-    /// Lets go of what was announced for turns before this one.
-    pub(crate) fn forget_before(&self, turn: u64) {
+    /// Lets go of what was announced for turns which are over.
+    pub(crate) fn forget(&self, is_over: impl Fn(u64) -> bool) {
         if let Some(ahead) = &self.ahead {
-            ahead.forget_before(turn);
+            ahead.forget(is_over);
         }
     }
 

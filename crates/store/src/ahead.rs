@@ -80,7 +80,7 @@ impl AheadStore {
     }
 
     /// As [`announce`](AheadStore::announce), for ranges too, which are joined as the store likes it, and kept until
-    /// [`forget_before`](AheadStore::forget_before) a later turn. Returns how many requests went out, and how many bytes they ask for.
+    /// the turn is [forgotten](AheadStore::forget). Returns how many requests went out, and how many bytes they ask for.
     pub fn announce_ranges(&self, requests: Vec<Request>, turn: u64) -> (u64, u64) {
         let mut wanted: BTreeMap<String, Vec<ByteRange>> = BTreeMap::new();
         let mut sent = Vec::new();
@@ -126,10 +126,10 @@ impl AheadStore {
         (count, byte_len)
     }
 
-    /// Lets go of the ranges that were announced before a turn.
-    pub fn forget_before(&self, turn: u64) {
+    /// Lets go of the ranges that were announced for turns which are over.
+    pub fn forget(&self, is_over: impl Fn(u64) -> bool) {
         self.answers().ranges.retain(|_, of_file| {
-            of_file.retain(|_, early| early.turn >= turn);
+            of_file.retain(|_, early| !is_over(early.turn));
             !of_file.is_empty()
         });
     }

@@ -207,7 +207,7 @@ impl DensePlan {
         }
         // One batch is read after the other.
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        self.fetch.forget_before(turn);
+        self.fetch.forget(|before| before < turn);
         let looked_at = self.filter.iter().flat_map(|filter| &filter.fields);
         let mut wanted = Vec::new();
         let mut known = HashSet::new();

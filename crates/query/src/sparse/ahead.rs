@@ -13,6 +13,9 @@ use std::sync::{Mutex, PoisonError};
 /// Filtered bytes that a share of requests asks for at most, unless a single tile has more.
 const MAX_SHARE_BYTE_LEN: u64 = 32 << 20;
 
+/// The turn of tiles that are read together: no place in the order.
+const GROUP_TURN: u64 = u64::MAX;
+
 /// How far the requests for tiles are ahead of a read.
 #[derive(Debug, Default)]
 pub(crate) struct Announced {
@@ -28,7 +31,7 @@ impl SparsePlan {
         }
         let mut shares = self.announced.shares.lock().unwrap_or_else(PoisonError::into_inner);
         let (before, end) = &mut *shares;
-        self.fetch.forget_before(tiles.start as u64);
+        self.fetch.forget(|turn| turn < tiles.start as u64);
         while *before < tiles.end && *end < self.tiles.len() || *end < tiles.end {
             let start = (*end).max(tiles.start);
             *before = start;
@@ -36,22 +39,24 @@ impl SparsePlan {
         }
     }
 
-    /// Asks for tiles that are read together, wherever they stand in the order.
-    pub(super) fn announce_tiles(&self, slots: impl Iterator<Item = usize>) {
+    /// Asks for tiles that are read together, wherever they stand in the order. Those of the group before are let go.
+    pub(super) fn announce_group(&self, slots: impl Iterator<Item = usize>) {
         if self.fetch.runs_ahead() {
-            let sources =
-                slots.filter_map(|slot| self.tiles.get(slot)).flat_map(|tile| self.sources_of(tile));
-            self.fetch.announce(sources, self.tiles.len() as u64);
+            let tiles = slots.filter_map(|slot| self.tiles.get(slot));
+            let sources = tiles.flat_map(|tile| self.sources_of(tile, false));
+            self.fetch.forget(|turn| turn == GROUP_TURN);
+            self.fetch.announce(sources, GROUP_TURN);
         }
     }
 
     /// Asks for a share of the tiles from a place on, and returns the place behind it.
     fn announce_from(&self, start: usize) -> usize {
         let limit = (self.budget.share() / 4).min(MAX_SHARE_BYTE_LEN);
+        let is_stored = self.stretches.iter().all(|stretch| stretch.is_stored);
         let (mut end, mut byte_len) = (start, 0_u64);
         let mut wanted = Vec::new();
         while let Some(tile) = self.tiles.get(end) {
-            let sources = self.sources_of(tile);
+            let sources = self.sources_of(tile, is_stored);
             let sizes =
                 sources.iter().map(|(source, tile_idx)| self.fetch.filtered_byte_len(source, *tile_idx));
             byte_len = sizes.fold(byte_len, u64::saturating_add);
@@ -66,11 +71,10 @@ impl SparsePlan {
         end
     }
 
-    /// What is read of a tile, as far as the plan can tell.
-    fn sources_of(&self, tile: &TileRef) -> Vec<(&FieldSource, usize)> {
+    /// What is read of a tile, as far as the plan can tell; all coordinates unless cells are wanted as they are stored.
+    fn sources_of(&self, tile: &TileRef, is_stored: bool) -> Vec<(&FieldSource, usize)> {
         let fragment = &self.fragments[tile.fragment_idx];
         let mut sources: Vec<&FieldSource> = fragment.sources.iter().flatten().collect();
-        let is_stored = self.stretches.iter().all(|stretch| stretch.is_stored);
         let is_looked_at = |dim: usize| !self.ranges.get(dim).is_some_and(|ranges| ranges.is_all());
         for (dim, source) in fragment.dims.iter().enumerate() {
             let is_needed = !is_stored || tile.hides || (!tile.is_covered && is_looked_at(dim));

@@ -168,7 +168,7 @@ impl SparsePlan {
         let mut until: Option<Cut> = None;
         let mut at = 0;
         while let Some(group) = self.next_group(windows, &mut at, until.as_ref())? {
-            self.announce_tiles(group.iter().map(|&slot| slot as usize));
+            self.announce_group(group.iter().map(|&slot| slot as usize));
             let found: Vec<Kept> = group
                 .par_iter()
                 .map(|&slot| self.keep_cells(windows, slot, until.as_ref()))
