@@ -1,5 +1,6 @@
 //! Where an array is: its store, path, key, and the injected clock and randomness of its writers.
 
+use crate::Resources;
 use bytes::Bytes;
 use smalti_codecs::Encryption;
 use smalti_format::fragment::FieldId;
@@ -25,6 +26,7 @@ pub struct ArrayPlace {
     env: Env,
     /// The most bytes of a generic tile, filtered or not.
     metadata_limit: u64,
+    resources: Arc<Resources>,
     /// The claim of its open snapshots, which share it.
     pub(crate) readers: Arc<Mutex<Weak<Lease>>>,
 }
@@ -75,6 +77,7 @@ impl ArrayPlace {
             cipher,
             env,
             metadata_limit,
+            resources: Arc::default(),
             readers: Arc::default(),
         }
     }
@@ -84,6 +87,17 @@ impl ArrayPlace {
     #[must_use]
     pub fn with_metadata_limit(self, byte_len: u64) -> Self {
         ArrayPlace { metadata_limit: byte_len, ..self }
+    }
+
+    /// The same place, with the memory and the caches that the whole program shares.
+    #[must_use]
+    pub fn with_resources(self, resources: &Arc<Resources>) -> Self {
+        ArrayPlace { resources: Arc::clone(resources), ..self }
+    }
+
+    /// The memory and the caches of those who work here.
+    pub fn resources(&self) -> &Arc<Resources> {
+        &self.resources
     }
 
     /// The most bytes of a part of the metadata.

@@ -47,6 +47,18 @@ impl<'a> Chunks<'a> {
         Ok(Chunks { rest, left, index: 0 })
     }
 
+    /// A chunk that has all of some bytes for itself.
+    ///
+    /// # Errors
+    /// `Corrupt` when they are too few, or too many.
+    pub(crate) fn one(bytes: &'a [u8]) -> Result<Chunk<'a>> {
+        let mut chunks = Chunks { rest: bytes, left: 1, index: 0 };
+        match chunks.read() {
+            Some(chunk) if chunks.rest.is_empty() => Ok(chunk),
+            _ => Err(Error::corrupt(format!("{} bytes are no chunk", bytes.len()))),
+        }
+    }
+
     /// The number of chunks that were not taken yet.
     pub(crate) fn left(&self) -> u64 {
         self.left

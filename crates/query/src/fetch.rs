@@ -4,12 +4,14 @@
 //! store likes it; of a filtered tile only the chunks that are wanted are decoded.
 //! On a distant store whole tiles of the next steps are asked for before they are needed ([`Fetch::announce`]).
 
+use crate::kept::{KeptName, KeptTiles};
 use crate::progress::Progress;
+use crate::request::ReadRequest;
 use crate::workspace::{Workspace, room};
-use smalti_array::{FieldId, Fragment, Plane, Snapshot};
+use smalti_array::{CachedChunks, CachedTile, FieldId, Fragment, Plane, Snapshot, TilePart};
 use smalti_format::Rule;
 use smalti_store::{AheadStore, ByteRange, ReadInto, Request, Store};
-use smalti_tile::{CellShape, Codec, Column, FieldCodec, FilteredTileRef, PlainLayout};
+use smalti_tile::{CellShape, ChunkDirectory, Codec, Column, FieldCodec, FilteredTileRef, PlainLayout, Scratch};
 use smalti_types::{AlignedBuf, CellValNum, Error, ErrorKind, Result};
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,6 +19,7 @@ use std::sync::Arc;
 /// Reads and decodes tiles of one snapshot.
 pub(crate) struct Fetch {
     store: Arc<dyn Store>,
+    kept: KeptTiles,
     /// On a distant store: what was asked for before it is needed.
     ahead: Option<AheadStore>,
     progress: Arc<Progress>,
@@ -31,6 +34,7 @@ pub(crate) struct FieldSource {
     pub(crate) codec: Arc<FieldCodec>,
     /// The dimension that is wanted of tiles with the coordinates of all dimensions.
     pub(crate) coordinate: Option<usize>,
+    pub(crate) name: KeptName,
 }
 
 impl FieldSource {
@@ -58,7 +62,7 @@ impl FieldSource {
             )));
         }
         let codec = snapshot.field_codec(fragment, field)?;
-        Ok(Some(FieldSource { fragment: Arc::clone(fragment), field, codec, coordinate: None }))
+        Ok(Some(FieldSource { fragment: Arc::clone(fragment), field, codec, coordinate: None, name: KeptName::default() }))
     }
 }
 
@@ -111,7 +115,7 @@ impl FieldSource {
             other => (other, None),
         };
         let codec = snapshot.field_codec(fragment, field)?;
-        Ok(FieldSource { fragment: Arc::clone(fragment), field, codec, coordinate })
+        Ok(FieldSource { fragment: Arc::clone(fragment), field, codec, coordinate, name: KeptName::default() })
     }
 }
 
@@ -125,10 +129,17 @@ const MAX_UNCHECKED_BYTE_LEN: u64 = 1 << 20;
 const MAX_ANNOUNCED_BYTE_LEN: u64 = 64 << 20;
 
 impl Fetch {
-    pub(crate) fn new(snapshot: &Snapshot, progress: Arc<Progress>) -> Self {
+    /// For a read that may let tiles of so many bytes stay in the cache.
+    pub(crate) fn new(
+        snapshot: &Snapshot,
+        progress: Arc<Progress>,
+        request: &ReadRequest,
+        kept_byte_len: u64,
+    ) -> Self {
         let store = Arc::clone(snapshot.store());
+        let kept = KeptTiles::new(snapshot.place().resources(), request, kept_byte_len);
         let ahead = store.is_distant().then(|| AheadStore::new(Arc::clone(&store)));
-        Fetch { store, ahead, progress }
+        Fetch { store, kept, ahead, progress }
     }
 
     /// Whether the read goes on.
@@ -211,6 +222,26 @@ impl Fetch {
     /// # Errors
     /// What the store and the codecs report, with the file named.
     pub(crate) fn tile(
+        &self,
+        source: &FieldSource,
+        tile_idx: usize,
+        cell_count: usize,
+        workspace: &mut Workspace,
+    ) -> Result<Arc<Column>> {
+        let part = source.coordinate.map_or(TilePart::Column, TilePart::Coordinate);
+        let key = self.kept.key(source, &*self.store, tile_idx, part);
+        if let Some(CachedTile::Column(column)) = key.as_ref().and_then(|key| self.kept.find(key)) {
+            self.progress.count_kept_tile();
+            return Ok(column);
+        }
+        let column = Arc::new(self.decode_tile(source, tile_idx, cell_count, workspace)?);
+        if let Some(key) = key {
+            self.kept.keep(key, CachedTile::Column(Arc::clone(&column)));
+        }
+        Ok(column)
+    }
+
+    fn decode_tile(
         &self,
         source: &FieldSource,
         tile_idx: usize,
@@ -338,11 +369,13 @@ impl Fetch {
         tile_idx: usize,
         wanted: &[Range<usize>],
         out: &mut [u8],
-        workspace: (&mut smalti_tile::Scratch, &mut Vec<u8>),
+        workspace: (&mut Scratch, &mut Vec<u8>),
     ) -> Result<()> {
-        if plane == Plane::Fixed {
-            self.progress.count_tile();
-        }
+        let count_tile = |is_kept: bool| match (plane, is_kept) {
+            (Plane::Fixed, false) => self.progress.count_tile(),
+            (Plane::Fixed, true) => self.progress.count_kept_tile(),
+            _ => {}
+        };
         let FieldSource { fragment, field, codec, .. } = source;
         let codec: &Codec = match plane {
             Plane::Validity => {
@@ -356,7 +389,28 @@ impl Fetch {
         let named = |error: Error| {
             source.explain(error).context(format_args!("tile {tile_idx}")).at_uri(self.store.address(&path))
         };
-        if codec.is_plain() && wanted_len * 2 < out.len() {
+        let hull = wanted
+            .iter()
+            .fold(out.len()..0, |hull, range| hull.start.min(range.start)..hull.end.max(range.end));
+        let part = if plane == Plane::Validity { TilePart::Validity } else { TilePart::Values };
+        // What no filter touched is read again as fast as it is copied, but from far away.
+        let is_worth_keeping = self.ahead.is_some() || !codec.is_plain();
+        let key = is_worth_keeping.then(|| self.kept.key(source, &*self.store, tile_idx, part)).flatten();
+        let known = key.as_ref().and_then(|key| self.kept.find(key));
+        if let Some(CachedTile::Chunks(chunks)) = &known {
+            let missing = chunks.missing(wanted);
+            count_tile(missing.is_empty());
+            if !missing.is_empty() {
+                let (scratch, filtered) = workspace;
+                let range = chunks.directory().filtered_range(missing.clone());
+                let buffer = room(filtered, (range.end - range.start) as usize)?;
+                self.read(&mut [ReadInto { path: &path, offset: place.start + range.start, dest: buffer }])?;
+                decode_chunks(codec, chunks, missing, buffer, scratch).map_err(named)?;
+            }
+            return copy_kept(chunks, wanted, out);
+        }
+        count_tile(false);
+        if codec.is_plain() && key.is_none() && wanted_len * 2 < out.len() {
             let mut prefix = [0; PlainLayout::PREFIX_BYTE_LEN];
             let filtered_len = place.end - place.start;
             if filtered_len >= prefix.len() as u64 {
@@ -371,10 +425,42 @@ impl Fetch {
         let (scratch, filtered) = workspace;
         let buffer = room(filtered, (place.end - place.start) as usize)?;
         self.read(&mut [ReadInto { path: &path, offset: place.start, dest: buffer }])?;
-        let hull = wanted
-            .iter()
-            .fold(out.len()..0, |hull, range| hull.start.min(range.start)..hull.end.max(range.end));
-        codec.decode_range(buffer, hull, out, scratch).map_err(named)
+        let Some(key) = key else { return codec.decode_range(buffer, hull, out, scratch).map_err(named) };
+        let is_whole = hull == (0..out.len());
+        if is_whole {
+            // Decoded where it is wanted; a copy stays when it is wanted again.
+            codec.decode_into(buffer, out, scratch).map_err(named)?;
+            if known.is_none() {
+                self.kept.keep(key, CachedTile::Seen);
+                return Ok(());
+            }
+        }
+        let directory = ChunkDirectory::new(buffer, out.len()).map_err(named)?;
+        let Some(chunks) = self.kept.room_for(directory, out.len()) else {
+            return match is_whole {
+                true => Ok(()),
+                false => codec.decode_range(buffer, hull, out, scratch).map_err(named),
+            };
+        };
+        if is_whole {
+            for idx in 0..chunks.directory().chunk_count() {
+                let mut chunk = AlignedBuf::new();
+                chunk.extend_from_slice(&out[chunks.directory().tile_range(idx)])?;
+                chunks.set(idx, chunk);
+            }
+        } else {
+            let met = match &self.ahead {
+                // Nothing more will have to be asked for.
+                Some(_) => 0..chunks.directory().chunk_count(),
+                None => chunks.missing(wanted),
+            };
+            let range = chunks.directory().filtered_range(met.clone());
+            let buffer = &buffer[range.start as usize..range.end as usize];
+            decode_chunks(codec, &chunks, met, buffer, scratch).map_err(named)?;
+            copy_kept(&chunks, wanted, out)?;
+        }
+        self.kept.keep(key, CachedTile::Chunks(chunks));
+        Ok(())
     }
 
     fn plain_bytes(
@@ -414,6 +500,33 @@ impl Fetch {
             rest = behind;
         }
         self.read(&mut reads)
+    }
+}
+
+/// Decodes chunks that are not there yet; `filtered` holds all of the range.
+fn decode_chunks(
+    codec: &Codec,
+    chunks: &CachedChunks,
+    range: Range<usize>,
+    filtered: &[u8],
+    scratch: &mut Scratch,
+) -> Result<()> {
+    let directory = chunks.directory();
+    let first = directory.filtered_range(range.start..range.start).start;
+    for idx in range.filter(|&idx| chunks.chunk(idx).is_none()) {
+        let place = directory.filtered_range(idx..idx + 1);
+        let bytes = &filtered[(place.start - first) as usize..(place.end - first) as usize];
+        let mut chunk = AlignedBuf::zeroed(directory.tile_range(idx).len())?;
+        codec.decode_one_chunk(bytes, idx, chunk.as_mut_slice(), scratch)?;
+        chunks.set(idx, chunk);
+    }
+    Ok(())
+}
+
+fn copy_kept(chunks: &CachedChunks, wanted: &[Range<usize>], out: &mut [u8]) -> Result<()> {
+    match wanted.iter().all(|range| chunks.copy(range, out)) {
+        true => Ok(()),
+        false => Err(Error::corrupt("the chunks of a tile do not hold what its cells need")),
     }
 }
 

@@ -16,6 +16,7 @@ mod explain;
 mod fetch;
 mod field_statistics;
 mod gather;
+mod kept;
 mod labels;
 mod merge;
 mod part;

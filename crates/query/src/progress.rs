@@ -158,6 +158,7 @@ pub struct Progress {
     last_question: AtomicU64,
     tiles_to_read: AtomicU64,
     tile_reads: AtomicU64,
+    kept_tile_reads: AtomicU64,
     requests: AtomicU64,
     byte_len: AtomicU64,
     cells: AtomicU64,
@@ -185,6 +186,8 @@ pub struct ReadStatistics {
     pub planned_tile_count: u64,
     /// Tiles that were fetched, counted alike; a tile that is looked at twice counts twice.
     pub tile_count: u64,
+    /// The tiles, counted alike, that an earlier read had decoded.
+    pub kept_tile_count: u64,
     /// Byte ranges of data files that were asked of the store.
     pub request_count: u64,
     /// The bytes in them.
@@ -239,6 +242,7 @@ impl Progress {
             last_question: AtomicU64::new(u64::MAX),
             tiles_to_read: AtomicU64::new(0),
             tile_reads: AtomicU64::new(0),
+            kept_tile_reads: AtomicU64::new(0),
             requests: AtomicU64::new(0),
             byte_len: AtomicU64::new(0),
             cells: AtomicU64::new(0),
@@ -284,6 +288,7 @@ impl Progress {
         ReadStatistics {
             planned_tile_count: self.tiles_to_read.load(Relaxed),
             tile_count: self.tile_reads.load(Relaxed),
+            kept_tile_count: self.kept_tile_reads.load(Relaxed),
             request_count: self.requests.load(Relaxed),
             byte_len: self.byte_len.load(Relaxed),
             cell_count: self.cells.load(Relaxed),
@@ -408,6 +413,12 @@ impl Progress {
 
     pub(crate) fn count_tile(&self) {
         self.tile_reads.fetch_add(1, Relaxed);
+        self.advance(Phase::Reading, Unit::Tiles, 1);
+    }
+
+    /// Counts a tile that an earlier read had decoded.
+    pub(crate) fn count_kept_tile(&self) {
+        self.kept_tile_reads.fetch_add(1, Relaxed);
         self.advance(Phase::Reading, Unit::Tiles, 1);
     }
 

@@ -36,6 +36,8 @@ pub struct ReadRequest {
     /// The most bytes that the read holds at once, results that were handed out not counted; `None` for
     /// [`DEFAULT_MEMORY_BYTE_LEN`](crate::DEFAULT_MEMORY_BYTE_LEN). With less memory a read takes longer.
     pub memory_byte_len: Option<usize>,
+    /// Whether everything is read from the store, even if an earlier read kept it.
+    pub is_fresh: bool,
     /// What cells have to fulfil: sparse reads leave out the others, dense ones give fill values for them.
     pub condition: Option<Condition>,
     /// Whether dense reads leave out the cells that do not fulfil the condition, as sparse ones do.

@@ -1,5 +1,6 @@
 //! What a program has one of: threads, stores, clock and randomness.
 
+use smalti_array::Resources;
 use smalti_store::{Stores, system_env};
 use smalti_types::{Env, Error, Result};
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -27,6 +28,7 @@ pub struct Context {
     env: Env,
     stores: Stores,
     threads: Option<Arc<Threads>>,
+    resources: Arc<Resources>,
 }
 
 /// Threads that start when they are first needed.
@@ -48,7 +50,7 @@ impl Context {
     /// A context with stores of its own, the system's clock and randomness, and the threads of the default one.
     #[must_use]
     pub fn new() -> Context {
-        Context { env: system_env(), stores: Stores::new(), threads: None }
+        Context { env: system_env(), stores: Stores::new(), threads: None, resources: Arc::default() }
     }
 
     /// The same context with so many threads of its own, which start when they are first needed; 0 for those of the default one.
@@ -63,6 +65,36 @@ impl Context {
     #[must_use]
     pub fn env(self, env: Env) -> Context {
         Context { env, ..self }
+    }
+
+    /// The same context with so many bytes of memory for all of its reads and writes, and for the tiles that it keeps: an eighth of them, 64 MiB
+    /// at most. Reads that do not say what [they may take](crate::Read::memory) get half of what is left, and 512 MiB at most; work
+    /// that finds too little left is refused with an error of kind `OutOfMemory`. Without a limit, tiles of 64 MiB are kept.
+    ///
+    /// Batches and columns that were handed out are not counted, nor is what is known of open arrays.
+    #[must_use]
+    pub fn memory(self, byte_len: u64) -> Context {
+        Context { resources: Arc::new(Resources::of(byte_len)), ..self }
+    }
+
+    /// The same context, which keeps no decoded tiles for later reads.
+    #[must_use]
+    pub fn without_cache(self) -> Context {
+        Context { resources: Arc::new(self.resources.uncached()), ..self }
+    }
+
+    /// The bytes of decoded tiles that it keeps for later reads.
+    pub fn kept_byte_len(&self) -> u64 {
+        self.resources.tiles().byte_len()
+    }
+
+    /// Lets go of the tiles that it keeps.
+    pub fn forget_tiles(&self) {
+        self.resources.tiles().clear();
+    }
+
+    pub(crate) fn resources(&self) -> &Arc<Resources> {
+        &self.resources
     }
 
     /// Drops the memory store of a name: `mem://name` is empty for whoever opens it next. Returns whether there was one.

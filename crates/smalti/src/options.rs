@@ -104,6 +104,7 @@ impl Options {
     pub(crate) fn place(&self, uri: &str) -> Result<ArrayPlace> {
         let env = self.context.env_of_writes().clone();
         let place = ArrayPlace::open(self.context.stores(), uri, self.sync, self.key.clone(), env)?;
+        let place = place.with_resources(self.context.resources());
         Ok(match self.metadata_limit {
             Some(byte_len) => place.with_metadata_limit(byte_len),
             None => place,
@@ -113,7 +114,8 @@ impl Options {
     /// The symbolic link that a URI names, if it names one.
     pub(crate) fn link(&self, uri: &str) -> Result<Option<ArrayPlace>> {
         let env = self.context.env_of_writes().clone();
-        ArrayPlace::open_link(self.context.stores(), uri, self.sync, self.key.clone(), env)
+        let link = ArrayPlace::open_link(self.context.stores(), uri, self.sync, self.key.clone(), env)?;
+        Ok(link.map(|place| place.with_resources(self.context.resources())))
     }
 
     pub(crate) fn time(&self) -> Result<TimeRange> {

@@ -5,7 +5,7 @@
 //! it. What was not announced, or could not be had, is asked of the store as ever: nothing hangs on announcements but time.
 
 use crate::{
-    Answer, ByteRange, Claim, Coalescing, Entry, FileWriter, Lease, Leftover, NewFile, NewTree, Pending,
+    Answer, ByteRange, Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending,
     ReadInto, Request, Store, Tail, coalesce, join, split,
 };
 use bytes::Bytes;
@@ -205,6 +205,10 @@ impl Store for AheadStore {
             Some(entry) => Ok(entry.byte_len),
             None => Err(Error::not_found("no such file").at_uri(self.store.address(path))),
         }
+    }
+
+    fn version(&self, path: &str) -> Option<FileVersion> {
+        self.store.version(path)
     }
 
     fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {

@@ -1,7 +1,7 @@
 //! A store that behaves as one far away does, for tests: each request takes a round trip, and many go side by side.
 
 use crate::{
-    Claim, Coalescing, Entry, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto, Request,
+    Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto, Request,
     Store, Tail,
 };
 use smalti_types::Result;
@@ -70,6 +70,10 @@ impl Store for DistantStore {
 
     fn byte_len(&self, path: &str) -> Result<u64> {
         self.store.byte_len(path)
+    }
+
+    fn version(&self, path: &str) -> Option<FileVersion> {
+        self.store.version(path)
     }
 
     fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {

@@ -1,7 +1,7 @@
 //! A store whose k-th call fails.
 
 use crate::{
-    Claim, Coalescing, Entry, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto, Request,
+    Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto, Request,
     Store, Tail,
 };
 use smalti_types::{Error, ErrorKind, Result};
@@ -181,6 +181,10 @@ impl<S: Store> Store for FaultStore<S> {
 
     fn byte_len(&self, path: &str) -> Result<u64> {
         self.reading(|| self.store.byte_len(path))
+    }
+
+    fn version(&self, path: &str) -> Option<FileVersion> {
+        self.store.version(path)
     }
 
     fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use crate::fault::FaultSwitch;
 use crate::local::{Disk, DiskEntry};
-use crate::{Claim, Entry, FaultPlan, Lease};
+use crate::{Claim, Entry, FaultPlan, FileVersion, Lease};
 use std::io;
 use std::path::Path;
 
@@ -118,6 +118,10 @@ impl<D: Disk> Disk for FaultDisk<D> {
 
     fn byte_len(&self, file: &D::Reader) -> io::Result<u64> {
         self.reading(|| self.disk.byte_len(file))
+    }
+
+    fn version(&self, file: &D::Reader) -> Option<FileVersion> {
+        self.disk.version(file)
     }
 
     fn read_exact_at(&self, file: &D::Reader, dest: &mut [u8], offset: u64) -> io::Result<()> {

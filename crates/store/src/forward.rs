@@ -1,7 +1,7 @@
 //! A shared store is a store.
 
 use crate::{
-    Claim, Coalescing, Entry, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto, Request,
+    Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto, Request,
     Store, Tail,
 };
 use smalti_types::Result;
@@ -14,6 +14,10 @@ impl<S: Store + ?Sized> Store for Arc<S> {
 
     fn byte_len(&self, path: &str) -> Result<u64> {
         (**self).byte_len(path)
+    }
+
+    fn version(&self, path: &str) -> Option<FileVersion> {
+        (**self).version(path)
     }
 
     fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {

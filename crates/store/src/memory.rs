@@ -4,13 +4,14 @@ use crate::ext::ends_early;
 use crate::lease::Claims;
 use crate::path::{check_folder, check_move, check_path, join, split};
 use crate::{
-    ByteRange, Claim, Coalescing, Entry, EntryKind, FileWriter, LEFTOVER_PREFIX, Lease, Leftover, NewFile,
+    ByteRange, Claim, Coalescing, Entry, EntryKind, FileVersion, FileWriter, LEFTOVER_PREFIX, Lease, Leftover, NewFile,
     NewTree, ReadInto, Store, Tail,
 };
 use bytes::Bytes;
 use smalti_types::{Error, ErrorKind, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Files and folders in memory. Clones share them; they live as long as the last clone.
@@ -24,8 +25,14 @@ pub struct MemoryStore {
 
 #[derive(Default)]
 struct Content {
-    files: BTreeMap<String, Bytes>,
+    files: BTreeMap<String, File>,
     folders: BTreeSet<String>,
+}
+
+struct File {
+    bytes: Bytes,
+    /// Which of all that the process ever put into stores in memory: names come again.
+    number: u64,
 }
 
 impl MemoryStore {
@@ -51,7 +58,7 @@ impl MemoryStore {
 
     /// A copy of all files with their paths. Costs no copy of their bytes.
     pub fn files(&self) -> BTreeMap<String, Bytes> {
-        self.read(|content| content.files.clone())
+        self.read(|content| content.files.iter().map(|(path, file)| (path.clone(), file.bytes.clone())).collect())
     }
 
     fn read<T>(&self, look: impl FnOnce(&Content) -> T) -> T {
@@ -65,7 +72,7 @@ impl MemoryStore {
 
     fn file(&self, path: &str) -> Result<Bytes> {
         check_path(path)?;
-        self.read(|content| content.files.get(path).cloned())
+        self.read(|content| content.files.get(path).map(|file| file.bytes.clone()))
             .ok_or_else(|| Error::not_found("no such file").at_uri(self.address(path)))
     }
 
@@ -77,12 +84,12 @@ impl MemoryStore {
             let mut entries = Vec::new();
             let mut start = prefix.clone();
             // Folders hold every folder on the way to a file, so that files deeper down can be skipped.
-            while let Some((path, bytes)) = content.files.range(start.clone()..).next() {
+            while let Some((path, file)) = content.files.range(start.clone()..).next() {
                 let Some(name) = path.strip_prefix(&prefix) else { break };
                 match name.split_once('/') {
                     Some((child, _)) => start = below(&join(folder, child)).1,
                     None => {
-                        let byte_len = bytes.len() as u64;
+                        let byte_len = file.bytes.len() as u64;
                         entries.push(Entry { name: name.to_owned(), kind: EntryKind::File, byte_len });
                         start = format!("{path}\0");
                     }
@@ -109,7 +116,7 @@ impl MemoryStore {
         self.change(|content| {
             content.check_free(path)?;
             content.add_folder(split(path).0);
-            content.files.insert(path.to_owned(), bytes);
+            content.set(path.to_owned(), bytes);
             Ok(())
         })
         .map_err(|error: Error| error.at_uri(self.address(path)))
@@ -117,6 +124,11 @@ impl MemoryStore {
 }
 
 impl Content {
+    fn set(&mut self, path: String, bytes: Bytes) {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        self.files.insert(path, File { bytes, number: NEXT.fetch_add(1, Ordering::Relaxed) });
+    }
+
     fn check_free(&self, path: &str) -> Result<()> {
         if self.files.contains_key(path) || self.folders.contains(path) {
             return Err(exists_already("something of that name exists"));
@@ -183,6 +195,11 @@ impl Store for MemoryStore {
         Ok(self.file(path)?.len() as u64)
     }
 
+    fn version(&self, path: &str) -> Option<FileVersion> {
+        let file = self.read(|content| content.files.get(path).map(|file| (file.number, file.bytes.len())));
+        file.map(|(number, byte_len)| FileVersion::new([number, byte_len as u64, 0, 0]))
+    }
+
     fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
         for read in reads {
             let bytes = self.file(read.path)?;
@@ -216,7 +233,7 @@ impl Store for MemoryStore {
                 content.check_free(path)?;
                 content.add_folder(split(path).0);
             }
-            content.files.insert(path.to_owned(), parts.concat().into());
+            content.set(path.to_owned(), parts.concat().into());
             Ok(())
         })
         .map_err(|error: Error| error.at_uri(self.address(path)))
@@ -266,7 +283,7 @@ impl Store for MemoryStore {
             for file in tree.files {
                 let path = join(root, file.path);
                 content.add_folder(split(&path).0);
-                content.files.insert(path, file.parts.concat().into());
+                content.set(path, file.parts.concat().into());
             }
             Ok(())
         })
@@ -318,8 +335,8 @@ impl Store for MemoryStore {
             let files: Vec<_> =
                 content.files.range(start.clone()..end.clone()).map(|(path, _)| path.clone()).collect();
             for path in files {
-                if let (Some(name), Some(bytes)) = (renamed(&path), content.files.remove(&path)) {
-                    content.files.insert(name, bytes);
+                if let (Some(name), Some(file)) = (renamed(&path), content.files.remove(&path)) {
+                    content.files.insert(name, file);
                 }
             }
             let folders: Vec<_> = content.folders.range(start..end).cloned().collect();
@@ -350,7 +367,7 @@ impl Store for MemoryStore {
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (file_count, byte_len) =
-            self.read(|content| (content.files.len(), content.files.values().map(Bytes::len).sum::<usize>()));
+            self.read(|content| (content.files.len(), content.files.values().map(|file| file.bytes.len()).sum::<usize>()));
         write!(f, "MemoryStore({file_count} files, {byte_len} bytes)")
     }
 }

@@ -1,7 +1,7 @@
 //! A store that counts what passes through it.
 
 use crate::{
-    Answer, Claim, Coalescing, Entry, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto,
+    Answer, Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto,
     Request, Store, Tail,
 };
 use smalti_types::Result;
@@ -144,6 +144,10 @@ impl<S: Store> Store for MeteredStore<S> {
     fn byte_len(&self, path: &str) -> Result<u64> {
         add(&self.counters.byte_lens, 1);
         self.round(|store| store.byte_len(path))
+    }
+
+    fn version(&self, path: &str) -> Option<FileVersion> {
+        self.store.version(path)
     }
 
     fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {

@@ -56,6 +56,17 @@ pub struct Tail {
     pub bytes: bytes::Bytes,
 }
 
+/// What tells the content of a file from any other that the same name may have had or will have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FileVersion([u64; 4]);
+
+impl FileVersion {
+    /// A version out of numbers that no two contents of a name share.
+    pub fn new(numbers: [u64; 4]) -> Self {
+        FileVersion(numbers)
+    }
+}
+
 /// A file to put: its content is the concatenation of `parts`.
 #[derive(Debug, Clone, Copy)]
 pub struct NewFile<'a> {
@@ -139,6 +150,13 @@ pub trait Store: Send + Sync + Debug {
     /// # Errors
     /// `NotFound`, also when the path is a folder.
     fn byte_len(&self, path: &str) -> Result<u64>;
+
+    /// What tells the content of a file from others of the same name; `None` where the store cannot say, or not yet, and where
+    /// there is no such file. Takes no round trip. What is known of a file that has no version may be out of date.
+    fn version(&self, path: &str) -> Option<FileVersion> {
+        let _ = path;
+        None
+    }
 
     /// Performs all reads of a batch, in any order and in parallel; an empty `dest` reads nothing.
     ///

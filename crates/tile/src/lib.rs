@@ -24,5 +24,5 @@ pub use column::{Column, ColumnRef, check_offsets};
 pub use field_codec::{CellShape, FieldCodec, FieldFilters, FilteredTile, FilteredTileRef};
 pub use generic::{DEFAULT_GENERIC_TILE_LIMIT, beyond_limit, read_generic_tile, write_generic_tile};
 pub use rules::codec_rules;
-pub use smalti_codecs::{Codec, Encryption, PlainLayout, Scratch};
+pub use smalti_codecs::{ChunkDirectory, Codec, Encryption, PlainLayout, Scratch};
 pub use stats::{Stats, StatsBuilder, StatsKind, Total};

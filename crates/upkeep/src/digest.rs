@@ -80,6 +80,7 @@ pub(crate) fn digest_in(snapshot: &Snapshot, options: &DigestOptions, phase: Pha
         // Tile after tile, so that none is decoded twice; the order of the cells does not matter.
         layout: Some(if schema.is_dense() { Layout::GlobalOrder } else { Layout::Unordered }),
         written_only: true,
+        is_fresh: true,
         memory_byte_len: options.memory_byte_len,
         progress: options.progress.clone(),
         ..ReadRequest::default()

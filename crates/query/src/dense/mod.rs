@@ -76,12 +76,12 @@ impl DenseBatches {
             .map(|(ranges, dim)| Axis::new(ranges, dim.domain.lo, dim.extent))
             .collect::<Option<Arc<[_]>>>()
             .ok_or_else(|| Error::invalid("the ranges select more cells than can be counted; narrow them"))?;
-        let fetch = Fetch::new(snapshot, Arc::clone(progress));
+        let budget = Budget::new(request.memory_byte_len, snapshot.place().resources())?;
+        let fetch = Fetch::new(snapshot, Arc::clone(progress), request, budget.kept());
         let looked_at = condition.iter().flat_map(|condition| condition.fields()).map(|field| field.id);
         let needed: Vec<FieldId> = result_fields.iter().map(|(id, _)| *id).chain(looked_at).collect();
         snapshot.ask_ahead(|fragment| is_met(fragment, &ranges), &needed);
         let workspaces = Workspaces::default();
-        let budget = Budget::new(request.memory_byte_len);
         // Of others nothing shows: they cost nothing but this question.
         let fragments = snapshot
             .fragments()

@@ -93,7 +93,7 @@ impl Points {
         }
         let cell_count = source.fragment.cell_count_of_tile(tile_idx as u64)?;
         let column =
-            workspaces.with(|workspace| fetch.tile(source, tile_idx, cell_count, workspace)).map(Arc::new)?;
+            workspaces.with(|workspace| fetch.tile(source, tile_idx, cell_count, workspace))?;
         Ok(Arc::clone(lock().entry(key).or_insert(column)))
     }
 }

@@ -390,7 +390,7 @@ impl DensePlan {
             })
             .collect::<Result<_>>()?;
         let tile_cell_count = self.tile_cell_count()?;
-        let columns: Vec<Column> = wanted
+        let columns: Vec<Arc<Column>> = wanted
             .par_iter()
             .map(|&(fragment_idx, tile_idx)| {
                 let source = sources[fragment_idx]
@@ -405,7 +405,7 @@ impl DensePlan {
             .collect::<Result<_>>()?;
         let fill_offsets = [0, fill.len() as u64];
         let fill_validity = [u8::from(fill_valid)];
-        let mut tiles: Vec<ColumnRef<'_>> = columns.iter().map(Column::as_ref).collect();
+        let mut tiles: Vec<ColumnRef<'_>> = columns.iter().map(|column| Column::as_ref(column)).collect();
         tiles.push(ColumnRef::var(fill, &fill_offsets).with_validity(&fill_validity));
         gather_lists(&lists, &tiles, shape, &check)
     }

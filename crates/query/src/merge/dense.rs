@@ -19,6 +19,7 @@ pub(super) fn merge(snapshot: &Snapshot, range: TimeRange, request: &MergeReques
         ranges: hull.iter().map(|side| vec![side.clone()]).collect(),
         layout: Some(Layout::GlobalOrder),
         memory_byte_len: request.memory_byte_len,
+        is_fresh: true,
         progress: request.progress.clone(),
         ..ReadRequest::default()
     };

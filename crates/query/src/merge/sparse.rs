@@ -64,6 +64,7 @@ impl<'a> Merge<'a> {
         let mut read = ReadRequest {
             layout: Some(Layout::GlobalOrder),
             memory_byte_len: self.request.memory_byte_len,
+            is_fresh: true,
             progress: self.request.progress.clone(),
             batch_cell_count: self.piece_cell_count(),
             ..ReadRequest::default()

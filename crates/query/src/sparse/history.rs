@@ -9,6 +9,7 @@ use smalti_format::names::{self, CommitKind, commit_path};
 use smalti_tile::Column;
 use smalti_types::{Error, Result};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The condition in place of a delete's of cells that were not deleted.
 const NO_CONDITION: u64 = u64::MAX;
@@ -88,8 +89,8 @@ impl SparsePlan {
         let check = || self.fetch.check();
         let (mut times, mut conditions) = match (&fragment.delete_times, &fragment.delete_conditions) {
             (Some(times), Some(conditions)) => {
-                let times = self.tile_column(times, tile)?;
-                let mut conditions = self.tile_column(conditions, tile)?;
+                let times = Arc::unwrap_or_clone(self.tile_column(times, tile)?);
+                let mut conditions = Arc::unwrap_or_clone(self.tile_column(conditions, tile)?);
                 for condition in conditions.data.values_mut::<u64>() {
                     *condition = history.renumber(&fragment.fragment, *condition)?;
                 }

@@ -15,6 +15,7 @@ use smalti_tile::{Column, ColumnRef};
 use smalti_types::{AlignedBuf, Result};
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Tasks that every thread should find when tiles are decoded: fewer are out of balance.
 const TASKS_PER_THREAD: usize = 2;
@@ -41,7 +42,7 @@ struct Reading<'p> {
     cell_count: usize,
     columns: Vec<Column>,
     /// By field, the decoded tiles of values of any length, which are copied when all are there.
-    decoded: Vec<Vec<Option<Column>>>,
+    decoded: Vec<Vec<Option<Arc<Column>>>>,
 }
 
 /// A piece of work that threads share.
@@ -49,7 +50,7 @@ enum Task<'r> {
     /// Decodes a tile into its share of the output.
     Fill { field: usize, plane: Plane, byte_len: usize, share: Share<'r> },
     /// Decodes a tile of values of any length.
-    Decode { field: usize, tile: &'r TileRef, out: &'r mut Option<Column> },
+    Decode { field: usize, tile: &'r TileRef, out: &'r mut Option<Arc<Column>> },
 }
 
 impl StoredCells {
@@ -285,7 +286,7 @@ impl SparsePlan {
         field: usize,
         tiles: &[TileRef],
         selected: &[Selection],
-        decoded: &[Option<Column>],
+        decoded: &[Option<Arc<Column>>],
     ) -> Result<Column> {
         let SparseField { id, shape, fill, fill_valid } = &self.fields[field];
         let fill_offsets = [0, fill.len() as u64];
@@ -300,7 +301,7 @@ impl SparsePlan {
             };
             match column.as_ref().or(known) {
                 Some(column) => {
-                    columns.push(column.as_ref());
+                    columns.push(Column::as_ref(column));
                     selection.push_runs(slot as u32, tile.cell_count, &mut runs);
                 }
                 None => {

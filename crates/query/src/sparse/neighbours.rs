@@ -12,6 +12,7 @@ use smalti_tile::Column;
 use smalti_types::{Datatype, ExtentRef, Layout, Result, Scalar};
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The selections of tiles that come next, made because the ones before had to know them.
 pub(super) type Ahead = VecDeque<Result<Selection>>;
@@ -70,7 +71,7 @@ impl SparsePlan {
             if tile.is_side_by_side && self.has_predicates() && selection.count > 0 {
                 let Selection { mask, coords, timestamps, .. } = &mut selection;
                 let mask = mask.get_or_insert_with(|| BitMask::ones(tile.cell_count));
-                self.apply_predicates(tile, mask, coords, timestamps.as_ref())?;
+                self.apply_predicates(tile, mask, coords, timestamps.as_deref())?;
                 selection.count = mask.count();
             }
             Ok(selection)
@@ -106,9 +107,9 @@ impl SparsePlan {
     }
 
     /// The cells that have the coordinates of the one before them.
-    fn repeats_of(&self, tile: &TileRef, coords: &[Option<Column>]) -> BitMask {
+    fn repeats_of(&self, tile: &TileRef, coords: &[Option<Arc<Column>>]) -> BitMask {
         // Most cells differ in the first dimension, and the others are not looked at.
-        let first = match (&coords[0], self.snapshot.schema().dimensions[0].datatype.byte_len()) {
+        let first = match (coords[0].as_deref(), self.snapshot.schema().dimensions[0].datatype.byte_len()) {
             (Some(Column { data, offsets: None, .. }), 1) => repeats_of_values::<1>(data.as_slice()),
             (Some(Column { data, offsets: None, .. }), 2) => repeats_of_values::<2>(data.as_slice()),
             (Some(Column { data, offsets: None, .. }), 4) => repeats_of_values::<4>(data.as_slice()),
@@ -124,11 +125,11 @@ impl SparsePlan {
         repeats
     }
 
-    fn have_equal_coords(&self, a: (&[Option<Column>], usize), b: (&[Option<Column>], usize)) -> bool {
+    fn have_equal_coords(&self, a: (&[Option<Arc<Column>>], usize), b: (&[Option<Arc<Column>>], usize)) -> bool {
         a.0.iter().zip(b.0).zip(&self.snapshot.schema().dimensions).all(|((of_a, of_b), dimension)| {
             let (Some(of_a), Some(of_b)) = (of_a, of_b) else { return false };
             let byte_len = dimension.datatype.byte_len();
-            of_a.as_ref().cell(a.1, byte_len) == of_b.as_ref().cell(b.1, byte_len)
+            Column::as_ref(of_a).cell(a.1, byte_len) == Column::as_ref(of_b).cell(b.1, byte_len)
         })
     }
 

@@ -15,6 +15,7 @@ use smalti_space::{
 };
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{Error, Result};
+use std::sync::Arc;
 
 /// The wanted cells in their order, and everything decoded that they are copied from.
 pub(crate) struct OrderedCells {
@@ -22,7 +23,7 @@ pub(crate) struct OrderedCells {
     cells: Vec<u64>,
     next: usize,
     /// Per field of the read the column of every slot; the last slot holds the fill value.
-    columns: Vec<Vec<Column>>,
+    columns: Vec<Vec<Arc<Column>>>,
 }
 
 impl SparsePlan {
@@ -53,7 +54,7 @@ impl SparsePlan {
                 let decoded: Vec<ColumnRef<'_>> = selected
                     .iter()
                     .filter_map(|selection| selection.coords[dim].as_ref())
-                    .map(Column::as_ref)
+                    .map(|column| Column::as_ref(column))
                     .collect();
                 gather(&runs, &decoded, shape, check)
             })
@@ -166,7 +167,7 @@ impl SparsePlan {
             if !tiles[slot].hides {
                 return Ok(());
             }
-            let times = selection.timestamps.as_ref();
+            let times = selection.timestamps.as_deref();
             self.apply_predicates(&tiles[slot], mask, &selection.coords, times)?;
             selection.count = mask.count();
             Ok(())
@@ -185,10 +186,10 @@ impl SparsePlan {
         }
     }
 
-    fn decode_fields(&self, tiles: &[TileRef], selected: &mut [Selection]) -> Result<Vec<Vec<Column>>> {
+    fn decode_fields(&self, tiles: &[TileRef], selected: &mut [Selection]) -> Result<Vec<Vec<Arc<Column>>>> {
         let mut fields = Vec::with_capacity(self.fields.len());
         for (idx, field) in self.fields.iter().enumerate() {
-            let mut columns: Vec<Column> = match field.id {
+            let mut columns: Vec<Arc<Column>> = match field.id {
                 FieldId::Dimension(dim) => {
                     let is_last_use = !self.fields[idx + 1..].iter().any(|other| other.id == field.id);
                     selected
@@ -203,7 +204,7 @@ impl SparsePlan {
                     .par_iter()
                     .zip(&*selected)
                     .map(|(tile, selection)| match selection.count {
-                        0 => Ok(Column::default()),
+                        0 => Ok(Arc::default()),
                         _ => self.field_column(idx, tile),
                     })
                     .collect::<Result<_>>()?,
@@ -218,20 +219,20 @@ impl SparsePlan {
     ///
     /// # Errors
     /// What store and codecs report.
-    pub(crate) fn field_column(&self, field: usize, tile: &TileRef) -> Result<Column> {
+    pub(crate) fn field_column(&self, field: usize, tile: &TileRef) -> Result<Arc<Column>> {
         let fragment = &self.fragments[tile.fragment_idx];
         let SparseField { id, shape, fill, fill_valid } = &self.fields[field];
         if let (Some(history), FieldId::DeleteTimestamps | FieldId::DeleteConditionIndex) =
             (&self.history, id)
         {
-            return self.delete_column(history, tile, *id);
+            return self.delete_column(history, tile, *id).map(Arc::new);
         }
         match &fragment.sources[field] {
             Some(source) => self.tile_column(source, tile),
             None => {
                 let time = fragment.fragment.time().start.to_le_bytes();
                 let value = if *id == FieldId::Timestamps { &time[..] } else { fill };
-                constant(*shape, value, *fill_valid, tile.cell_count, &|| self.fetch.check())
+                constant(*shape, value, *fill_valid, tile.cell_count, &|| self.fetch.check()).map(Arc::new)
             }
         }
     }
@@ -272,7 +273,7 @@ impl SparsePlan {
             .iter()
             .zip(&ordered.columns)
             .map(|(field, columns)| {
-                let tiles: Vec<ColumnRef<'_>> = columns.iter().map(Column::as_ref).collect();
+                let tiles: Vec<ColumnRef<'_>> = columns.iter().map(|column| Column::as_ref(column)).collect();
                 gather(&runs, &tiles, field.shape, &|| self.fetch.check())
             })
             .collect::<Result<_>>()?;

@@ -18,6 +18,7 @@ use smalti_space::{
 use smalti_tile::Column;
 use smalti_types::{Datatype, Error, ExtentRef, Layout, Result, Scalar};
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// Places that are looked at for each part where tiles are few.
 const PLACES_PER_PART: usize = 8;
@@ -169,7 +170,7 @@ impl SparsePlan {
     pub(super) fn select_by_part(
         &self,
         tile: &TileRef,
-        coords: &mut [Option<Column>],
+        coords: &mut [Option<Arc<Column>>],
         mask: &mut Option<BitMask>,
     ) -> Result<()> {
         let Some(range) = &self.part else { return Ok(()) };

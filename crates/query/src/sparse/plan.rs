@@ -162,7 +162,8 @@ impl SparsePlan {
             }
             fragments.push(sparse_fragment(snapshot, fragment, &fields, &predicates)?);
         }
-        let fetch = Fetch::new(snapshot, Arc::clone(progress));
+        let budget = Budget::new(request.memory_byte_len, snapshot.place().resources())?;
+        let fetch = Fetch::new(snapshot, Arc::clone(progress), request, budget.kept());
         let mut plan = SparsePlan {
             snapshot: snapshot.clone(),
             fetch,
@@ -175,7 +176,7 @@ impl SparsePlan {
             least_sorted_cell_count: least_sorted_cell_count(request),
             workspaces: Workspaces::default(),
             announced: Announced::default(),
-            budget: Budget::new(request.memory_byte_len),
+            budget,
             limit: request.limit,
             part: None,
             history,

@@ -168,7 +168,7 @@ impl SparsePlan {
         &self,
         tile: &TileRef,
         mask: &mut BitMask,
-        coords: &[Option<Column>],
+        coords: &[Option<Arc<Column>>],
         timestamps: Option<&Column>,
     ) -> Result<()> {
         let fragment = &self.fragments[tile.fragment_idx];
@@ -214,12 +214,12 @@ impl SparsePlan {
         &self,
         tile: &TileRef,
         predicate: &FragmentPredicate,
-        coords: &[Option<Column>],
+        coords: &[Option<Arc<Column>>],
         timestamps: Option<&Column>,
     ) -> Result<BitMask> {
         let fields = predicate.condition.fields();
         let known = |id: FieldId| match id {
-            FieldId::Dimension(dim) => coords.get(dim)?.as_ref(),
+            FieldId::Dimension(dim) => coords.get(dim)?.as_deref(),
             FieldId::Timestamps => timestamps,
             _ => None,
         };
@@ -232,7 +232,7 @@ impl SparsePlan {
                 None if field.id == FieldId::Timestamps => {
                     let time = self.fragments[tile.fragment_idx].fragment.time().start.to_le_bytes();
                     let check = || self.fetch.check();
-                    constant(field.shape, &time, true, tile.cell_count, &check).map(Some)
+                    constant(field.shape, &time, true, tile.cell_count, &check).map(Arc::new).map(Some)
                 }
                 None => Ok(None),
             })
@@ -240,7 +240,7 @@ impl SparsePlan {
         let columns: Vec<Option<ColumnRef<'_>>> = fields
             .iter()
             .zip(&read)
-            .map(|(field, read)| read.as_ref().or_else(|| known(field.id)).map(Column::as_ref))
+            .map(|(field, read)| read.as_deref().or_else(|| known(field.id)).map(Column::as_ref))
             .collect();
         predicate.condition.evaluate(&columns, tile.cell_count, &|| self.fetch.check())
     }

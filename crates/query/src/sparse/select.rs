@@ -7,6 +7,8 @@ use smalti_array::Plane;
 use smalti_space::{BitMask, Column as CoordColumn, select_column};
 use smalti_tile::Column;
 use smalti_types::{Error, Result};
+use std::borrow::Borrow;
+use std::sync::Arc;
 
 /// The wanted cells of a tile, and the columns that were decoded to find them.
 pub(crate) struct Selection {
@@ -15,9 +17,9 @@ pub(crate) struct Selection {
     /// How many they are.
     pub(crate) count: usize,
     /// The coordinates of each dimension, if they were needed.
-    pub(crate) coords: Vec<Option<Column>>,
+    pub(crate) coords: Vec<Option<Arc<Column>>>,
     /// Times of the cells, if they were needed.
-    pub(crate) timestamps: Option<Column>,
+    pub(crate) timestamps: Option<Arc<Column>>,
 }
 
 impl SparsePlan {
@@ -27,7 +29,7 @@ impl SparsePlan {
     /// What store and codecs report.
     pub(crate) fn select(&self, tile: &TileRef, wants_coords: bool, wants_times: bool) -> Result<Selection> {
         let fragment = &self.fragments[tile.fragment_idx];
-        let mut coords: Vec<Option<Column>> = vec![None; fragment.dims.len()];
+        let mut coords: Vec<Option<Arc<Column>>> = vec![None; fragment.dims.len()];
         let mut mask = None;
         if !tile.is_covered {
             mask = self.select_by_ranges(tile, &mut coords)?;
@@ -61,7 +63,7 @@ impl SparsePlan {
                 self.check_claim(tile)?;
             }
             let mask = mask.get_or_insert_with(|| BitMask::ones(tile.cell_count));
-            self.apply_predicates(tile, mask, &coords, timestamps.as_ref())?;
+            self.apply_predicates(tile, mask, &coords, timestamps.as_deref())?;
         }
         let count = mask.as_ref().map_or(tile.cell_count, BitMask::count);
         if count == tile.cell_count {
@@ -72,7 +74,7 @@ impl SparsePlan {
 
     /// The cells in the ranges, found dimension by dimension: none is decoded whose ranges take in the whole tile, nor any
     /// when no cell is left. `None` when nothing was decoded.
-    fn select_by_ranges(&self, tile: &TileRef, coords: &mut [Option<Column>]) -> Result<Option<BitMask>> {
+    fn select_by_ranges(&self, tile: &TileRef, coords: &mut [Option<Arc<Column>>]) -> Result<Option<BitMask>> {
         let fragment = &self.fragments[tile.fragment_idx];
         let leaves = fragment.fragment.rtree()?.leaves();
         let mut mask: Option<BitMask> = None;
@@ -105,7 +107,7 @@ impl SparsePlan {
     }
 
     /// All cells of a tile of a field.
-    pub(crate) fn tile_column(&self, source: &FieldSource, tile: &TileRef) -> Result<Column> {
+    pub(crate) fn tile_column(&self, source: &FieldSource, tile: &TileRef) -> Result<Arc<Column>> {
         self.workspaces.with(|workspace| self.fetch.tile(source, tile.tile_idx, tile.cell_count, workspace))
     }
 }
@@ -127,13 +129,13 @@ impl Selection {
 
 /// Columns of coordinates as the order of cells wants them.
 pub(crate) fn coord_columns<'c, 's>(
-    columns: &'c [Column],
+    columns: &'c [impl Borrow<Column>],
     sources: impl Iterator<Item = &'s FieldSource>,
 ) -> Result<Vec<CoordColumn<'c>>> {
     columns
         .iter()
         .zip(sources)
-        .map(|(column, source)| coord_column(column, source.codec.shape().datatype))
+        .map(|(column, source)| coord_column(column.borrow(), source.codec.shape().datatype))
         .collect()
 }
 

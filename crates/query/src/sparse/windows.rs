@@ -239,7 +239,7 @@ impl SparsePlan {
             .iter()
             .flatten()
             .zip(&fragment.dims)
-            .map(|(column, source)| gather(&runs, &[column.as_ref()], source.column_shape(), check))
+            .map(|(column, source)| gather(&runs, &[Column::as_ref(column)], source.column_shape(), check))
             .collect::<Result<Vec<_>>>()?;
         let keys = windows.layout.keys(&coord_columns(&coords, fragment.dims.iter())?, check)?;
         let sorted = sort_cells(&keys, check)?;
@@ -458,7 +458,7 @@ impl SparsePlan {
             }
             let decoded = tiles[start..at].par_iter().zip(&of_tile[start..at]).map(|(&slot, runs)| {
                 let column = self.field_column(field, &self.tiles[slot as usize])?;
-                gather(runs, &[column.as_ref()], shape, &|| self.fetch.check())
+                gather(runs, &[Column::as_ref(&column)], shape, &|| self.fetch.check())
             });
             pieces.extend(decoded.collect::<Result<Vec<_>>>()?);
             if pieces.iter().map(|piece| piece.byte_len() as u64).sum::<u64>() > most {

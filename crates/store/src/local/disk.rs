@@ -1,6 +1,6 @@
 //! The single steps of a file system that the local write protocol is made of.
 
-use crate::{Claim, Lease};
+use crate::{Claim, FileVersion, Lease};
 use std::ffi::OsString;
 use std::fmt::Debug;
 use std::io;
@@ -87,6 +87,11 @@ pub trait Disk: Send + Sync + Debug + 'static {
     }
     /// The size of an open file in bytes.
     fn byte_len(&self, file: &Self::Reader) -> io::Result<u64>;
+    /// What tells the content of an open file from others that its name may have had; `None` where the disk cannot say.
+    fn version(&self, file: &Self::Reader) -> Option<FileVersion> {
+        let _ = file;
+        None
+    }
     /// Fills `dest`; `UnexpectedEof` when the file ends before.
     fn read_exact_at(&self, file: &Self::Reader, dest: &mut [u8], offset: u64) -> io::Result<()>;
 

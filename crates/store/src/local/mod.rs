@@ -15,7 +15,7 @@ pub use staging::LEFTOVER_PREFIX;
 use crate::ext::{ends_early, grow, zeroed};
 use crate::path::{check_folder, check_move, check_path};
 use crate::{
-    ByteRange, Claim, Coalescing, Entry, EntryKind, FileWriter, Lease, Leftover, NewFile, NewTree, ReadInto,
+    ByteRange, Claim, Coalescing, Entry, EntryKind, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, ReadInto,
     Store, SyncLevel, Tail,
 };
 use bytes::Bytes;
@@ -151,6 +151,11 @@ impl<D: Disk> Store for LocalStore<D> {
     fn byte_len(&self, path: &str) -> Result<u64> {
         let reader = self.open(path, false)?;
         self.disk.byte_len(&reader).map_err(|error| self.failed(error, path))
+    }
+
+    fn version(&self, path: &str) -> Option<FileVersion> {
+        let reader = self.open(path, true).ok()?;
+        self.disk.version(&reader)
     }
 
     fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::handles::Handles;
 use super::{Disk, DiskEntry};
-use crate::{Claim, Entry, EntryKind, Lease};
+use crate::{Claim, Entry, EntryKind, FileVersion, Lease};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -12,6 +12,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 /// The real file system below a root folder.
 ///
@@ -374,6 +375,25 @@ impl Disk for OsDisk {
 
     fn byte_len(&self, file: &Arc<OpenFile>) -> io::Result<u64> {
         Ok(file.byte_len)
+    }
+
+    /// Asked of the file each time: somebody may have written into it. The times of file systems are coarse, so that what changed
+    /// just now may change again and keep its time.
+    fn version(&self, file: &Arc<OpenFile>) -> Option<FileVersion> {
+        const UNSETTLED: Duration = Duration::from_millis(100);
+        let stat = rustix::fs::fstat(&file.file).ok()?;
+        let since_epoch = |seconds, nanos| {
+            let seconds = Duration::from_secs(u64::try_from(seconds).ok()?);
+            Some(seconds.saturating_add(Duration::from_nanos(nanos)))
+        };
+        let changed = since_epoch(stat.st_mtime, u64::try_from(stat.st_mtime_nsec).ok()?)?;
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        if now.checked_sub(changed).is_some_and(|age| age < UNSETTLED) {
+            return None;
+        }
+        let numbers = [stat.st_dev, stat.st_ino, u64::try_from(changed.as_nanos()).ok()?];
+        let [device, inode, changed] = numbers;
+        Some(FileVersion::new([device, inode, changed, file.byte_len]))
     }
 
     fn read_exact_at(&self, file: &Arc<OpenFile>, dest: &mut [u8], offset: u64) -> io::Result<()> {

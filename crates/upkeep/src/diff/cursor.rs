@@ -42,6 +42,7 @@ impl Cursor {
             ranges: if schema.is_dense() { non_empty_ranges(snapshot) } else { Vec::new() },
             layout: Some(Layout::RowMajor),
             written_only: true,
+            is_fresh: true,
             memory_byte_len: options.memory_byte_len.map(|byte_len| byte_len / 2),
             progress: options.progress.clone(),
             ..ReadRequest::default()

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use smalti_store::{
-    Coalescing, Entry, EntryKind, FileWriter, NewFile, NewTree, ReadInto, Store, Tail, split,
+    Coalescing, Entry, EntryKind, FileVersion, FileWriter, NewFile, NewTree, ReadInto, Store, Tail, split,
 };
 use smalti_types::{AlignedBuf, Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -123,6 +123,13 @@ impl Store for Overlay {
             Some(segments) => Ok(segments.iter().map(Segment::byte_len).sum()),
             None if self.is_hidden(path) => Err(self.missing(path)),
             None => self.below.byte_len(path),
+        }
+    }
+
+    fn version(&self, path: &str) -> Option<FileVersion> {
+        match self.files.contains_key(path) || self.is_hidden(path) {
+            true => None,
+            false => self.below.version(path),
         }
     }
 

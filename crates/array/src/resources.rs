@@ -1,0 +1,141 @@
+//! What all reads, writes and upkeep of a program share: its memory, and what is kept in it.
+
+use crate::TileCache;
+use smalti_types::{Error, ErrorKind, Result};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The bytes of decoded tiles that are kept where nobody limits the memory.
+pub const DEFAULT_CACHE_BYTE_LEN: u64 = 64 << 20;
+
+/// The part of a limited memory that decoded tiles may take: one of so many.
+pub const CACHE_SHARE: u64 = 8;
+
+/// The account of memory, and the cache of decoded tiles, which draws from it too.
+#[derive(Debug)]
+pub struct Resources {
+    tiles: TileCache,
+    /// What work may hold at once; `None` for no limit.
+    limit: Option<u64>,
+    taken: Mutex<u64>,
+}
+
+impl Default for Resources {
+    /// No limit, and a cache of [`DEFAULT_CACHE_BYTE_LEN`].
+    fn default() -> Self {
+        Resources { tiles: TileCache::new(DEFAULT_CACHE_BYTE_LEN), limit: None, taken: Mutex::default() }
+    }
+}
+
+impl Resources {
+    /// So many bytes for everything. A [share](CACHE_SHARE) of them, or [`DEFAULT_CACHE_BYTE_LEN`] if that is less, is for decoded
+    /// tiles that are kept.
+    pub fn of(byte_len: u64) -> Self {
+        let cache = (byte_len / CACHE_SHARE).min(DEFAULT_CACHE_BYTE_LEN);
+        let limit = Some(byte_len - cache);
+        Resources { tiles: TileCache::new(cache), limit, taken: Mutex::default() }
+    }
+
+    /// The same limit for work, nothing taken of it, and no cache.
+    #[must_use]
+    pub fn uncached(&self) -> Self {
+        Resources { tiles: TileCache::new(0), limit: self.limit, taken: Mutex::default() }
+    }
+
+    /// Decoded tiles.
+    pub fn tiles(&self) -> &TileCache {
+        &self.tiles
+    }
+
+    fn taken(&self) -> MutexGuard<'_, u64> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The bytes that work has taken.
+    pub fn taken_byte_len(&self) -> u64 {
+        *self.taken()
+    }
+
+    /// The bytes that work may still take; `None` for no limit.
+    pub fn left_byte_len(&self) -> Option<u64> {
+        self.limit.map(|limit| limit.saturating_sub(self.taken_byte_len()))
+    }
+
+    /// Takes bytes, for as long as the outcome lives.
+    ///
+    /// # Errors
+    /// `OutOfMemory` when there are not so many left.
+    pub fn take(self: &Arc<Self>, byte_len: u64) -> Result<TakenMemory> {
+        let mut taken = TakenMemory { resources: Arc::clone(self), byte_len: 0 };
+        taken.grow(byte_len)?;
+        Ok(taken)
+    }
+}
+
+/// Memory that some work has taken out of an account; it goes back when this is dropped.
+#[derive(Debug)]
+pub struct TakenMemory {
+    resources: Arc<Resources>,
+    byte_len: u64,
+}
+
+impl TakenMemory {
+    /// The bytes.
+    pub fn byte_len(&self) -> u64 {
+        self.byte_len
+    }
+
+    /// Takes more, up to so many bytes in all; less than there are changes nothing.
+    ///
+    /// # Errors
+    /// `OutOfMemory` when there are not so many left; it has then what it had.
+    pub fn grow(&mut self, byte_len: u64) -> Result<()> {
+        let more = byte_len.saturating_sub(self.byte_len);
+        let mut taken = self.resources.taken();
+        if let Some(limit) = self.resources.limit
+            && more > limit.saturating_sub(*taken)
+        {
+            return Err(Error::new(
+                ErrorKind::OutOfMemory,
+                format!(
+                    "{byte_len} bytes of memory are asked for; of the {limit} that the context has for work, {} are taken by \
+                     others: let them end, ask for less, or give the context more",
+                    taken.saturating_sub(self.byte_len)
+                ),
+            ));
+        }
+        *taken = taken.saturating_add(more);
+        self.byte_len = self.byte_len.saturating_add(more);
+        Ok(())
+    }
+}
+
+impl Drop for TakenMemory {
+    fn drop(&mut self) {
+        let mut taken = self.resources.taken();
+        *taken = taken.saturating_sub(self.byte_len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_taken_and_given_back() {
+        let resources = Arc::new(Resources::of(800));
+        assert_eq!((resources.tiles().capacity(), resources.left_byte_len()), (100, Some(700)));
+        let mut first = resources.take(300).unwrap();
+        let error = resources.take(500).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfMemory);
+        assert!(error.message().contains("of the 700"), "{error}");
+        first.grow(650).unwrap();
+        assert!(first.grow(701).is_err());
+        first.grow(10).unwrap();
+        assert_eq!((first.byte_len(), resources.taken_byte_len()), (650, 650));
+        drop(first);
+        assert_eq!(resources.left_byte_len(), Some(700));
+        let endless = Arc::new(Resources::default());
+        assert_eq!(endless.take(1 << 60).unwrap().byte_len(), 1 << 60);
+        assert_eq!(endless.left_byte_len(), None);
+    }
+}

@@ -1,0 +1,80 @@
+//! Which decoded tiles of a read stay for later ones.
+//!
+//! Reads with ranges keep what they decode: boxes come again where boxes were. Reads of everything neither look for tiles nor keep any.
+
+use crate::fetch::FieldSource;
+use crate::request::ReadRequest;
+use smalti_array::{CachedChunks, CachedFile, CachedTile, Plane, Resources, TileKey, TilePart};
+use smalti_store::Store;
+use smalti_tile::ChunkDirectory;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// The cache of the context, as far as a read uses it.
+pub(crate) struct KeptTiles {
+    resources: Option<Arc<Resources>>,
+    /// What it may still add.
+    left: AtomicU64,
+}
+
+/// The files of a field of a fragment by their versions, asked of the store once a read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KeptName(Arc<OnceLock<Option<Arc<CachedFile>>>>);
+
+impl KeptTiles {
+    /// For a read that may add so many bytes.
+    pub(crate) fn new(resources: &Arc<Resources>, request: &ReadRequest, byte_len: u64) -> Self {
+        let uses = !request.is_fresh && request.ranges.iter().any(|ranges| !ranges.is_empty());
+        let uses = uses && resources.tiles().capacity() > 0;
+        let resources = uses.then(|| Arc::clone(resources));
+        KeptTiles { resources, left: AtomicU64::new(byte_len) }
+    }
+
+    /// The name of a tile; `None` where the read keeps nothing, or the store does not know the file from others of its name.
+    pub(crate) fn key(
+        &self,
+        source: &FieldSource,
+        store: &dyn Store,
+        tile_idx: usize,
+        part: TilePart,
+    ) -> Option<TileKey> {
+        self.resources.as_ref()?;
+        let file = source.name.0.get_or_init(|| cached_file(source, store).map(Arc::new)).as_ref()?;
+        Some(TileKey { file: Arc::clone(file), tile_idx, part })
+    }
+
+    pub(crate) fn find(&self, key: &TileKey) -> Option<CachedTile> {
+        self.resources.as_ref()?.tiles().find(key)
+    }
+
+    /// Keeps a tile, if the read may keep so much more.
+    pub(crate) fn keep(&self, key: TileKey, tile: CachedTile) {
+        let Some(resources) = &self.resources else { return };
+        let byte_len = tile.byte_len();
+        let less = |left: u64| left.checked_sub(byte_len);
+        if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
+            resources.tiles().keep(key, tile);
+        }
+    }
+
+    /// A tile by chunks, if the read may keep so much more.
+    pub(crate) fn room_for(&self, directory: ChunkDirectory, tile_byte_len: usize) -> Option<Arc<CachedChunks>> {
+        if self.left.load(Ordering::Relaxed) < tile_byte_len as u64 {
+            return None;
+        }
+        CachedChunks::new(directory, tile_byte_len).map(Arc::new)
+    }
+}
+
+fn cached_file(source: &FieldSource, store: &dyn Store) -> Option<CachedFile> {
+    let shape = source.codec.shape();
+    let path = |plane| source.fragment.data_file(source.field, plane).ok();
+    let version = |plane| store.version(&path(plane)?);
+    let fixed = path(Plane::Fixed)?;
+    let versions = [
+        Some(store.version(&fixed)?),
+        if shape.is_var() { Some(version(Plane::Var)?) } else { None },
+        if shape.is_nullable { Some(version(Plane::Validity)?) } else { None },
+    ];
+    Some(CachedFile { address: store.address(&fixed), versions })
+}
