@@ -12,7 +12,7 @@ mod sparse;
 mod strings;
 
 use serde_json::{Value, json};
-use smalti::{Extent, Scalar};
+use smalti::{Context, Extent, Scalar};
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
@@ -116,6 +116,8 @@ impl Peer {
     }
 
     fn run(&mut self, workload: &str, query: &Value) -> Outcome<Value> {
+        // Each repetition begins with nothing kept.
+        Context::default().forget_tiles();
         process::reset_peak();
         let base = process::memory().1;
         let (started, cpu) = (Instant::now(), process::cpu_seconds());

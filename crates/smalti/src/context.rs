@@ -68,7 +68,7 @@ impl Context {
     }
 
     /// The same context with so many bytes of memory for all of its reads and writes, and for the tiles that it keeps: an eighth of them, 64 MiB
-    /// at most. Reads that do not say what [they may take](crate::Read::memory) get half of what is left, and 512 MiB at most; work
+    /// at most. Reads that do not say what [they may take](crate::ReadBuilder::memory) get half of what is left, and 512 MiB at most; work
     /// that finds too little left is refused with an error of kind `OutOfMemory`. Without a limit, tiles of 64 MiB are kept.
     ///
     /// Batches and columns that were handed out are not counted, nor is what is known of open arrays.
@@ -86,6 +86,11 @@ impl Context {
     /// The bytes of decoded tiles that it keeps for later reads.
     pub fn kept_byte_len(&self) -> u64 {
         self.resources.tiles().byte_len()
+    }
+
+    /// The bytes that reads and writes under way have taken of its memory.
+    pub fn taken_byte_len(&self) -> u64 {
+        self.resources.taken_byte_len()
     }
 
     /// Lets go of the tiles that it keeps.

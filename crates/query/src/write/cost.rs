@@ -2,10 +2,10 @@
 
 use super::columns::cell_count;
 use super::request::WriteRequest;
-use smalti_array::{FieldId, dense_grid, field_shape, find_field};
+use smalti_array::{FieldId, Snapshot, TakenMemory, dense_grid, field_shape, find_field};
 use smalti_format::ArraySchema;
 use smalti_tile::{CellShape, ColumnRef, StatsKind};
-use smalti_types::Layout;
+use smalti_types::{Layout, Result};
 
 /// Keys, their order, and what sorting takes beside them, for a cell.
 const SORTED_CELL_BYTE_LEN: u64 = 48;
@@ -23,6 +23,16 @@ const COPIES_OF_BOUND: u64 = 5;
 const GROUPS: u64 = 2;
 
 impl WriteRequest<'_> {
+    /// Takes what the write holds beside its columns out of the account, if that has a limit.
+    ///
+    /// # Errors
+    /// `OutOfMemory` when less is left.
+    pub(super) fn take_memory(&self, snapshot: &Snapshot) -> Result<Option<TakenMemory>> {
+        let resources = snapshot.place().resources();
+        let is_limited = resources.left_byte_len().is_some();
+        is_limited.then(|| resources.take(self.work_byte_len(snapshot.schema()))).transpose()
+    }
+
     /// About how many bytes a write of this request holds at once beside its columns. Columns that do not fit the schema, which the
     /// write refuses, count as nothing.
     pub fn work_byte_len(&self, schema: &ArraySchema) -> u64 {

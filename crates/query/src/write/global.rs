@@ -179,6 +179,7 @@ impl GlobalWriter {
             duplicates: Duplicates::Refuse,
             progress: None,
         };
+        let _taken = request.take_memory(&self.snapshot)?;
         let count = cell_count(&schema, &request)?;
         if schema.is_dense() {
             let input = InputColumn::of_attributes(&schema, &request, count)?;

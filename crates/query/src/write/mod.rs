@@ -65,6 +65,7 @@ pub fn seal(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<NewFragme
             "the labels {name:?} lie in an array of their own; write them by a write that is committed at once"
         )));
     }
+    let _taken = request.take_memory(snapshot)?;
     if snapshot.schema().is_dense() {
         dense::seal_dense(snapshot, request)
     } else {

@@ -6,6 +6,7 @@ mod errors;
 mod evolution;
 mod fragments;
 mod handles;
+mod kept;
 mod labels;
 mod many_fragments;
 mod reads;
