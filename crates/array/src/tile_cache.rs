@@ -194,7 +194,10 @@ impl TileCache {
 
 impl fmt::Debug for TileCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TileCache").field("byte_len", &self.byte_len()).field("capacity", &self.capacity).finish()
+        f.debug_struct("TileCache")
+            .field("byte_len", &self.byte_len())
+            .field("capacity", &self.capacity)
+            .finish()
     }
 }
 

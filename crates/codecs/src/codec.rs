@@ -356,15 +356,13 @@ impl Codec {
         if self.folds_offsets {
             return Err(Error::invalid("the tiles of this field are decoded together with their offsets"));
         }
-        let chunk = Chunks::one(filtered).and_then(|chunk| {
-            match chunk.original_byte_len == out.len() {
-                true => self.decode_chunk(&chunk, Target::Bytes(out), scratch),
-                false => Err(Error::corrupt(format!(
-                    "the chunk holds {} bytes, {} are due",
-                    chunk.original_byte_len,
-                    out.len()
-                ))),
-            }
+        let chunk = Chunks::one(filtered).and_then(|chunk| match chunk.original_byte_len == out.len() {
+            true => self.decode_chunk(&chunk, Target::Bytes(out), scratch),
+            false => Err(Error::corrupt(format!(
+                "the chunk holds {} bytes, {} are due",
+                chunk.original_byte_len,
+                out.len()
+            ))),
         });
         chunk.map_err(|error| in_chunk(error, idx))
     }

@@ -85,7 +85,9 @@ mod tests {
         let directory = ChunkDirectory::new(&filtered, tile.len()).unwrap();
         assert_eq!(directory.chunk_count(), 10);
         assert_eq!(directory.filtered_range(0..10), 8..filtered.len() as u64);
-        for (wanted, chunks) in [(0..1, 0..1), (399..401, 0..2), (400..800, 1..2), (0..4000, 0..10), (5..5, 0..0)] {
+        for (wanted, chunks) in
+            [(0..1, 0..1), (399..401, 0..2), (400..800, 1..2), (0..4000, 0..10), (5..5, 0..0)]
+        {
             assert_eq!(directory.meeting(&wanted), chunks, "{wanted:?}");
         }
         for idx in 0..10 {

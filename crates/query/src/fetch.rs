@@ -11,7 +11,9 @@ use crate::workspace::{Workspace, room};
 use smalti_array::{CachedChunks, CachedTile, FieldId, Fragment, Plane, Snapshot, TilePart};
 use smalti_format::Rule;
 use smalti_store::{AheadStore, ByteRange, ReadInto, Request, Store};
-use smalti_tile::{CellShape, ChunkDirectory, Codec, Column, FieldCodec, FilteredTileRef, PlainLayout, Scratch};
+use smalti_tile::{
+    CellShape, ChunkDirectory, Codec, Column, FieldCodec, FilteredTileRef, PlainLayout, Scratch,
+};
 use smalti_types::{AlignedBuf, CellValNum, Error, ErrorKind, Result};
 use std::ops::Range;
 use std::sync::Arc;
@@ -62,7 +64,13 @@ impl FieldSource {
             )));
         }
         let codec = snapshot.field_codec(fragment, field)?;
-        Ok(Some(FieldSource { fragment: Arc::clone(fragment), field, codec, coordinate: None, name: KeptName::default() }))
+        Ok(Some(FieldSource {
+            fragment: Arc::clone(fragment),
+            field,
+            codec,
+            coordinate: None,
+            name: KeptName::default(),
+        }))
     }
 }
 
@@ -115,7 +123,13 @@ impl FieldSource {
             other => (other, None),
         };
         let codec = snapshot.field_codec(fragment, field)?;
-        Ok(FieldSource { fragment: Arc::clone(fragment), field, codec, coordinate, name: KeptName::default() })
+        Ok(FieldSource {
+            fragment: Arc::clone(fragment),
+            field,
+            codec,
+            coordinate,
+            name: KeptName::default(),
+        })
     }
 }
 

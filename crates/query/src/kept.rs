@@ -58,7 +58,11 @@ impl KeptTiles {
     }
 
     /// A tile by chunks, if the read may keep so much more.
-    pub(crate) fn room_for(&self, directory: ChunkDirectory, tile_byte_len: usize) -> Option<Arc<CachedChunks>> {
+    pub(crate) fn room_for(
+        &self,
+        directory: ChunkDirectory,
+        tile_byte_len: usize,
+    ) -> Option<Arc<CachedChunks>> {
         if self.left.load(Ordering::Relaxed) < tile_byte_len as u64 {
             return None;
         }

@@ -5,8 +5,8 @@
 //! it. What was not announced, or could not be had, is asked of the store as ever: nothing hangs on announcements but time.
 
 use crate::{
-    Answer, ByteRange, Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending,
-    ReadInto, Request, Store, Tail, coalesce, join, split,
+    Answer, ByteRange, Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree,
+    Pending, ReadInto, Request, Store, Tail, coalesce, join, split,
 };
 use bytes::Bytes;
 use smalti_types::{Error, ErrorKind, Result};

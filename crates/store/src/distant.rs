@@ -1,8 +1,8 @@
 //! A store that behaves as one far away does, for tests: each request takes a round trip, and many go side by side.
 
 use crate::{
-    Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto, Request,
-    Store, Tail,
+    Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto,
+    Request, Store, Tail,
 };
 use smalti_types::Result;
 use std::sync::Arc;

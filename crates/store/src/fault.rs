@@ -1,8 +1,8 @@
 //! A store whose k-th call fails.
 
 use crate::{
-    Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto, Request,
-    Store, Tail,
+    Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto,
+    Request, Store, Tail,
 };
 use smalti_types::{Error, ErrorKind, Result};
 use std::io;

@@ -1,8 +1,8 @@
 //! A shared store is a store.
 
 use crate::{
-    Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto, Request,
-    Store, Tail,
+    Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto,
+    Request, Store, Tail,
 };
 use smalti_types::Result;
 use std::sync::Arc;

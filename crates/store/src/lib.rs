@@ -69,6 +69,7 @@ pub use path::{check_path, join, split};
 pub use request::{Answer, Pending, Request};
 pub use sim::{SimDisk, SimWriter};
 pub use store::{
-    Entry, EntryKind, FileVersion, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store, SyncLevel, Tail, finish_all,
+    Entry, EntryKind, FileVersion, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store, SyncLevel, Tail,
+    finish_all,
 };
 pub use uri::{Place, Stores};

@@ -4,8 +4,8 @@ use crate::ext::ends_early;
 use crate::lease::Claims;
 use crate::path::{check_folder, check_move, check_path, join, split};
 use crate::{
-    ByteRange, Claim, Coalescing, Entry, EntryKind, FileVersion, FileWriter, LEFTOVER_PREFIX, Lease, Leftover, NewFile,
-    NewTree, ReadInto, Store, Tail,
+    ByteRange, Claim, Coalescing, Entry, EntryKind, FileVersion, FileWriter, LEFTOVER_PREFIX, Lease,
+    Leftover, NewFile, NewTree, ReadInto, Store, Tail,
 };
 use bytes::Bytes;
 use smalti_types::{Error, ErrorKind, Result};
@@ -58,7 +58,9 @@ impl MemoryStore {
 
     /// A copy of all files with their paths. Costs no copy of their bytes.
     pub fn files(&self) -> BTreeMap<String, Bytes> {
-        self.read(|content| content.files.iter().map(|(path, file)| (path.clone(), file.bytes.clone())).collect())
+        self.read(|content| {
+            content.files.iter().map(|(path, file)| (path.clone(), file.bytes.clone())).collect()
+        })
     }
 
     fn read<T>(&self, look: impl FnOnce(&Content) -> T) -> T {
@@ -366,8 +368,9 @@ impl Store for MemoryStore {
 
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (file_count, byte_len) =
-            self.read(|content| (content.files.len(), content.files.values().map(|file| file.bytes.len()).sum::<usize>()));
+        let (file_count, byte_len) = self.read(|content| {
+            (content.files.len(), content.files.values().map(|file| file.bytes.len()).sum::<usize>())
+        });
         write!(f, "MemoryStore({file_count} files, {byte_len} bytes)")
     }
 }

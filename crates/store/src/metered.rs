@@ -1,8 +1,8 @@
 //! A store that counts what passes through it.
 
 use crate::{
-    Answer, Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto,
-    Request, Store, Tail,
+    Answer, Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending,
+    ReadInto, Request, Store, Tail,
 };
 use smalti_types::Result;
 use std::sync::Arc;

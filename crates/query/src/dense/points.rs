@@ -92,8 +92,7 @@ impl Points {
             return Ok(Arc::clone(column));
         }
         let cell_count = source.fragment.cell_count_of_tile(tile_idx as u64)?;
-        let column =
-            workspaces.with(|workspace| fetch.tile(source, tile_idx, cell_count, workspace))?;
+        let column = workspaces.with(|workspace| fetch.tile(source, tile_idx, cell_count, workspace))?;
         Ok(Arc::clone(lock().entry(key).or_insert(column)))
     }
 }

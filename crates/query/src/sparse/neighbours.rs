@@ -125,7 +125,11 @@ impl SparsePlan {
         repeats
     }
 
-    fn have_equal_coords(&self, a: (&[Option<Arc<Column>>], usize), b: (&[Option<Arc<Column>>], usize)) -> bool {
+    fn have_equal_coords(
+        &self,
+        a: (&[Option<Arc<Column>>], usize),
+        b: (&[Option<Arc<Column>>], usize),
+    ) -> bool {
         a.0.iter().zip(b.0).zip(&self.snapshot.schema().dimensions).all(|((of_a, of_b), dimension)| {
             let (Some(of_a), Some(of_b)) = (of_a, of_b) else { return false };
             let byte_len = dimension.datatype.byte_len();

@@ -74,7 +74,11 @@ impl SparsePlan {
 
     /// The cells in the ranges, found dimension by dimension: none is decoded whose ranges take in the whole tile, nor any
     /// when no cell is left. `None` when nothing was decoded.
-    fn select_by_ranges(&self, tile: &TileRef, coords: &mut [Option<Arc<Column>>]) -> Result<Option<BitMask>> {
+    fn select_by_ranges(
+        &self,
+        tile: &TileRef,
+        coords: &mut [Option<Arc<Column>>],
+    ) -> Result<Option<BitMask>> {
         let fragment = &self.fragments[tile.fragment_idx];
         let leaves = fragment.fragment.rtree()?.leaves();
         let mut mask: Option<BitMask> = None;

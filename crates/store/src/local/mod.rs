@@ -15,8 +15,8 @@ pub use staging::LEFTOVER_PREFIX;
 use crate::ext::{ends_early, grow, zeroed};
 use crate::path::{check_folder, check_move, check_path};
 use crate::{
-    ByteRange, Claim, Coalescing, Entry, EntryKind, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, ReadInto,
-    Store, SyncLevel, Tail,
+    ByteRange, Claim, Coalescing, Entry, EntryKind, FileVersion, FileWriter, Lease, Leftover, NewFile,
+    NewTree, ReadInto, Store, SyncLevel, Tail,
 };
 use bytes::Bytes;
 use rayon::prelude::*;
