@@ -1,7 +1,7 @@
 //! How often a distant store is waited for: by rounds, which time follows there, not by requests.
 
 use crate::oracle::arrays::{Columns, Row, dimension, schema};
-use smalti_array::{ArrayPlace, Snapshot};
+use smalti_array::{ArrayPlace, Resources, Snapshot};
 use smalti_query::condition::{Condition, Relation};
 use smalti_query::{Duplicates, ReadRequest, WriteRequest, read, write};
 use smalti_store::{DistantStore, ManualClock, MemoryStore, MeteredStore, SeededEntropy, Traffic};
@@ -157,4 +157,29 @@ fn conditions_and_what_is_missing_ask_no_more_often() {
     let (cells, reading) = far.spent(|| cell_count(&snapshot, &request));
     assert_eq!(cells as i32, 50 * CELL_COUNT - 150);
     assert!(reading.round_count <= 2, "{reading:?}");
+}
+
+#[test]
+fn what_a_program_has_read_it_does_not_ask_for_again() {
+    for array_type in [ArrayType::Sparse, ArrayType::Dense] {
+        let (store, _) = array(array_type, 100);
+        let far = Far::new(&store);
+        let resources = Arc::new(Resources::default());
+        let open = || {
+            let place = place_in(far.metered.clone()).with_resources(&resources);
+            far.spent(|| Snapshot::open(place, TimeRange::ALL).unwrap())
+        };
+        let request = ReadRequest { ranges: vec![vec![extent(5, 1_904)]], ..ReadRequest::default() };
+        let (snapshot, _) = open();
+        // What is wanted whole stays when it is wanted again.
+        for _ in 0..2 {
+            assert_eq!(cell_count(&snapshot, &request), 1_900);
+        }
+        for _ in 0..2 {
+            let (snapshot, opening) = open();
+            assert!(opening.round_count <= 1 && opening.read_count == 0, "{array_type}: {opening:?}");
+            let (cells, reading) = far.spent(|| cell_count(&snapshot, &request));
+            assert_eq!((cells, reading.request_count()), (1_900, 0), "{array_type}: {reading:?}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use smalti_codecs::Encryption;
 use smalti_format::fragment::FieldId;
 use smalti_format::{ArraySchema, GenericTileHeader, Reader, Version};
-use smalti_store::{ByteRange, Lease, Place, Store, StoreExt, Stores, SyncLevel, join};
+use smalti_store::{ByteRange, KeptStore, Lease, Place, Store, StoreExt, Stores, SyncLevel, join};
 use smalti_tile::{
     DEFAULT_GENERIC_TILE_LIMIT, FieldCodec, Scratch, beyond_limit, codec_rules, read_generic_tile,
 };
@@ -18,7 +18,10 @@ const SHORT_FILE_BYTE_LEN: u64 = 1 << 20;
 /// Where an array is, and what its readers and writers need to get there.
 #[derive(Debug, Clone)]
 pub struct ArrayPlace {
+    /// Of a distant store, that with what the program keeps of its metadata.
     store: Arc<dyn Store>,
+    /// The store itself, for tiles, which are kept as they are decoded.
+    data_store: Arc<dyn Store>,
     path: String,
     /// Where the URIs lead that files of the array or group hold.
     stores: Stores,
@@ -71,6 +74,7 @@ impl ArrayPlace {
         let cipher = key.map(|key| Encryption { key, entropy: Arc::clone(&env.entropy) });
         let metadata_limit = DEFAULT_GENERIC_TILE_LIMIT;
         ArrayPlace {
+            data_store: Arc::clone(&store),
             store,
             path,
             stores: Stores::new(),
@@ -92,7 +96,23 @@ impl ArrayPlace {
     /// The same place, with the memory and the caches that the whole program shares.
     #[must_use]
     pub fn with_resources(self, resources: &Arc<Resources>) -> Self {
-        ArrayPlace { resources: Arc::clone(resources), ..self }
+        let place = ArrayPlace { resources: Arc::clone(resources), ..self };
+        place.reaching(Arc::clone(&place.data_store))
+    }
+
+    /// The same place in another store.
+    fn reaching(&self, data_store: Arc<dyn Store>) -> Self {
+        let store: Arc<dyn Store> = match data_store.is_distant() && self.resources.metadata_capacity() > 0 {
+            true => Arc::new(KeptStore::new(Arc::clone(&data_store), Arc::clone(self.resources.metadata()))),
+            false => Arc::clone(&data_store),
+        };
+        ArrayPlace { store, data_store, ..self.clone() }
+    }
+
+    /// The same place for those who check it: everything is read from the store itself.
+    #[must_use]
+    pub fn fresh(&self) -> Self {
+        self.clone().with_resources(&Arc::new(self.resources.uncached()))
     }
 
     /// The memory and the caches of those who work here.
@@ -111,13 +131,13 @@ impl ArrayPlace {
     /// As [`open`](ArrayPlace::open).
     pub(crate) fn at(&self, uri: &str) -> Result<Self> {
         let Place { store, path } = self.stores.open(uri, SyncLevel::None)?;
-        Ok(ArrayPlace { store, path, readers: Arc::default(), ..self.clone() })
+        Ok(ArrayPlace { path, readers: Arc::default(), ..self.reaching(store) })
     }
 
     /// The same place, with its store in another one that wraps it: for tests, and for those who count.
     #[must_use]
     pub fn seen_through(&self, wrap: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>) -> Self {
-        ArrayPlace { readers: Arc::default(), ..self.with_store(wrap(Arc::clone(&self.store))) }
+        ArrayPlace { readers: Arc::default(), ..self.reaching(wrap(Arc::clone(&self.data_store))) }
     }
 
     /// The same place, reached through another store.
@@ -146,6 +166,11 @@ impl ArrayPlace {
     /// The store.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
+    }
+
+    /// The store as tiles are read from it: nothing of their bytes is kept.
+    pub fn data_store(&self) -> &Arc<dyn Store> {
+        &self.data_store
     }
 
     /// The array's path in the store.

@@ -1,19 +1,25 @@
 //! What all reads, writes and upkeep of a program share: its memory, and what is kept in it.
 
 use crate::TileCache;
+use smalti_store::KeptBytes;
 use smalti_types::{Error, ErrorKind, Result};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The bytes of decoded tiles that are kept where nobody limits the memory.
+/// The bytes of decoded tiles and metadata that are kept where nobody limits the memory.
 pub const DEFAULT_CACHE_BYTE_LEN: u64 = 64 << 20;
 
 /// The part of a limited memory that decoded tiles may take: one of so many.
 pub const CACHE_SHARE: u64 = 8;
 
+/// The part of the cache that metadata of distant stores may take: one of so many.
+const METADATA_SHARE: u64 = 4;
+
 /// The account of memory, and the cache of decoded tiles, which draws from it too.
 #[derive(Debug)]
 pub struct Resources {
     tiles: TileCache,
+    metadata: Arc<KeptBytes>,
+    metadata_capacity: u64,
     /// What work may hold at once; `None` for no limit.
     limit: Option<u64>,
     taken: Mutex<u64>,
@@ -22,23 +28,43 @@ pub struct Resources {
 impl Default for Resources {
     /// No limit, and a cache of [`DEFAULT_CACHE_BYTE_LEN`].
     fn default() -> Self {
-        Resources { tiles: TileCache::new(DEFAULT_CACHE_BYTE_LEN), limit: None, taken: Mutex::default() }
+        Resources::new(DEFAULT_CACHE_BYTE_LEN, None)
     }
 }
 
 impl Resources {
-    /// So many bytes for everything. A [share](CACHE_SHARE) of them, or [`DEFAULT_CACHE_BYTE_LEN`] if that is less, is for decoded
-    /// tiles that are kept.
+    /// So many bytes for everything. A [share](CACHE_SHARE) of them, or [`DEFAULT_CACHE_BYTE_LEN`] if that is less, is for what is kept:
+    /// decoded tiles, and a quarter of it metadata of distant stores.
     pub fn of(byte_len: u64) -> Self {
         let cache = (byte_len / CACHE_SHARE).min(DEFAULT_CACHE_BYTE_LEN);
-        let limit = Some(byte_len - cache);
-        Resources { tiles: TileCache::new(cache), limit, taken: Mutex::default() }
+        Resources::new(cache, Some(byte_len - cache))
     }
 
     /// The same limit for work, nothing taken of it, and no cache.
     #[must_use]
     pub fn uncached(&self) -> Self {
-        Resources { tiles: TileCache::new(0), limit: self.limit, taken: Mutex::default() }
+        Resources::new(0, self.limit)
+    }
+
+    fn new(cache: u64, limit: Option<u64>) -> Self {
+        let metadata_capacity = cache / METADATA_SHARE;
+        Resources {
+            tiles: TileCache::new(cache - metadata_capacity),
+            metadata: Arc::new(KeptBytes::new(metadata_capacity)),
+            metadata_capacity,
+            limit,
+            taken: Mutex::default(),
+        }
+    }
+
+    /// Metadata of distant stores. That of near ones is kept by the system.
+    pub fn metadata(&self) -> &Arc<KeptBytes> {
+        &self.metadata
+    }
+
+    /// The bytes of metadata that may be kept.
+    pub fn metadata_capacity(&self) -> u64 {
+        self.metadata_capacity
     }
 
     /// Decoded tiles.
@@ -123,7 +149,7 @@ mod tests {
     #[test]
     fn memory_is_taken_and_given_back() {
         let resources = Arc::new(Resources::of(800));
-        assert_eq!((resources.tiles().capacity(), resources.left_byte_len()), (100, Some(700)));
+        assert_eq!((resources.tiles().capacity(), resources.left_byte_len()), (75, Some(700)));
         let mut first = resources.take(300).unwrap();
         let error = resources.take(500).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::OutOfMemory);

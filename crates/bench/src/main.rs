@@ -117,7 +117,7 @@ impl Peer {
 
     fn run(&mut self, workload: &str, query: &Value) -> Outcome<Value> {
         // Each repetition begins with nothing kept.
-        Context::default().forget_tiles();
+        Context::default().forget_kept();
         process::reset_peak();
         let base = process::memory().1;
         let (started, cpu) = (Instant::now(), process::cpu_seconds());

@@ -150,7 +150,7 @@ impl Fetch {
         request: &ReadRequest,
         kept_byte_len: u64,
     ) -> Self {
-        let store = Arc::clone(snapshot.store());
+        let store = Arc::clone(snapshot.place().data_store());
         let kept = KeptTiles::new(snapshot.place().resources(), request, kept_byte_len);
         let ahead = store.is_distant().then(|| AheadStore::new(Arc::clone(&store)));
         Fetch { store, kept, ahead, progress }
@@ -203,6 +203,9 @@ impl Fetch {
         let mut requests = Vec::new();
         for (source, tile_idx) in tiles {
             for plane in planes(source) {
+                if self.is_kept(source, plane, tile_idx) {
+                    continue;
+                }
                 // What is wrong is found when the tile is read.
                 let FieldSource { fragment, field, .. } = source;
                 let place = fragment.tile_place(*field, plane, tile_idx);
@@ -215,6 +218,18 @@ impl Fetch {
         }
         let (count, byte_len) = ahead.announce_ranges(requests, turn);
         self.progress.count_requests(count, byte_len);
+    }
+
+    /// Whether an earlier read left what this one wants of a tile. From far away tiles are kept whole.
+    fn is_kept(&self, source: &FieldSource, plane: Plane, tile_idx: usize) -> bool {
+        let is = |part| {
+            let key = self.kept.key(source, &*self.store, tile_idx, part);
+            let kept = key.and_then(|key| self.kept.find(&key));
+            !matches!(kept, None | Some(CachedTile::Seen))
+        };
+        let column = source.coordinate.map_or(TilePart::Column, TilePart::Coordinate);
+        let plain = if plane == Plane::Validity { TilePart::Validity } else { TilePart::Values };
+        is(column) || is(plain)
     }
 
     /// Lets go of what was announced for turns which are over.

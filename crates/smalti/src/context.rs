@@ -67,9 +67,9 @@ impl Context {
         Context { env, ..self }
     }
 
-    /// The same context with so many bytes of memory for all of its reads and writes, and for the tiles that it keeps: an eighth of them, 64 MiB
+    /// The same context with so many bytes of memory for all of its reads and writes, and for what it keeps, decoded tiles above all: an eighth of them, 64 MiB
     /// at most. Reads that do not say what [they may take](crate::ReadBuilder::memory) get half of what is left, and 512 MiB at most; work
-    /// that finds too little left is refused with an error of kind `OutOfMemory`. Without a limit, tiles of 64 MiB are kept.
+    /// that finds too little left is refused with an error of kind `OutOfMemory`. Without a limit, 64 MiB are kept.
     ///
     /// Batches and columns that were handed out are not counted, nor is what is known of open arrays.
     #[must_use]
@@ -83,9 +83,9 @@ impl Context {
         Context { resources: Arc::new(self.resources.uncached()), ..self }
     }
 
-    /// The bytes of decoded tiles that it keeps for later reads.
+    /// The bytes of decoded tiles that it keeps for later reads, and of metadata of distant stores.
     pub fn kept_byte_len(&self) -> u64 {
-        self.resources.tiles().byte_len()
+        self.resources.tiles().byte_len() + self.resources.metadata().byte_len()
     }
 
     /// The bytes that reads and writes under way have taken of its memory.
@@ -93,9 +93,10 @@ impl Context {
         self.resources.taken_byte_len()
     }
 
-    /// Lets go of the tiles that it keeps.
-    pub fn forget_tiles(&self) {
+    /// Lets go of the tiles that it keeps, and of the metadata of distant stores.
+    pub fn forget_kept(&self) {
         self.resources.tiles().clear();
+        self.resources.metadata().clear();
     }
 
     pub(crate) fn resources(&self) -> &Arc<Resources> {

@@ -4,10 +4,8 @@
 //! will ask for [announces](AheadStore::announce) it: the requests go out together, and each step finds its answer, or waits for
 //! it. What was not announced, or could not be had, is asked of the store as ever: nothing hangs on announcements but time.
 
-use crate::{
-    Answer, ByteRange, Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree,
-    Pending, ReadInto, Request, Store, Tail, coalesce, join, split,
-};
+use crate::forward::forward_store;
+use crate::{Answer, ByteRange, Entry, Pending, ReadInto, Request, Store, Tail, coalesce, join, split};
 use bytes::Bytes;
 use smalti_types::{Error, ErrorKind, Result};
 use std::collections::{BTreeMap, HashMap};
@@ -194,6 +192,9 @@ impl Answers {
 }
 
 impl Store for AheadStore {
+    forward_store!(self => self.store;
+        version, submit, is_distant, is_long, put, replace, put_batch, create, sync_folder, create_folder, create_tree, delete_files, delete_folders, move_folder, address, list_recursive, leftovers, lease, last_change_ms, coalescing);
+
     fn list(&self, folder: &str) -> Result<Vec<Entry>> {
         self.first_list(folder).unwrap_or_else(|| self.store.list(folder))
     }
@@ -205,10 +206,6 @@ impl Store for AheadStore {
             Some(entry) => Ok(entry.byte_len),
             None => Err(Error::not_found("no such file").at_uri(self.store.address(path))),
         }
-    }
-
-    fn version(&self, path: &str) -> Option<FileVersion> {
-        self.store.version(path)
     }
 
     fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
@@ -251,81 +248,5 @@ impl Store for AheadStore {
             Some(entries) => Ok(entries?.into_iter().map(|entry| entry.name).collect()),
             None => self.store.list_names(folder),
         }
-    }
-
-    fn submit(&self, requests: Vec<Request>) -> Vec<Pending> {
-        self.store.submit(requests)
-    }
-
-    fn is_distant(&self) -> bool {
-        self.store.is_distant()
-    }
-
-    fn is_long(&self, folder: &str) -> bool {
-        self.store.is_long(folder)
-    }
-
-    fn put(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
-        self.store.put(path, parts)
-    }
-
-    fn replace(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
-        self.store.replace(path, parts)
-    }
-
-    fn put_batch(&self, files: &[NewFile<'_>]) -> Result<()> {
-        self.store.put_batch(files)
-    }
-
-    fn create(&self, path: &str) -> Result<Box<dyn FileWriter>> {
-        self.store.create(path)
-    }
-
-    fn sync_folder(&self, folder: &str) -> Result<()> {
-        self.store.sync_folder(folder)
-    }
-
-    fn create_folder(&self, folder: &str) -> Result<()> {
-        self.store.create_folder(folder)
-    }
-
-    fn create_tree(&self, root: &str, tree: &NewTree<'_>) -> Result<()> {
-        self.store.create_tree(root, tree)
-    }
-
-    fn delete_files(&self, paths: &[&str]) -> Result<()> {
-        self.store.delete_files(paths)
-    }
-
-    fn delete_folders(&self, folders: &[&str]) -> Result<()> {
-        self.store.delete_folders(folders)
-    }
-
-    fn move_folder(&self, from: &str, to: &str) -> Result<()> {
-        self.store.move_folder(from, to)
-    }
-
-    fn address(&self, path: &str) -> String {
-        self.store.address(path)
-    }
-
-    fn list_recursive(&self, folder: &str) -> Result<Vec<Entry>> {
-        self.store.list_recursive(folder)
-    }
-
-    fn leftovers(&self, folder: &str) -> Result<Vec<Leftover>> {
-        self.store.leftovers(folder)
-    }
-
-    fn lease(&self, path: &str, claim: Claim) -> Result<Option<Lease>> {
-        self.store.lease(path, claim)
-    }
-
-    fn last_change_ms(&self, folder: &str) -> Result<Option<u64>> {
-        self.store.last_change_ms(folder)
-    }
-
-    fn coalescing(&self) -> Coalescing {
-        self.store.coalescing()
     }
 }

@@ -1,116 +1,150 @@
-//! A shared store is a store.
+//! A store inside another one.
 
-use crate::{
-    Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto,
-    Request, Store, Tail,
-};
-use smalti_types::Result;
+use crate::Store;
 use std::sync::Arc;
 
+/// Methods of [`Store`] by their names, each answered by another store: `forward_store!(self => self.store; put, replace);`.
+macro_rules! forward_store {
+    ($this:ident => $inner:expr; $($method:ident),+ $(,)?) => {
+        $($crate::forward::forward_store!(@$method $this => $inner);)+
+    };
+    (@list $this:ident => $inner:expr) => {
+        fn list(&$this, folder: &str) -> smalti_types::Result<Vec<$crate::Entry>> {
+            $inner.list(folder)
+        }
+    };
+    (@byte_len $this:ident => $inner:expr) => {
+        fn byte_len(&$this, path: &str) -> smalti_types::Result<u64> {
+            $inner.byte_len(path)
+        }
+    };
+    (@version $this:ident => $inner:expr) => {
+        fn version(&$this, path: &str) -> Option<$crate::FileVersion> {
+            $inner.version(path)
+        }
+    };
+    (@read_into $this:ident => $inner:expr) => {
+        fn read_into(&$this, reads: &mut [$crate::ReadInto<'_>]) -> smalti_types::Result<()> {
+            $inner.read_into(reads)
+        }
+    };
+    (@read_tail $this:ident => $inner:expr) => {
+        fn read_tail(&$this, path: &str, byte_len: u64) -> smalti_types::Result<$crate::Tail> {
+            $inner.read_tail(path, byte_len)
+        }
+    };
+    (@read_tails $this:ident => $inner:expr) => {
+        fn read_tails(&$this, folder: &str, paths: &[String], byte_len: u64) -> Vec<smalti_types::Result<$crate::Tail>> {
+            $inner.read_tails(folder, paths, byte_len)
+        }
+    };
+    (@submit $this:ident => $inner:expr) => {
+        fn submit(&$this, requests: Vec<$crate::Request>) -> Vec<$crate::Pending> {
+            $inner.submit(requests)
+        }
+    };
+    (@is_distant $this:ident => $inner:expr) => {
+        fn is_distant(&$this) -> bool {
+            $inner.is_distant()
+        }
+    };
+    (@put $this:ident => $inner:expr) => {
+        fn put(&$this, path: &str, parts: &[&[u8]]) -> smalti_types::Result<()> {
+            $inner.put(path, parts)
+        }
+    };
+    (@replace $this:ident => $inner:expr) => {
+        fn replace(&$this, path: &str, parts: &[&[u8]]) -> smalti_types::Result<()> {
+            $inner.replace(path, parts)
+        }
+    };
+    (@put_batch $this:ident => $inner:expr) => {
+        fn put_batch(&$this, files: &[$crate::NewFile<'_>]) -> smalti_types::Result<()> {
+            $inner.put_batch(files)
+        }
+    };
+    (@create $this:ident => $inner:expr) => {
+        fn create(&$this, path: &str) -> smalti_types::Result<Box<dyn $crate::FileWriter>> {
+            $inner.create(path)
+        }
+    };
+    (@sync_folder $this:ident => $inner:expr) => {
+        fn sync_folder(&$this, folder: &str) -> smalti_types::Result<()> {
+            $inner.sync_folder(folder)
+        }
+    };
+    (@create_folder $this:ident => $inner:expr) => {
+        fn create_folder(&$this, folder: &str) -> smalti_types::Result<()> {
+            $inner.create_folder(folder)
+        }
+    };
+    (@create_tree $this:ident => $inner:expr) => {
+        fn create_tree(&$this, root: &str, tree: &$crate::NewTree<'_>) -> smalti_types::Result<()> {
+            $inner.create_tree(root, tree)
+        }
+    };
+    (@delete_files $this:ident => $inner:expr) => {
+        fn delete_files(&$this, paths: &[&str]) -> smalti_types::Result<()> {
+            $inner.delete_files(paths)
+        }
+    };
+    (@delete_folders $this:ident => $inner:expr) => {
+        fn delete_folders(&$this, folders: &[&str]) -> smalti_types::Result<()> {
+            $inner.delete_folders(folders)
+        }
+    };
+    (@move_folder $this:ident => $inner:expr) => {
+        fn move_folder(&$this, from: &str, to: &str) -> smalti_types::Result<()> {
+            $inner.move_folder(from, to)
+        }
+    };
+    (@address $this:ident => $inner:expr) => {
+        fn address(&$this, path: &str) -> String {
+            $inner.address(path)
+        }
+    };
+    (@list_recursive $this:ident => $inner:expr) => {
+        fn list_recursive(&$this, folder: &str) -> smalti_types::Result<Vec<$crate::Entry>> {
+            $inner.list_recursive(folder)
+        }
+    };
+    (@list_names $this:ident => $inner:expr) => {
+        fn list_names(&$this, folder: &str) -> smalti_types::Result<Vec<String>> {
+            $inner.list_names(folder)
+        }
+    };
+    (@is_long $this:ident => $inner:expr) => {
+        fn is_long(&$this, folder: &str) -> bool {
+            $inner.is_long(folder)
+        }
+    };
+    (@leftovers $this:ident => $inner:expr) => {
+        fn leftovers(&$this, folder: &str) -> smalti_types::Result<Vec<$crate::Leftover>> {
+            $inner.leftovers(folder)
+        }
+    };
+    (@lease $this:ident => $inner:expr) => {
+        fn lease(&$this, path: &str, claim: $crate::Claim) -> smalti_types::Result<Option<$crate::Lease>> {
+            $inner.lease(path, claim)
+        }
+    };
+    (@last_change_ms $this:ident => $inner:expr) => {
+        fn last_change_ms(&$this, folder: &str) -> smalti_types::Result<Option<u64>> {
+            $inner.last_change_ms(folder)
+        }
+    };
+    (@coalescing $this:ident => $inner:expr) => {
+        fn coalescing(&$this) -> $crate::Coalescing {
+            $inner.coalescing()
+        }
+    };
+}
+pub(crate) use forward_store;
+
+/// A shared store is a store.
 impl<S: Store + ?Sized> Store for Arc<S> {
-    fn list(&self, folder: &str) -> Result<Vec<Entry>> {
-        (**self).list(folder)
-    }
-
-    fn byte_len(&self, path: &str) -> Result<u64> {
-        (**self).byte_len(path)
-    }
-
-    fn version(&self, path: &str) -> Option<FileVersion> {
-        (**self).version(path)
-    }
-
-    fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
-        (**self).read_into(reads)
-    }
-
-    fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail> {
-        (**self).read_tail(path, byte_len)
-    }
-
-    fn submit(&self, requests: Vec<Request>) -> Vec<Pending> {
-        (**self).submit(requests)
-    }
-
-    fn is_distant(&self) -> bool {
-        (**self).is_distant()
-    }
-
-    fn is_long(&self, folder: &str) -> bool {
-        (**self).is_long(folder)
-    }
-
-    fn read_tails(&self, folder: &str, paths: &[String], byte_len: u64) -> Vec<Result<Tail>> {
-        (**self).read_tails(folder, paths, byte_len)
-    }
-
-    fn put(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
-        (**self).put(path, parts)
-    }
-
-    fn replace(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
-        (**self).replace(path, parts)
-    }
-
-    fn put_batch(&self, files: &[NewFile<'_>]) -> Result<()> {
-        (**self).put_batch(files)
-    }
-
-    fn create(&self, path: &str) -> Result<Box<dyn FileWriter>> {
-        (**self).create(path)
-    }
-
-    fn sync_folder(&self, folder: &str) -> Result<()> {
-        (**self).sync_folder(folder)
-    }
-
-    fn create_folder(&self, folder: &str) -> Result<()> {
-        (**self).create_folder(folder)
-    }
-
-    fn create_tree(&self, root: &str, tree: &NewTree<'_>) -> Result<()> {
-        (**self).create_tree(root, tree)
-    }
-
-    fn delete_files(&self, paths: &[&str]) -> Result<()> {
-        (**self).delete_files(paths)
-    }
-
-    fn delete_folders(&self, folders: &[&str]) -> Result<()> {
-        (**self).delete_folders(folders)
-    }
-
-    fn move_folder(&self, from: &str, to: &str) -> Result<()> {
-        (**self).move_folder(from, to)
-    }
-
-    fn address(&self, path: &str) -> String {
-        (**self).address(path)
-    }
-
-    fn list_recursive(&self, folder: &str) -> Result<Vec<Entry>> {
-        (**self).list_recursive(folder)
-    }
-
-    fn list_names(&self, folder: &str) -> Result<Vec<String>> {
-        (**self).list_names(folder)
-    }
-
-    fn leftovers(&self, folder: &str) -> Result<Vec<Leftover>> {
-        (**self).leftovers(folder)
-    }
-
-    fn lease(&self, path: &str, claim: Claim) -> Result<Option<Lease>> {
-        (**self).lease(path, claim)
-    }
-
-    fn last_change_ms(&self, folder: &str) -> Result<Option<u64>> {
-        (**self).last_change_ms(folder)
-    }
-
-    fn coalescing(&self) -> Coalescing {
-        (**self).coalescing()
-    }
+    forward_store!(self => (**self);
+        list, byte_len, version, read_into, read_tail, read_tails, submit, is_distant, put, replace, put_batch, create, sync_folder, create_folder, create_tree, delete_files, delete_folders, move_folder, address, list_recursive, list_names, is_long, leftovers, lease, last_change_ms, coalescing);
 }
 
 #[cfg(test)]
@@ -120,7 +154,11 @@ mod tests {
         let (_, body) = source.split_once(start).unwrap_or_else(|| panic!("no {start}"));
         let (body, _) = body.split_once("\n}\n").unwrap();
         let named = body.lines().filter_map(|line| line.strip_prefix("    fn ")?.split_once('('));
-        named.map(|(name, _)| name).collect()
+        let forwarded = body.split("forward_store!(").skip(1).filter_map(|list| {
+            let (_, names) = list.split_once(");")?.0.split_once(';')?;
+            Some(names.split(',').map(str::trim))
+        });
+        named.map(|(name, _)| name).chain(forwarded.flatten()).collect()
     }
 
     /// The wrappers of a trait in the sources of this crate: what implements it for something that has one inside.

@@ -73,6 +73,7 @@ pub struct Salvage {
 /// `NotFound` when no array is there; `Permission` without the key; `Corrupt` when no schema can be read, or something is
 /// damaged that cannot be left out; `Cancelled`.
 pub fn salvage(place: &ArrayPlace, progress: Option<Arc<Progress>>) -> Result<Salvage> {
+    let place = &place.fresh();
     let progress = progress.unwrap_or_default();
     let _announced = progress.announce(&[Phase::Checking, Phase::Decoding]);
     let options = FsckOptions { progress: Some(Arc::clone(&progress)), ..FsckOptions::default() };

@@ -73,7 +73,7 @@ fn boxes_over_the_same_tiles_decode_each_tile_once() {
         again.read().progress(Arc::clone(&progress)).collect().unwrap();
         assert_eq!(progress.statistics().kept_tile_count, 0);
         assert!(kept > 0 && context.kept_byte_len() == kept);
-        context.forget_tiles();
+        context.forget_kept();
         assert!(spent(&again, 1_300..=1_700).1.tile_count > 0);
     }
 }

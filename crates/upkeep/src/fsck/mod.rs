@@ -107,6 +107,7 @@ impl FsckReport {
 /// `NotFound` when nothing is there; `Permission` when no schema opens with the key, or without one; `Cancelled`; `Io` when a
 /// folder cannot be listed. Damage is no error.
 pub fn fsck(place: &ArrayPlace, options: &FsckOptions) -> Result<FsckReport> {
+    let place = &place.fresh();
     let progress = options.progress.clone().unwrap_or_default();
     let _announced = progress.announce(&[Phase::Checking]);
     let mut report = check_alone(place, options, Phase::Checking)?;
