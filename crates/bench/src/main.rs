@@ -70,6 +70,7 @@ impl Peer {
                         self.sparse.write_fragments(query)?;
                     }
                     Some("nfr") => sparse::write_small_fragments(query)?,
+                    Some("tiles") => sparse::write_small_tiles(query)?,
                     Some("rows") => {
                         self.sparse.load(query)?;
                         sparse::create(query)?;

@@ -5,8 +5,8 @@ use crate::{Outcome, npz, scale, text, wanted};
 use serde_json::Value;
 use smalti::upkeep::{FragmentOptions, UpkeepOptions, VacuumOptions};
 use smalti::{
-    Array, Attribute, Batch, ColumnRef, Condition, Dimension, Duplicates, Filter, Layout, ReadRequest,
-    Schema, WriteRequest, field,
+    Array, Attribute, Batch, ColumnRef, Columns, Condition, Dimension, Duplicates, Filter, Layout,
+    ReadRequest, Schema, WriteRequest, field,
 };
 
 const DOMAIN: i64 = 1_000_000;
@@ -160,6 +160,34 @@ pub(crate) fn write_small_fragments(query: &Value) -> Outcome<()> {
         array.consolidate_commits(&options)?;
         array.vacuum_commits(&options)?;
     }
+    Ok(())
+}
+
+/// Writes one fragment of many tiles, of two cells each, in pieces.
+pub(crate) fn write_small_tiles(query: &Value) -> Outcome<()> {
+    const PIECE_CELLS: i64 = 1 << 20;
+    let cell_count = 2 * query["n"].as_i64().ok_or("n is missing")?;
+    let dimension = |name: &str| Dimension::new(name, 0..=i64::from(u32::MAX));
+    let schema = Schema::sparse()
+        .dimension(dimension("x"))
+        .dimension(dimension("y"))
+        .attribute(Attribute::of::<f64>("a"))
+        .attribute(Attribute::of::<i32>("b"))
+        .capacity(2)
+        .build()?;
+    let array = Array::create(text(query, "path")?, &schema)?;
+    let mut writer = array.global_writer().start()?;
+    let mut start = 0;
+    while start < cell_count {
+        let cells = start..(start + PIECE_CELLS).min(cell_count);
+        let x: Vec<i64> = cells.clone().collect();
+        let y: Vec<i64> = x.iter().map(|cell| cell * 7 % 1_000_000).collect();
+        let a: Vec<f64> = x.iter().map(|&cell| cell as f64).collect();
+        let b: Vec<i32> = x.iter().map(|&cell| cell as i32).collect();
+        writer.submit(Columns::new().column("x", &x).column("y", &y).column("a", &a).column("b", &b))?;
+        start = cells.end;
+    }
+    writer.commit()?;
     Ok(())
 }
 
