@@ -316,9 +316,9 @@ impl Codec {
         let (mut chunks, mut rest) = (Chunks::of_part(part), out);
         while !chunks.rest().is_empty() {
             let Some(chunk) = chunks.next().transpose()? else { break };
-            let (target, behind) = rest
-                .split_at_mut_checked(chunk.original_byte_len)
-                .ok_or_else(|| Error::corrupt(format!("chunks hold more than the {part_byte_len} bytes due")))?;
+            let (target, behind) = rest.split_at_mut_checked(chunk.original_byte_len).ok_or_else(|| {
+                Error::corrupt(format!("chunks hold more than the {part_byte_len} bytes due"))
+            })?;
             self.decode_chunk(&chunk, Target::Bytes(target), scratch)?;
             rest = behind;
         }

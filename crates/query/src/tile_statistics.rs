@@ -61,7 +61,8 @@ impl TileStatistics {
         if field.shape.is_var() && !holds_bounds(fragment, id, most)? {
             return Ok(None);
         }
-        let totals = |are_kept: bool, nulls| are_kept.then(|| fragment.totals_of_tiles(id, nulls)).transpose();
+        let totals =
+            |are_kept: bool, nulls| are_kept.then(|| fragment.totals_of_tiles(id, nulls)).transpose();
         Ok(Some(TileStatistics {
             mins: fragment.bounds_of_tiles(id, false)?,
             maxes: fragment.bounds_of_tiles(id, true)?,

@@ -97,9 +97,9 @@ impl ChunkedTile {
             if chunk.chunk_byte_len().max(u64::from(chunk.original_byte_len)) > MAX_CHUNK_BYTE_LEN {
                 return Ok(None);
             }
-            let is_new = blocks.last().is_none_or(|block| {
-                (start - block.start).max(at - block.filtered_start) >= BLOCK_BYTE_LEN
-            });
+            let is_new = blocks
+                .last()
+                .is_none_or(|block| (start - block.start).max(at - block.filtered_start) >= BLOCK_BYTE_LEN);
             if is_new {
                 let places_byte_len = (blocks.len() as u64 + 1) * size_of::<BlockPlace>() as u64;
                 if places_byte_len > limit {

@@ -68,8 +68,7 @@ pub(crate) fn codec_of(header: &GenericTileHeader, cipher: Option<&Cipher>) -> R
     if header.unfiltered_len > header.filtered_len.saturating_mul(MAX_EXPANSION) {
         return Err(Error::corrupt(format!(
             "{} filtered bytes cannot hold the {} unfiltered ones that are claimed",
-            header.filtered_len,
-            header.unfiltered_len
+            header.filtered_len, header.unfiltered_len
         ))
         .in_field("generic tile header", "unfiltered_len"));
     }

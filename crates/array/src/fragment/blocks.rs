@@ -31,7 +31,6 @@ impl Weighter<(u64, usize), Arc<AlignedBuf>> for ByteLen {
 
 impl SectionBlocks {
     pub(crate) fn new() -> SectionBlocks {
-        #[expect(clippy::cast_possible_truncation, reason = "two constants")]
         let expected_count = (KEPT_BYTE_LEN / EXPECTED_BLOCK_BYTE_LEN) as usize;
         SectionBlocks {
             kept: Cache::with_weighter(expected_count, KEPT_BYTE_LEN, ByteLen),

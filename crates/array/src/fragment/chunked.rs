@@ -53,8 +53,7 @@ impl ChunkedSection {
         // What is short enough was asked for ahead, or is one request now.
         let is_held = store.is_distant() && header.filtered_len <= place.whole_section_byte_len();
         let held = is_held.then(|| metadata.bytes(at, start..end)).transpose()?;
-        let window_byte_len =
-            if store.is_distant() { DISTANT_WINDOW_BYTE_LEN } else { NEAR_WINDOW_BYTE_LEN };
+        let window_byte_len = if store.is_distant() { DISTANT_WINDOW_BYTE_LEN } else { NEAR_WINDOW_BYTE_LEN };
         let read = |range: Range<u64>| match &held {
             Some(held) => part(held, &range),
             None => metadata.bytes(at, start + range.start..start + range.end),
@@ -124,8 +123,7 @@ impl ChunkedSection {
 
     fn decode(&self, idx: usize, filtered: &[u8]) -> Result<Arc<AlignedBuf>> {
         let decoded = self.tile.decode(idx, filtered, &mut Scratch::new());
-        let block =
-            Arc::new(decoded.map_err(|error| self.named(error.at_offset(self.place_of(idx).start)))?);
+        let block = Arc::new(decoded.map_err(|error| self.named(error.at_offset(self.place_of(idx).start)))?);
         self.blocks.keep(self.id, idx, &block);
         Ok(block)
     }

@@ -1,9 +1,9 @@
 //! What the sections of a fragment's metadata hold. Most are decoded as they are asked for; those that are too long to be held
 //! are opened once, and read where they are asked.
 
+use super::Fragment;
 use super::chunked::ChunkedSection;
 use super::lists::{BoundsOfTiles, NumbersOfTiles, TilePlaces};
-use super::Fragment;
 use crate::Plane;
 use bytes::Bytes;
 use smalti_format::fragment::{
@@ -59,8 +59,7 @@ impl Fragment {
     /// `Corrupt` and `Permission`.
     pub fn var_byte_len(&self, field: FieldId, tile_idx: usize) -> Result<usize> {
         let len = self.var_byte_lens(field)?.of_tile(tile_idx)?;
-        len.and_then(|len| usize::try_from(len).ok())
-            .ok_or_else(|| self.no_length(field, tile_idx as u64))
+        len.and_then(|len| usize::try_from(len).ok()).ok_or_else(|| self.no_length(field, tile_idx as u64))
     }
 
     /// Unfiltered bytes of the values in each tile of a var-sized field.

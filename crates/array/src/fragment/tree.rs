@@ -142,14 +142,14 @@ impl TreeLevel for ChunkedLevel<'_> {
         let LastNode { reader, node: last, bytes } = &mut *self.last.borrow_mut();
         if *last != Some(node) {
             let place = self.tree.outline.node(self.depth, node as u64);
-            let place = place.ok_or_else(|| Error::corrupt(format!("there is no node {node} in the tree")))?;
+            let place =
+                place.ok_or_else(|| Error::corrupt(format!("there is no node {node} in the tree")))?;
             bytes.resize(usize::try_from(place.end - place.start).unwrap_or_default(), 0);
             *last = None;
             reader.read_into(place.start, bytes)?;
             *last = Some(node);
         }
-        let extent =
-            self.tree.outline.extent(bytes, dim).map_err(|error| reader.section().named(error))?;
+        let extent = self.tree.outline.extent(bytes, dim).map_err(|error| reader.section().named(error))?;
         Ok(trusted(extent, self.tree.floats.get(dim).copied().flatten()))
     }
 

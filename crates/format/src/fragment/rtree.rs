@@ -72,7 +72,8 @@ impl RTreeOutline {
         }
         let head = read(0..HEAD_BYTE_LEN.min(byte_len))?;
         let mut reader = Reader::new(&head);
-        let RTreeHead { fanout, level_count, .. } = RTreeHead::read(&mut reader, &surroundings(version, shape))?;
+        let RTreeHead { fanout, level_count, .. } =
+            RTreeHead::read(&mut reader, &surroundings(version, shape))?;
         if level_count > RTreeOutline::MAX_LEVEL_COUNT {
             return Ok(None);
         }
@@ -94,7 +95,8 @@ impl RTreeOutline {
         if at != byte_len {
             return Err(corrupt(format!("{} bytes behind the last level", byte_len - at)));
         }
-        check_counts(fanout, levels.iter().map(|level| level.node_count)).map_err(|error| corrupt(error.message().to_owned()))?;
+        check_counts(fanout, levels.iter().map(|level| level.node_count))
+            .map_err(|error| corrupt(error.message().to_owned()))?;
         Ok(Some(RTreeOutline { fanout, levels, dimensions: shape.dimensions.clone() }))
     }
 

@@ -185,7 +185,10 @@ impl TileNumbers {
 
     /// The bytes of a number in its section, if it has that many.
     pub fn number(tile_idx: u64) -> Option<Range<u64>> {
-        Some(TileNumbers::section_byte_len(tile_idx)?..TileNumbers::section_byte_len(tile_idx.checked_add(1)?)?)
+        Some(
+            TileNumbers::section_byte_len(tile_idx)?
+                ..TileNumbers::section_byte_len(tile_idx.checked_add(1)?)?,
+        )
     }
 
     /// How many numbers a section of so many bytes holds that begins with these.
@@ -220,7 +223,8 @@ impl BoundsOutline {
     pub fn read(byte_len: u64, head: &[u8]) -> Result<BoundsOutline> {
         let mut reader = Reader::new(head);
         let (fixed_len, var_len) = (reader.u64()?, reader.u64()?);
-        let held = fixed_len.checked_add(var_len).and_then(|len| len.checked_add(BoundsOutline::HEAD_BYTE_LEN));
+        let held =
+            fixed_len.checked_add(var_len).and_then(|len| len.checked_add(BoundsOutline::HEAD_BYTE_LEN));
         if held != Some(byte_len) {
             let message = format!("{fixed_len} and {var_len} bytes of values in {byte_len} bytes");
             return Err(Error::corrupt(message).in_field(TileBounds::STRUCTURE.name, "fixed"));

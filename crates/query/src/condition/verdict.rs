@@ -88,10 +88,7 @@ impl BoundCondition {
     ///
     /// # Errors
     /// What `bounds` reports.
-    pub fn verdict<'b>(
-        &self,
-        bounds: &dyn Fn(usize) -> Result<Option<FieldBounds<'b>>>,
-    ) -> Result<Verdict> {
+    pub fn verdict<'b>(&self, bounds: &dyn Fn(usize) -> Result<Option<FieldBounds<'b>>>) -> Result<Verdict> {
         let mut frames: Vec<Frame> = Vec::new();
         let mut at = 0;
         while let Some(node) = self.nodes.get(at) {

@@ -64,7 +64,9 @@ impl SparsePlan {
                                     stored_mbr_interval(field.shape.datatype, Interval { lo, hi });
                                 FieldBounds::of_ordinals(field.shape.datatype, lo, hi, cell_count)
                             }
-                            ExtentRef::Str { lo, hi: Some(hi) } => FieldBounds::of_strings(lo, hi, cell_count),
+                            ExtentRef::Str { lo, hi: Some(hi) } => {
+                                FieldBounds::of_strings(lo, hi, cell_count)
+                            }
                             ExtentRef::Str { .. } => return Ok(None),
                         };
                         // NaN lies in no rectangle.
