@@ -16,6 +16,7 @@ mod groups;
 mod huge;
 mod images;
 mod inspect;
+mod many_tiles;
 mod mutation;
 mod old_arrays;
 mod oracle;

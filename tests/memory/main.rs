@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod handles;
+mod many_tiles;
 
 use smalti_array::{ArrayPlace, Snapshot};
 use smalti_format::{

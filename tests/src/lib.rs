@@ -3,3 +3,4 @@
 
 pub mod counting;
 pub mod fuzz;
+pub mod many_tiles;

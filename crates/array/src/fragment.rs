@@ -1,24 +1,30 @@
 //! A fragment of a snapshot: its footer, and the sections of its metadata as they are needed.
 
+mod blocks;
 mod bytes;
+mod chunked;
 mod early;
+mod lists;
+mod sections;
+mod tree;
+
+pub(crate) use blocks::SectionBlocks;
+pub use lists::{BoundsOfTiles, NumbersOfTiles};
+pub use tree::{Leaves, TileTree};
 
 use crate::{ArrayPlace, ListedFragment, Plane, field_shape};
 use ::bytes::Bytes;
 use bytes::{MetadataBytes, MetadataPlace, piece};
-use smalti_format::fragment::{
-    FieldId, Footer, FooterOutline, FragmentStatistics, LegacyFragmentMetadata, ProcessedConditions,
-    RTree as StoredTree, Section, TileBounds, TileNumbers, TileOffsets,
-};
+use chunked::ChunkedSection;
+use lists::TilePlaces;
+use smalti_format::fragment::{FieldId, Footer, FooterOutline, LegacyFragmentMetadata, Section};
 use smalti_format::names::{self, DataPart, TimestampedName, data_file_name};
-use smalti_format::{ArraySchema, GenericTileHeader, Rule, Shape, Version};
-use smalti_space::{Interval, RTree, stored_mbr_interval};
+use smalti_format::{ArraySchema, Rule, Shape, Version};
 use smalti_store::{StoreExt, Tail, join};
-use smalti_tile::beyond_limit;
-use smalti_types::{AlignedBuf, Error, Extent, Filter, RectList, Result, TimeRange};
+use smalti_types::{Error, Extent, Filter, Result, TimeRange};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// A committed fragment. Its footer is read when the snapshot is opened, other parts of its metadata when they are first
 /// needed; all of it is kept.
@@ -37,9 +43,11 @@ pub struct Fragment {
     is_own_footer: OnceLock<()>,
     /// In versions 1 and 2: everything, in memory.
     legacy: Option<Box<LegacyFragmentMetadata>>,
-    rtree: OnceLock<RTree>,
-    offsets: Mutex<HashMap<(FieldId, Plane), Arc<TileOffsets>>>,
-    var_byte_lens: Mutex<HashMap<FieldId, Arc<Vec<u64>>>>,
+    tree: OnceLock<TileTree>,
+    places: Mutex<HashMap<(FieldId, Plane), Arc<TilePlaces>>>,
+    var_byte_lens: Mutex<HashMap<FieldId, Arc<NumbersOfTiles>>>,
+    /// Sections that are too long to be held.
+    chunked: Mutex<HashMap<Section, Arc<ChunkedSection>>>,
 }
 
 /// What fragments of an array share that were written with one schema.
@@ -105,13 +113,8 @@ impl Fragment {
             }
         }
         for fragment in fragments {
-            let _ = fragment.rtree();
+            let _ = fragment.tile_tree();
         }
-    }
-
-    /// Whether the rectangles of its tiles are in memory.
-    pub(crate) fn has_rtree(&self) -> bool {
-        self.rtree.get().is_some()
     }
 
     /// What to read from the ends of the metadata files of these fragments, the newest schema being of a shape. Of a few
@@ -251,9 +254,10 @@ impl Fragment {
             is_footer_shared: is_shared,
             metadata,
             legacy: None,
-            rtree: OnceLock::new(),
-            offsets: Mutex::default(),
+            tree: OnceLock::new(),
+            places: Mutex::default(),
             var_byte_lens: Mutex::default(),
+            chunked: Mutex::default(),
         })
     }
 
@@ -384,61 +388,6 @@ impl Fragment {
         !self.version().has(Rule::SplitCoordinates) && !compresses
     }
 
-    /// The rectangles of its tiles.
-    ///
-    /// # Errors
-    /// `Corrupt` and `Permission`.
-    pub fn rtree(&self) -> Result<&RTree> {
-        if let Some(tree) = self.rtree.get() {
-            return Ok(tree);
-        }
-        let tree = match &self.legacy {
-            Some(legacy) => RTree::build(self.trusted_level(legacy.mbrs.clone())?, StoredTree::FANOUT),
-            None => {
-                let tile = self.section(Section::RTree)?;
-                let stored = StoredTree::decode(tile.as_slice(), self.version(), &self.kin.shape)
-                    .map_err(|error| self.in_metadata(error))?;
-                let levels = stored
-                    .levels
-                    .into_iter()
-                    .map(|level| self.trusted_level(level))
-                    .collect::<Result<Vec<_>>>()?;
-                RTree::from_levels(levels, stored.fanout)
-            }
-        };
-        let tree = tree.map_err(|error| self.in_metadata(error))?;
-        if !self.is_dense() && tree.tile_count() as u64 != self.tile_count {
-            return Err(self.in_metadata(
-                Error::corrupt(format!("{} rectangles for {} tiles", tree.tile_count(), self.tile_count))
-                    .in_field("R-tree", "levels"),
-            ));
-        }
-        Ok(self.rtree.get_or_init(|| tree))
-    }
-
-    /// A level of the tree as it may be used to leave out tiles: writers that met NaN first kept it as a bound.
-    fn trusted_level(&self, level: RectList) -> Result<RectList> {
-        let float = |dim: usize| {
-            let dimension = self.kin.schema.dimensions.get(dim)?;
-            Some(dimension.datatype).filter(|datatype| datatype.is_float())
-        };
-        if !(0..level.dim_count()).any(|dim| float(dim).is_some()) {
-            return Ok(level);
-        }
-        let mut trusted = RectList::new(self.kin.shape.string_dimensions());
-        for node in 0..level.len() {
-            for dim in 0..level.dim_count() {
-                let extent = level.extent(node, dim).to_owned();
-                let extent = match Interval::of_extent(extent.as_ref()).zip(float(dim)) {
-                    Some((interval, datatype)) => stored_mbr_interval(datatype, interval).into(),
-                    _ => extent,
-                };
-                trusted.push_extent(extent.as_ref())?;
-            }
-        }
-        Ok(trusted)
-    }
-
     /// The path of a data file of a field.
     ///
     /// # Errors
@@ -455,113 +404,12 @@ impl Fragment {
     /// # Errors
     /// `Corrupt` and `Permission`; `InvalidArgument` when there is no such tile.
     pub fn tile_place(&self, field: FieldId, plane: Plane, tile_idx: usize) -> Result<Range<u64>> {
-        self.tile_offsets(field, plane)?
+        self.tile_places(field, plane)?
             .byte_range(tile_idx)
+            .map_err(|error| {
+                self.in_metadata(error.in_field("tile offsets", crate::field_name(&self.kin.schema, field)))
+            })?
             .ok_or_else(|| Error::invalid(format!("there is no tile {tile_idx} among {}", self.tile_count)))
-    }
-
-    fn tile_offsets(&self, field: FieldId, plane: Plane) -> Result<Arc<TileOffsets>> {
-        let known = self.offsets.lock().unwrap_or_else(PoisonError::into_inner).get(&(field, plane)).cloned();
-        if let Some(offsets) = known {
-            return Ok(offsets);
-        }
-        let slot = self.slot(field)?;
-        let footer = self.footer();
-        let (section, file_lens) = match plane {
-            Plane::Fixed => (Section::TileOffsets(slot), &footer.file_sizes),
-            Plane::Var => (Section::TileVarOffsets(slot), &footer.file_var_sizes),
-            Plane::Validity => (Section::TileValidityOffsets(slot), &footer.file_validity_sizes),
-        };
-        let starts = self.numbers(section)?;
-        let file_len = file_lens.get(slot).copied().unwrap_or_default();
-        let offsets = TileOffsets::new(starts, self.tile_count, file_len).map_err(|error| {
-            self.in_metadata(error.in_field("tile offsets", crate::field_name(&self.kin.schema, field)))
-        })?;
-        let offsets = Arc::new(offsets);
-        let mut known = self.offsets.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Arc::clone(known.entry((field, plane)).or_insert(offsets)))
-    }
-
-    /// Unfiltered bytes of the values in a tile of a var-sized field.
-    ///
-    /// # Errors
-    /// `Corrupt` and `Permission`.
-    pub fn var_byte_len(&self, field: FieldId, tile_idx: usize) -> Result<usize> {
-        let known = self.var_byte_lens.lock().unwrap_or_else(PoisonError::into_inner).get(&field).cloned();
-        let lens = match known {
-            Some(lens) => lens,
-            None => {
-                let lens = Arc::new(self.numbers(Section::TileVarSizes(self.slot(field)?))?);
-                self.var_byte_lens
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .insert(field, Arc::clone(&lens));
-                lens
-            }
-        };
-        lens.get(tile_idx).and_then(|&len| usize::try_from(len).ok()).ok_or_else(|| {
-            self.in_metadata(
-                Error::corrupt(format!("no length for tile {tile_idx}"))
-                    .in_field("tile var sizes", crate::field_name(&self.kin.schema, field)),
-            )
-        })
-    }
-
-    /// The least (or greatest) value of each tile of a field, where the format keeps them.
-    ///
-    /// # Errors
-    /// `Corrupt` and `Permission`.
-    pub fn tile_bounds(&self, field: FieldId, greatest: bool) -> Result<TileBounds> {
-        let slot = self.slot(field)?;
-        let section = if greatest { Section::TileMaxes(slot) } else { Section::TileMins(slot) };
-        TileBounds::decode(self.section(section)?.as_slice()).map_err(|error| self.in_metadata(error))
-    }
-
-    /// The bytes that the least or greatest values of the tiles of a field take, before they are read: values of any length are there
-    /// whole.
-    ///
-    /// # Errors
-    /// `Corrupt`.
-    pub fn tile_bounds_byte_len(&self, field: FieldId, greatest: bool) -> Result<u64> {
-        let slot = self.slot(field)?;
-        let section = if greatest { Section::TileMaxes(slot) } else { Section::TileMins(slot) };
-        let (.., header) = self.section_header(section).map_err(|error| self.in_metadata(error))?;
-        Ok(header.unfiltered_len)
-    }
-
-    /// Sums (or null counts) of the tiles of a field.
-    ///
-    /// # Errors
-    /// `Corrupt` and `Permission`.
-    pub fn tile_totals(&self, field: FieldId, nulls: bool) -> Result<Vec<u64>> {
-        let slot = self.slot(field)?;
-        let section = if nulls { Section::TileNullCounts(slot) } else { Section::TileSums(slot) };
-        self.numbers(section)
-    }
-
-    /// Statistics of the fields over the whole fragment, in the order of the footer's lists.
-    ///
-    /// # Errors
-    /// `Corrupt` and `Permission`.
-    pub fn statistics(&self) -> Result<FragmentStatistics> {
-        let statistics = FragmentStatistics::decode(self.section(Section::FragmentStatistics)?.as_slice())
-            .map_err(|error| self.in_metadata(error))?;
-        statistics.check(self.footer(), &self.kin.shape)?;
-        Ok(statistics)
-    }
-
-    /// The least and the greatest value of a field over the whole fragment, as far as the format keeps them.
-    ///
-    /// # Errors
-    /// `Corrupt` and `Permission`.
-    pub fn field_bounds(&self, field: FieldId) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
-        if !self.version().has(Rule::FragmentStatistics) {
-            return Ok(None);
-        }
-        let slot = self.slot(field)?;
-        let known = self.statistics()?.fields.into_iter().nth(slot);
-        let known = known.filter(|known| !known.min.is_empty() || !known.max.is_empty());
-        Ok(known.map(|known| (known.min, known.max)))
     }
 
     /// The bytes of the cells of a field as they are in memory: values, offsets and validity.
@@ -574,10 +422,11 @@ impl Fragment {
         let values = match shape.cell_val_num.fixed() {
             Some(_) => cell_count.saturating_mul(shape.cell_byte_len() as u64),
             None => {
-                let tiles = usize::try_from(self.tile_count()).unwrap_or(usize::MAX);
-                let lens = (0..tiles).map(|tile_idx| self.var_byte_len(field, tile_idx));
-                let sum = lens.sum::<Result<usize>>()? as u64;
-                sum.saturating_add(cell_count.saturating_mul(8))
+                let lens = self.var_byte_lens(field)?;
+                if lens.count() != self.tile_count {
+                    return Err(self.no_length(field, lens.count().min(self.tile_count)));
+                }
+                lens.sum()?.saturating_add(cell_count.saturating_mul(8))
             }
         };
         Ok(values.saturating_add(if shape.is_nullable { cell_count } else { 0 }))
@@ -599,21 +448,6 @@ impl Fragment {
         Ok(paths.iter().map(|path| names::last_part(path).to_owned()).collect())
     }
 
-    /// The paths of delete commits, relative to the array, that the cells need not be asked for again. A fragment that says of
-    /// no cell when it was deleted names those too whose cells were left out of it.
-    ///
-    /// # Errors
-    /// `Corrupt` and `Permission`.
-    pub fn processed_paths(&self) -> Result<Vec<String>> {
-        if self.footer().section_offset(Section::ProcessedConditions, &self.kin.shape)?.is_none() {
-            return Ok(Vec::new());
-        }
-        let section = self.section(Section::ProcessedConditions)?;
-        let processed =
-            ProcessedConditions::decode(section.as_slice()).map_err(|error| self.in_metadata(error))?;
-        Ok(processed.conditions)
-    }
-
     /// The shape of a field's cells.
     ///
     /// # Errors
@@ -630,94 +464,6 @@ impl Fragment {
                 crate::field_name(&self.kin.schema, field)
             ))
         })
-    }
-
-    /// The numbers of a section.
-    fn numbers(&self, section: Section) -> Result<Vec<u64>> {
-        if let Some(legacy) = &self.legacy {
-            let list = match section {
-                Section::TileOffsets(slot) => legacy.tile_offsets.get(slot),
-                Section::TileVarOffsets(slot) => legacy.tile_var_offsets.get(slot),
-                Section::TileVarSizes(slot) => legacy.tile_var_sizes.get(slot),
-                _ => None,
-            };
-            return list.cloned().ok_or_else(|| {
-                self.in_metadata(Error::unsupported(format!(
-                    "version {} keeps no {section:?}",
-                    self.version()
-                )))
-            });
-        }
-        let tile = self.section(section)?;
-        Ok(TileNumbers::decode(tile.as_slice()).map_err(|error| self.in_metadata(error))?.values)
-    }
-
-    /// The footer as the fragment's own metadata file has it.
-    ///
-    /// # Errors
-    /// `Unsupported` before version 3, which has no footers; `Corrupt` when the snapshot took another one from consolidated
-    /// metadata, or the file is damaged.
-    pub fn own_footer(&self) -> Result<Bytes> {
-        let read = || {
-            let at = self.metadata_place();
-            let tail = self.metadata.tail(at)?;
-            let range = Footer::range(self.listed.version, &self.kin.shape, tail.file_byte_len, &tail.bytes)?;
-            let bytes = self.metadata.bytes(at, range)?;
-            if bytes == self.footer_bytes {
-                return Ok(bytes);
-            }
-            let mut own = Footer::decode(&bytes, &self.kin.shape)?;
-            if own.is_dense {
-                // It says nothing of dense fragments, and libtiledb writes another number into consolidated metadata.
-                own.last_tile_cell_count = self.outline.last_tile_cell_count;
-            }
-            if own != *self.footer() {
-                return Err(Error::corrupt(
-                    "consolidated fragment metadata, a file that ends in .meta, has another footer than this; \
-                     move such files away: nothing is lost with them",
-                ));
-            }
-            Ok(bytes)
-        };
-        read().map_err(|error| self.in_metadata(error))
-    }
-
-    /// Where a section begins, the length of its header, and the header.
-    fn section_header(&self, section: Section) -> Result<(u64, u64, GenericTileHeader)> {
-        let offset = self
-            .footer()
-            .section_offset(section, &self.kin.shape)?
-            .ok_or_else(|| Error::unsupported(format!("version {} keeps no {section:?}", self.version())))?;
-        let at = self.metadata_place();
-        let base = self.metadata.bytes(at, offset..offset.saturating_add(GenericTileHeader::BASE_LEN))?;
-        let header_len = GenericTileHeader::header_len(&base)?;
-        let head = self.metadata.bytes(at, offset..offset.saturating_add(header_len))?;
-        Ok((offset, header_len, GenericTileHeader::decode(&mut smalti_format::Reader::new(&head))?))
-    }
-
-    /// The unfiltered bytes of a section.
-    fn section(&self, section: Section) -> Result<AlignedBuf> {
-        if self.is_own_footer.get().is_none() {
-            self.own_footer()?;
-            let _ = self.is_own_footer.set(());
-        }
-        let read = || -> Result<AlignedBuf> {
-            let (offset, header_len, header) = self.section_header(section)?;
-            let at = self.metadata_place();
-            let end = header_len
-                .checked_add(header.filtered_len)
-                .and_then(|len| offset.checked_add(len))
-                .ok_or_else(|| Error::corrupt("a section beyond the end of all files"))?;
-            let limit = at.place.metadata_limit();
-            if header.filtered_len > limit {
-                return Err(beyond_limit(header.filtered_len, limit));
-            }
-            let tile = self.metadata.bytes(at, offset..end)?;
-            let (payload, _) = at.place.open_tile(&tile).map_err(|error| error.at_offset(offset))?;
-            self.metadata.pieces.lock().unwrap_or_else(PoisonError::into_inner).remove(&offset);
-            Ok(payload)
-        };
-        read().map_err(|error| self.in_metadata(error.context(format_args!("section {section:?}"))))
     }
 
     fn in_metadata(&self, error: Error) -> Error {

@@ -52,7 +52,7 @@ pub use content::{CellHistory, FieldContent, FragmentContent};
 pub use definitions::Definitions;
 pub use deletes::{DeleteCommit, ListedDelete};
 pub use field::{Plane, TIMESTAMPS, field_filters, field_name, field_shape, find_field};
-pub use fragment::Fragment;
+pub use fragment::{BoundsOfTiles, Fragment, Leaves, NumbersOfTiles, TileTree};
 pub use grid::{dense_grid, intervals};
 pub use group::{Branch, DeletedGroup, Member, MemberChange, MemberEdit, MemberWalk, NewMember, Visit};
 pub use history::{History, HistoryVacuum};

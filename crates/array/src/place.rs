@@ -1,6 +1,7 @@
 //! Where an array is: its store, path, key, and the injected clock and randomness of its writers.
 
 use crate::Resources;
+use crate::fragment::SectionBlocks;
 use bytes::Bytes;
 use smalti_codecs::Encryption;
 use smalti_format::fragment::FieldId;
@@ -14,6 +15,10 @@ use std::sync::{Arc, Mutex, Weak};
 
 /// Files of metadata up to this length are read at once.
 const SHORT_FILE_BYTE_LEN: u64 = 1 << 20;
+
+/// Sections of a fragment's metadata up to this length are held as a whole: a million tiles' places. Those of longer ones are
+/// worth finding when they are asked for.
+const WHOLE_SECTION_BYTE_LEN: u64 = 8 << 20;
 
 /// Where an array is, and what its readers and writers need to get there.
 #[derive(Debug, Clone)]
@@ -30,6 +35,8 @@ pub struct ArrayPlace {
     /// The most bytes of a generic tile, filtered or not.
     metadata_limit: u64,
     resources: Arc<Resources>,
+    /// The most bytes of a section of a fragment's metadata that is held as a whole.
+    whole_section_byte_len: u64,
     /// The claim of its open snapshots, which share it.
     pub(crate) readers: Arc<Mutex<Weak<Lease>>>,
 }
@@ -82,6 +89,7 @@ impl ArrayPlace {
             env,
             metadata_limit,
             resources: Arc::default(),
+            whole_section_byte_len: WHOLE_SECTION_BYTE_LEN,
             readers: Arc::default(),
         }
     }
@@ -118,6 +126,28 @@ impl ArrayPlace {
     /// The memory and the caches of those who work here.
     pub fn resources(&self) -> &Arc<Resources> {
         &self.resources
+    }
+
+    /// The same place, which holds no section of a fragment's metadata of more bytes than so many: longer ones are read where they are
+    /// asked. 8 MiB where nobody says; for tests.
+    #[must_use]
+    pub fn with_whole_sections(self, byte_len: u64) -> Self {
+        ArrayPlace { whole_section_byte_len: byte_len, ..self }
+    }
+
+    /// The most bytes of a section that is held as a whole.
+    pub(crate) fn whole_section_byte_len(&self) -> u64 {
+        self.whole_section_byte_len
+    }
+
+    /// The decoded blocks of longer sections.
+    pub(crate) fn section_blocks(&self) -> &Arc<SectionBlocks> {
+        self.resources.section_blocks()
+    }
+
+    /// Bytes of long sections that were decoded so far.
+    pub fn decoded_section_byte_len(&self) -> u64 {
+        self.section_blocks().decoded_byte_len()
     }
 
     /// The most bytes of a part of the metadata.

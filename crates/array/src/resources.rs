@@ -1,6 +1,7 @@
 //! What all reads, writes and upkeep of a program share: its memory, and what is kept in it.
 
 use crate::TileCache;
+use crate::fragment::SectionBlocks;
 use smalti_store::KeptBytes;
 use smalti_types::{Error, ErrorKind, Result};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,12 +15,20 @@ pub const CACHE_SHARE: u64 = 8;
 /// The part of the cache that metadata of distant stores may take: one of so many.
 const METADATA_SHARE: u64 = 4;
 
+/// The bytes of long sections of fragment metadata that are kept at most: what the levels of some trees, and the places of some
+/// fields, need again and again.
+const SECTION_BLOCKS_BYTE_LEN: u64 = 8 << 20;
+
+/// The part of a limited memory that they may take: one of so many.
+const SECTION_BLOCKS_SHARE: u64 = 16;
+
 /// The account of memory, and the cache of decoded tiles, which draws from it too.
 #[derive(Debug)]
 pub struct Resources {
     tiles: TileCache,
     metadata: Arc<KeptBytes>,
     metadata_capacity: u64,
+    section_blocks: Arc<SectionBlocks>,
     /// What work may hold at once; `None` for no limit.
     limit: Option<u64>,
     taken: Mutex<u64>,
@@ -48,13 +57,22 @@ impl Resources {
 
     fn new(cache: u64, limit: Option<u64>) -> Self {
         let metadata_capacity = cache / METADATA_SHARE;
+        let blocks = limit.map_or(SECTION_BLOCKS_BYTE_LEN, |limit| {
+            SECTION_BLOCKS_BYTE_LEN.min(limit / SECTION_BLOCKS_SHARE)
+        });
         Resources {
             tiles: TileCache::new(cache - metadata_capacity),
             metadata: Arc::new(KeptBytes::new(metadata_capacity)),
             metadata_capacity,
+            section_blocks: Arc::new(SectionBlocks::new(blocks)),
             limit,
             taken: Mutex::default(),
         }
+    }
+
+    /// Decoded blocks of long sections of fragment metadata.
+    pub(crate) fn section_blocks(&self) -> &Arc<SectionBlocks> {
+        &self.section_blocks
     }
 
     /// Metadata of distant stores. That of near ones is kept by the system.

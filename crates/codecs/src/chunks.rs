@@ -21,6 +21,39 @@ pub(crate) struct Chunk<'a> {
     pub(crate) data: &'a [u8],
 }
 
+/// What stands in front of a chunk: enough to find the next one without the bytes of this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkHeader {
+    /// Unfiltered length in bytes.
+    pub original_byte_len: u32,
+    /// Bytes of filtered data.
+    pub filtered_byte_len: u32,
+    /// Bytes of the filters' metadata.
+    pub metadata_byte_len: u32,
+}
+
+impl ChunkHeader {
+    /// Bytes of a header.
+    pub const BYTE_LEN: u64 = CHUNK_HEADER_BYTE_LEN as u64;
+
+    /// The header at the start of `bytes`; `None` where they are too few.
+    pub fn decode(bytes: &[u8]) -> Option<ChunkHeader> {
+        let (original, rest) = bytes.split_first_chunk::<4>()?;
+        let (filtered, rest) = rest.split_first_chunk::<4>()?;
+        let (metadata, _) = rest.split_first_chunk::<4>()?;
+        Some(ChunkHeader {
+            original_byte_len: u32::from_le_bytes(*original),
+            filtered_byte_len: u32::from_le_bytes(*filtered),
+            metadata_byte_len: u32::from_le_bytes(*metadata),
+        })
+    }
+
+    /// Bytes from this header to the next one.
+    pub fn chunk_byte_len(&self) -> u64 {
+        ChunkHeader::BYTE_LEN + u64::from(self.metadata_byte_len) + u64::from(self.filtered_byte_len)
+    }
+}
+
 /// Walks over the chunks of a filtered tile; every length is checked against the bytes that are left.
 #[derive(Debug, Clone)]
 pub(crate) struct Chunks<'a> {
@@ -59,6 +92,11 @@ impl<'a> Chunks<'a> {
         }
     }
 
+    /// Chunks without the number in front of them, from the header of one to the end of another.
+    pub(crate) fn of_part(part: &'a [u8]) -> Self {
+        Chunks { rest: part, left: u64::MAX, index: 0 }
+    }
+
     /// The number of chunks that were not taken yet.
     pub(crate) fn left(&self) -> u64 {
         self.left
@@ -70,13 +108,12 @@ impl<'a> Chunks<'a> {
     }
 
     fn read(&mut self) -> Option<Chunk<'a>> {
-        let (original, rest) = self.rest.split_first_chunk::<4>()?;
-        let (filtered, rest) = rest.split_first_chunk::<4>()?;
-        let (metadata, rest) = rest.split_first_chunk::<4>()?;
-        let (metadata, rest) = rest.split_at_checked(u32::from_le_bytes(*metadata) as usize)?;
-        let (data, rest) = rest.split_at_checked(u32::from_le_bytes(*filtered) as usize)?;
+        let header = ChunkHeader::decode(self.rest)?;
+        let rest = self.rest.get(CHUNK_HEADER_BYTE_LEN..)?;
+        let (metadata, rest) = rest.split_at_checked(header.metadata_byte_len as usize)?;
+        let (data, rest) = rest.split_at_checked(header.filtered_byte_len as usize)?;
         self.rest = rest;
-        Some(Chunk { original_byte_len: u32::from_le_bytes(*original) as usize, metadata, data })
+        Some(Chunk { original_byte_len: header.original_byte_len as usize, metadata, data })
     }
 }
 

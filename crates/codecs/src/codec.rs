@@ -303,6 +303,31 @@ impl Codec {
         finished(chunks.rest(), tile_byte_len - rest.len(), tile_byte_len)
     }
 
+    /// Decodes chunks that stand one behind the other, `part` being all bytes from the header of the first to the end of the last, into
+    /// `out`, which has their unfiltered length. No chunk needs another one.
+    ///
+    /// # Errors
+    /// As [`decode_into`](Codec::decode_into).
+    pub fn decode_part(&self, part: &[u8], out: &mut [u8], scratch: &mut Scratch) -> Result<()> {
+        if self.folds_offsets {
+            return Err(Error::invalid("the tiles of this field are decoded together with their offsets"));
+        }
+        let part_byte_len = out.len();
+        let (mut chunks, mut rest) = (Chunks::of_part(part), out);
+        while !chunks.rest().is_empty() {
+            let Some(chunk) = chunks.next().transpose()? else { break };
+            let (target, behind) = rest.split_at_mut_checked(chunk.original_byte_len).ok_or_else(|| {
+                Error::corrupt(format!("chunks hold more than the {part_byte_len} bytes due"))
+            })?;
+            self.decode_chunk(&chunk, Target::Bytes(target), scratch)?;
+            rest = behind;
+        }
+        match rest.len() {
+            0 => Ok(()),
+            missing => Err(Error::corrupt(format!("chunks lack {missing} of the {part_byte_len} bytes due"))),
+        }
+    }
+
     /// Decodes the chunks of a filtered tile that hold bytes `wanted` of it, each into its place in `out`, which has the tile's
     /// unfiltered length. Other bytes of `out` are left as they are.
     ///

@@ -75,7 +75,7 @@ mod xor;
 mod zstd;
 
 pub use aes_gcm::Encryption;
-pub use chunks::filtered_tile_byte_len;
+pub use chunks::{ChunkHeader, filtered_tile_byte_len};
 pub use codec::{Codec, FOLDED_OFFSETS_TILE};
 pub use directory::ChunkDirectory;
 pub use field::{CodecRules, FieldKind, TileRole};

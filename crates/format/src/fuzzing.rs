@@ -4,8 +4,8 @@
 //! schema that fragment structures depend on is taken from the first bytes.
 
 use crate::fragment::{
-    ConsolidatedFooters, FieldId, Footer, FragmentStatistics, LegacyFragmentMetadata, ProcessedConditions,
-    RTree, TileBounds, TileNumbers, TileOffsets,
+    BoundsOutline, ConsolidatedFooters, FieldId, Footer, FragmentStatistics, LegacyFragmentMetadata,
+    ProcessedConditions, RTree, RTreeOutline, TileBounds, TileNumbers, TileOffsets,
 };
 use crate::names::{DataPart, TimestampedName, data_file_name, parse_commit_file};
 use crate::record::DimensionShape;
@@ -91,20 +91,66 @@ pub fn fuzz_legacy_fragment(bytes: &[u8]) {
 pub fn fuzz_rtree(bytes: &[u8]) {
     let (shape, bytes) = shape(bytes);
     for version in [4, 22].map(|number| Version::new(number).expect("a known version")) {
-        let Ok(tree) = RTree::decode(bytes, version, &shape) else { continue };
+        let tree = RTree::decode(bytes, version, &shape);
+        fuzz_outline(bytes, version, &shape, tree.as_ref().ok());
+        let Ok(tree) = tree else { continue };
         assert_eq!(RTree::decode(&tree.encode(version, &shape).unwrap(), version, &shape).unwrap(), tree);
+    }
+}
+
+/// Reads an R-tree node by node, and compares it with the one that was read as a whole.
+fn fuzz_outline(bytes: &[u8], version: Version, shape: &Shape, tree: Option<&RTree>) {
+    let part = |range: std::ops::Range<u64>| bytes[range.start as usize..range.end as usize].to_vec();
+    let outline = RTreeOutline::read(bytes.len() as u64, version, shape, |range| Ok(part(range)));
+    let Ok(Some(outline)) = outline else {
+        assert!(outline.is_ok() || tree.is_none(), "a tree is only refused node by node");
+        return;
+    };
+    let tree = tree.expect("a tree that is read node by node is read as a whole");
+    assert_eq!(outline.fanout(), tree.fanout);
+    assert!(outline.node_counts().eq(tree.levels.iter().map(|level| level.len() as u64)));
+    for (depth, level) in tree.levels.iter().enumerate() {
+        for node in 0..level.len().min(100) {
+            let place = outline.node(depth, node as u64).expect("a node of the tree");
+            let rect = part(place);
+            for dim in 0..outline.dim_count() {
+                assert_eq!(outline.extent(&rect, dim).expect("its bytes are there"), level.extent(node, dim));
+            }
+        }
+        assert_eq!(outline.node(depth, level.len() as u64), None);
+    }
+}
+
+/// Reads the bounds of tiles one by one, and compares them with those that were read as a whole.
+fn fuzz_bounds_outline(bytes: &[u8], bounds: Option<&TileBounds>) {
+    let head = &bytes[..bytes.len().min(BoundsOutline::HEAD_BYTE_LEN as usize)];
+    let part = |range: std::ops::Range<u64>| &bytes[range.start as usize..range.end as usize];
+    let outline = BoundsOutline::read(bytes.len() as u64, head);
+    assert_eq!(outline.is_ok(), bounds.is_some());
+    let (Ok(outline), Some(bounds)) = (outline, bounds) else { return };
+    for tile_idx in [0, 1, 2, bounds.fixed.len() / 8, usize::MAX / 8, usize::MAX] {
+        let fixed = outline.fixed_value(tile_idx as u64, 8).map(part);
+        assert_eq!(fixed, bounds.fixed_value(tile_idx, 8));
+        let start = |range| Ok(part(range).try_into().expect("a start has 8 bytes"));
+        let var = outline.var_value(tile_idx as u64, start).expect("bytes are there");
+        assert_eq!(var.map(part), bounds.var_value(tile_idx));
     }
 }
 
 /// Reads the sections with an entry for each tile or field.
 pub fn fuzz_sections(bytes: &[u8]) {
-    if let Ok(bounds) = TileBounds::decode(bytes) {
+    let bounds = TileBounds::decode(bytes);
+    fuzz_bounds_outline(bytes, bounds.as_ref().ok());
+    if let Ok(bounds) = bounds {
         for tile_idx in [0, 1, 2, usize::MAX / 8, usize::MAX] {
             let _ = (bounds.var_value(tile_idx), bounds.fixed_value(tile_idx, 8));
         }
         assert_eq!(bounds.encode(), bytes);
     }
-    if let Ok(numbers) = TileNumbers::decode(bytes) {
+    let numbers = TileNumbers::decode(bytes);
+    let count = TileNumbers::count(bytes.len() as u64, bytes);
+    assert_eq!(count.ok(), numbers.as_ref().ok().map(|numbers| numbers.values.len() as u64));
+    if let Ok(numbers) = numbers {
         assert_eq!(numbers.encode(), bytes);
         let tile_count = numbers.values.len() as u64;
         if let Ok(offsets) = TileOffsets::new(numbers.values, tile_count, u64::MAX / 2) {

@@ -27,6 +27,7 @@ pub mod fragment;
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
     reason = "a target of a fuzzer reports by a panic"
 )]
 pub mod fuzzing;

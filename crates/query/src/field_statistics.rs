@@ -69,7 +69,7 @@ impl FieldSummary {
         match TileStatistics::read(fragment, field, usize::MAX, most)? {
             Some(statistics) => {
                 for (tile_idx, cell_count) in tiles {
-                    self.add(&statistics.of_tile(field, tile_idx, cell_count), field.shape.is_nullable)?;
+                    self.add(&statistics.of_tile(field, tile_idx, cell_count)?, field.shape.is_nullable)?;
                 }
                 Ok(())
             }

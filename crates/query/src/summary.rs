@@ -3,20 +3,19 @@
 use crate::aggregate::Folded;
 use crate::fetch::FieldSource;
 use crate::tile_statistics::{can_be_trusted, holds_bounds};
-use smalti_array::FieldId;
-use smalti_format::fragment::TileBounds;
+use smalti_array::{BoundsOfTiles, FieldId, NumbersOfTiles};
 use smalti_tile::Stats;
 use smalti_types::{Datatype, Result};
+use std::borrow::Cow;
 
 /// The statistics of the tiles of one field of a fragment.
 struct TileSummaries {
-    mins: TileBounds,
-    maxes: TileBounds,
-    sums: Vec<u64>,
-    null_counts: Vec<u64>,
+    mins: BoundsOfTiles,
+    maxes: BoundsOfTiles,
+    sums: Option<NumbersOfTiles>,
+    null_counts: Option<NumbersOfTiles>,
     value_len: usize,
     is_var: bool,
-    is_nullable: bool,
     datatype: Datatype,
     has_sum: bool,
     has_min_max: bool,
@@ -38,14 +37,15 @@ impl TileSummaries {
         if shape.is_var() && !holds_bounds(fragment, field, most)? {
             return Ok(None);
         }
+        let totals =
+            |are_kept: bool, nulls| are_kept.then(|| fragment.totals_of_tiles(field, nulls)).transpose();
         Ok(Some(TileSummaries {
-            mins: fragment.tile_bounds(field, false)?,
-            maxes: fragment.tile_bounds(field, true)?,
-            sums: if folded.kind.has_sum { fragment.tile_totals(field, false)? } else { Vec::new() },
-            null_counts: if shape.is_nullable { fragment.tile_totals(field, true)? } else { Vec::new() },
+            mins: fragment.bounds_of_tiles(field, false)?,
+            maxes: fragment.bounds_of_tiles(field, true)?,
+            sums: totals(folded.kind.has_sum, false)?,
+            null_counts: totals(shape.is_nullable, true)?,
             value_len: shape.cell_byte_len(),
             is_var: shape.is_var(),
-            is_nullable: shape.is_nullable,
             datatype: shape.datatype,
             has_sum: folded.kind.has_sum,
             has_min_max: folded.kind.has_min_max,
@@ -53,22 +53,27 @@ impl TileSummaries {
     }
 
     /// The statistics of a tile; `None` where they do not say enough: a saturated sum, or numbers that are none.
-    fn of_tile(&self, tile_idx: usize, cell_count: u64) -> Option<Stats> {
-        let null_count = match self.is_nullable {
-            true => *self.null_counts.get(tile_idx)?,
-            false => 0,
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission` from the fragment's metadata.
+    fn of_tile(&self, tile_idx: usize, cell_count: u64) -> Result<Option<Stats>> {
+        let total = |totals: &Option<NumbersOfTiles>| match totals {
+            Some(totals) => totals.of_tile(tile_idx),
+            None => Ok(Some(0)),
+        };
+        let (Some(null_count), Some(sum)) = (total(&self.null_counts)?, total(&self.sums)?) else {
+            return Ok(None);
         };
         if null_count > cell_count || (null_count == cell_count && self.is_var) {
-            return None;
+            return Ok(None);
         }
-        let value = |bounds: &TileBounds| match (self.has_min_max, self.is_var) {
-            (false, _) => Some(Vec::new()),
-            (true, true) => bounds.var_value(tile_idx).map(<[u8]>::to_vec),
-            (true, false) => bounds.fixed_value(tile_idx, self.value_len).map(<[u8]>::to_vec),
-        };
-        let sum = match self.has_sum {
-            true => *self.sums.get(tile_idx)?,
-            false => 0,
+        let value = |bounds: &BoundsOfTiles| -> Result<Option<Vec<u8>>> {
+            let value = match (self.has_min_max, self.is_var) {
+                (false, _) => return Ok(Some(Vec::new())),
+                (true, true) => bounds.var_value(tile_idx)?,
+                (true, false) => bounds.fixed_value(tile_idx, self.value_len)?,
+            };
+            Ok(value.map(Cow::into_owned))
         };
         let is_exact = match self.datatype {
             Datatype::Float32 | Datatype::Float64 => {
@@ -78,9 +83,10 @@ impl TileSummaries {
             _ => sum != u64::MAX && sum != i64::MAX as u64 && sum != i64::MIN as u64,
         };
         if self.has_sum && !is_exact {
-            return None;
+            return Ok(None);
         }
-        Some(Stats { min: value(&self.mins)?, max: value(&self.maxes)?, sum: sum.to_le_bytes(), null_count })
+        let (Some(min), Some(max)) = (value(&self.mins)?, value(&self.maxes)?) else { return Ok(None) };
+        Ok(Some(Stats { min, max, sum: sum.to_le_bytes(), null_count }))
     }
 }
 
@@ -128,26 +134,30 @@ impl FragmentSummary {
 
     /// Folds the statistics of a tile into what was gathered of each field; `false`, and nothing is done, where they do not
     /// say enough.
-    pub(crate) fn fold(&self, folded: &mut [Folded], tile_idx: usize, cell_count: u64) -> bool {
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission` from the fragment's metadata.
+    pub(crate) fn fold(&self, folded: &mut [Folded], tile_idx: usize, cell_count: u64) -> Result<bool> {
         if self.fields.len() < folded.len() {
-            return false;
+            return Ok(false);
         }
-        let found: Option<Vec<Option<Stats>>> = self
-            .fields
-            .iter()
-            .map(|field| match field {
-                FieldSummary::Counted => Some(None),
-                FieldSummary::Known(tiles) => tiles.of_tile(tile_idx, cell_count).map(Some),
-                FieldSummary::Unknown => None,
-            })
-            .collect();
-        let Some(found) = found else { return false };
+        let mut found: Vec<Option<Stats>> = Vec::with_capacity(self.fields.len());
+        for field in &self.fields {
+            found.push(match field {
+                FieldSummary::Counted => None,
+                FieldSummary::Known(tiles) => match tiles.of_tile(tile_idx, cell_count)? {
+                    Some(stats) => Some(stats),
+                    None => return Ok(false),
+                },
+                FieldSummary::Unknown => return Ok(false),
+            });
+        }
         for (folded, stats) in folded.iter_mut().zip(&found) {
             if let Some(stats) = stats {
                 folded.stats.add_tile(stats);
             }
             folded.cell_count += cell_count;
         }
-        true
+        Ok(true)
     }
 }

@@ -1,22 +1,20 @@
 //! What the metadata of a fragment says about the values of an attribute, tile by tile, for conditions.
 
 use crate::condition::{BoundField, FieldBounds};
-use smalti_array::{FieldId, Fragment};
+use smalti_array::{BoundsOfTiles, FieldId, Fragment, NumbersOfTiles};
 use smalti_format::Rule;
-use smalti_format::fragment::TileBounds;
 use smalti_tile::{CellShape, StatsKind};
 use smalti_types::{Datatype, Result};
-use std::borrow::Cow;
 
 /// Tiles of a fragment from which on its statistics are worth their reads.
 const LEAST_TILE_COUNT: usize = 4;
 
 /// What the statistics of one attribute say about the tiles of a fragment.
 pub(crate) struct TileStatistics {
-    mins: TileBounds,
-    maxes: TileBounds,
-    null_counts: Vec<u64>,
-    sums: Vec<u64>,
+    mins: BoundsOfTiles,
+    maxes: BoundsOfTiles,
+    null_counts: Option<NumbersOfTiles>,
+    sums: Option<NumbersOfTiles>,
 }
 
 /// Whether the least and greatest values of a field's tiles, which are read and then taken apart, take no more than so many bytes.
@@ -63,38 +61,44 @@ impl TileStatistics {
         if field.shape.is_var() && !holds_bounds(fragment, id, most)? {
             return Ok(None);
         }
+        let totals =
+            |are_kept: bool, nulls| are_kept.then(|| fragment.totals_of_tiles(id, nulls)).transpose();
         Ok(Some(TileStatistics {
-            mins: fragment.tile_bounds(id, false)?,
-            maxes: fragment.tile_bounds(id, true)?,
-            null_counts: if field.shape.is_nullable { fragment.tile_totals(id, true)? } else { Vec::new() },
-            sums: if field.shape.datatype.is_float() { fragment.tile_totals(id, false)? } else { Vec::new() },
+            mins: fragment.bounds_of_tiles(id, false)?,
+            maxes: fragment.bounds_of_tiles(id, true)?,
+            null_counts: totals(field.shape.is_nullable, true)?,
+            sums: totals(field.shape.datatype.is_float(), false)?,
         }))
     }
 
     /// What is known about the `cell_count` cells of a tile.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission` from the fragment's metadata.
     pub(crate) fn of_tile<'s>(
         &'s self,
         field: &BoundField,
         tile_idx: usize,
         cell_count: u64,
-    ) -> FieldBounds<'s> {
-        let value = |bounds: &'s TileBounds| match field.shape.is_var() {
+    ) -> Result<FieldBounds<'s>> {
+        let value = |bounds: &'s BoundsOfTiles| match field.shape.is_var() {
             true => bounds.var_value(tile_idx),
             false => bounds.fixed_value(tile_idx, field.shape.cell_byte_len()),
         };
-        let range = value(&self.mins)
-            .zip(value(&self.maxes))
-            .map(|(min, max)| (Cow::Borrowed(min), Cow::Borrowed(max)));
+        let total = |totals: &Option<NumbersOfTiles>| match totals {
+            Some(totals) => totals.of_tile(tile_idx),
+            None => Ok(None),
+        };
         // A sum that is no usual number tells of cells that are none.
-        let is_usual = |sum: &u64| {
-            let sum = f64::from_bits(*sum);
+        let is_usual = |sum: u64| {
+            let sum = f64::from_bits(sum);
             sum.is_finite() && sum != f64::MAX && sum != f64::MIN
         };
-        FieldBounds {
+        Ok(FieldBounds {
             cell_count,
-            null_count: self.null_counts.get(tile_idx).copied(),
-            range,
-            may_have_nan: field.shape.datatype.is_float() && !self.sums.get(tile_idx).is_some_and(is_usual),
-        }
+            null_count: total(&self.null_counts)?,
+            range: value(&self.mins)?.zip(value(&self.maxes)?),
+            may_have_nan: field.shape.datatype.is_float() && !total(&self.sums)?.is_some_and(is_usual),
+        })
     }
 }

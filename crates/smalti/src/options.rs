@@ -84,9 +84,9 @@ impl Options {
         self
     }
 
-    /// The most bytes that any one part of the metadata may take, on disk or in memory: a schema, a list of a fragment's tiles, a
-    /// delete condition. 1 GiB if not said: less for arrays of strangers, more for fragments of a hundred million tiles. What
-    /// takes more is an `OutOfMemory` error.
+    /// The most bytes that any one part of the metadata may take that is held, on disk or in memory: a schema, a list of files, a delete
+    /// condition. 1 GiB if not said: less for arrays of strangers. What takes more is an `OutOfMemory` error. Lists with an entry for each tile of a
+    /// fragment of millions are not held; checks and repairs that look at all of them may need more.
     #[must_use]
     pub fn metadata_limit(mut self, byte_len: u64) -> Options {
         self.metadata_limit = Some(byte_len);

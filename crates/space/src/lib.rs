@@ -62,7 +62,7 @@ pub use merge_sort::{merge_runs, sort_items};
 pub use order::{CellOrder, OrderDim};
 pub use permutation::Permutation;
 pub use ranges::RangeSet;
-pub use rtree::{RTree, TileHit};
+pub use rtree::{GROUP_NODE_COUNT, RTree, TileHit, TreeLevel, search_levels};
 pub use select::{select_cells, select_column};
 pub use sort::sort_cells;
 pub use strides::{Geometry, strides};

@@ -2,7 +2,8 @@
 
 use crate::mbr::hull_of;
 use crate::ranges::{Meeting, RangeSet};
-use smalti_types::{Error, RectList, Result};
+use smalti_types::{Error, ExtentRef, RectList, Result};
+use std::ops::Range;
 
 /// The bounds of the tiles of a sparse fragment, in levels from the root to the leaves (specification: `fragment.md`,
 /// R-tree). Node `i` of a level bounds the nodes `i * fanout..(i + 1) * fanout` of the next; leaf `i` bounds tile `i`.
@@ -98,58 +99,118 @@ impl RTree {
     /// # Errors
     /// `InvalidArgument` when the number of dimensions differs.
     pub fn search(&self, ranges: &[RangeSet]) -> Result<Vec<TileHit>> {
-        let Some((root, inner)) = self.levels.split_first() else { return Ok(Vec::new()) };
-        if root.dim_count() != ranges.len() {
-            return Err(Error::invalid(format!(
-                "ranges on {} dimensions were given for {}",
-                ranges.len(),
-                root.dim_count()
-            )));
-        }
-        let mut nodes: Vec<(usize, Meeting)> = Vec::new();
-        visit(root, 0..root.len(), ranges, &mut nodes);
-        for level in inner {
-            let above = std::mem::take(&mut nodes);
-            for (node, _) in above {
-                let start = node.saturating_mul(self.fanout as usize);
-                let end = start.saturating_add(self.fanout as usize).min(level.len());
-                visit(level, start..end, ranges, &mut nodes);
-            }
-        }
-        Ok(nodes
-            .into_iter()
-            .map(|(node, meeting)| TileHit { tile_idx: node as u64, is_covered: meeting == Meeting::Covered })
-            .collect())
+        search_levels(&self.levels, self.fanout, ranges)
     }
 }
 
-fn visit(
-    level: &RectList,
-    nodes: std::ops::Range<usize>,
+/// A level of an R-tree, wherever its nodes are.
+pub trait TreeLevel {
+    /// The number of nodes.
+    fn node_count(&self) -> usize;
+
+    /// The number of dimensions.
+    fn dim_count(&self) -> usize;
+
+    /// The interval of a node on a dimension.
+    ///
+    /// # Errors
+    /// Why the node cannot be read.
+    fn extent(&self, node: usize, dim: usize) -> Result<ExtentRef<'_>>;
+
+    /// Fetches what a search is about to ask of these nodes, where that saves waiting. It asks for no more than [`GROUP_NODE_COUNT`]
+    /// ranges at once, each no longer than a node has children.
+    ///
+    /// # Errors
+    /// Why the nodes cannot be read.
+    fn prepare(&self, nodes: &mut dyn Iterator<Item = Range<usize>>) -> Result<()> {
+        let _ = nodes;
+        Ok(())
+    }
+}
+
+/// Nodes whose children a search looks at in one go.
+pub const GROUP_NODE_COUNT: usize = 32;
+
+impl TreeLevel for RectList {
+    fn node_count(&self) -> usize {
+        self.len()
+    }
+
+    fn dim_count(&self) -> usize {
+        RectList::dim_count(self)
+    }
+
+    fn extent(&self, node: usize, dim: usize) -> Result<ExtentRef<'_>> {
+        Ok(RectList::extent(self, node, dim))
+    }
+}
+
+/// As [`RTree::search`], in the levels of a tree from the root to the leaves, of which only the nodes under those that meet the ranges are
+/// asked for.
+///
+/// # Errors
+/// As [`RTree::search`]; those of the levels.
+pub fn search_levels<L: TreeLevel>(levels: &[L], fanout: u32, ranges: &[RangeSet]) -> Result<Vec<TileHit>> {
+    let Some((root, inner)) = levels.split_first() else { return Ok(Vec::new()) };
+    if root.dim_count() != ranges.len() {
+        return Err(Error::invalid(format!(
+            "ranges on {} dimensions were given for {}",
+            ranges.len(),
+            root.dim_count()
+        )));
+    }
+    let is_all = ranges.iter().all(RangeSet::is_all);
+    let mut nodes: Vec<(usize, Meeting)> = Vec::new();
+    visit(root, 0..root.node_count(), ranges, &mut nodes)?;
+    for level in inner {
+        let above = std::mem::take(&mut nodes);
+        let children = |node: usize| {
+            let start = node.saturating_mul(fanout as usize);
+            start..start.saturating_add(fanout as usize).min(level.node_count())
+        };
+        for group in above.chunks(GROUP_NODE_COUNT) {
+            if !is_all {
+                level.prepare(&mut group.iter().map(|(node, _)| children(*node)))?;
+            }
+            for (node, _) in group {
+                visit(level, children(*node), ranges, &mut nodes)?;
+            }
+        }
+    }
+    Ok(nodes
+        .into_iter()
+        .map(|(node, meeting)| TileHit { tile_idx: node as u64, is_covered: meeting == Meeting::Covered })
+        .collect())
+}
+
+fn visit<L: TreeLevel>(
+    level: &L,
+    nodes: Range<usize>,
     ranges: &[RangeSet],
     found: &mut Vec<(usize, Meeting)>,
-) {
+) -> Result<()> {
     for node in nodes {
-        let meeting = meeting(level, node, ranges);
+        let meeting = meeting(level, node, ranges)?;
         if meeting != Meeting::Apart {
             found.push((node, meeting));
         }
     }
+    Ok(())
 }
 
-fn meeting(level: &RectList, node: usize, ranges: &[RangeSet]) -> Meeting {
+fn meeting<L: TreeLevel>(level: &L, node: usize, ranges: &[RangeSet]) -> Result<Meeting> {
     let mut all = Meeting::Covered;
     for (dim, ranges) in ranges.iter().enumerate() {
         if ranges.is_all() {
             continue;
         }
-        match ranges.meeting(level.extent(node, dim)) {
-            Meeting::Apart => return Meeting::Apart,
+        match ranges.meeting(level.extent(node, dim)?) {
+            Meeting::Apart => return Ok(Meeting::Apart),
             Meeting::Partial => all = Meeting::Partial,
             Meeting::Covered => {}
         }
     }
-    all
+    Ok(all)
 }
 
 fn parents(below: &RectList, fanout: usize) -> Result<RectList> {

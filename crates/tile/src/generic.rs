@@ -27,6 +27,31 @@ pub fn read_generic_tile(
     scratch: &mut Scratch,
 ) -> Result<(AlignedBuf, u64)> {
     let (header, filtered) = GenericTileHeader::split(bytes)?;
+    let codec = codec_of(&header, cipher)?;
+    if header.unfiltered_len > limit {
+        return Err(
+            beyond_limit(header.unfiltered_len, limit).in_field("generic tile header", "unfiltered_len")
+        );
+    }
+    let byte_len = codec.decoded_len(filtered, header.unfiltered_len)?;
+    if byte_len as u64 != header.unfiltered_len {
+        return Err(Error::corrupt(format!(
+            "the tile's chunks hold {byte_len} bytes, its header says {}",
+            header.unfiltered_len
+        ))
+        .in_field("generic tile header", "unfiltered_len"));
+    }
+    let mut tile = AlignedBuf::zeroed(byte_len)?;
+    codec.decode_into(filtered, tile.as_mut_slice(), scratch)?;
+    Ok((tile, GenericTileHeader::header_len(bytes)? + header.filtered_len))
+}
+
+/// The codec of a generic tile, whose header was checked as far as it can be without the bytes behind it.
+///
+/// # Errors
+/// `Corrupt` for a header that promises more than filters can keep; `Permission` as [`read_generic_tile`]; `Unsupported` for filters
+/// that no such tile can have.
+pub(crate) fn codec_of(header: &GenericTileHeader, cipher: Option<&Cipher>) -> Result<Codec> {
     let cipher = match (header.encryption, cipher) {
         (Encryption::None, None) => None,
         (Encryption::Aes256Gcm, Some(cipher)) => Some(cipher),
@@ -40,18 +65,12 @@ pub fn read_generic_tile(
             ));
         }
     };
-    if header.unfiltered_len > (filtered.len() as u64).saturating_mul(MAX_EXPANSION) {
+    if header.unfiltered_len > header.filtered_len.saturating_mul(MAX_EXPANSION) {
         return Err(Error::corrupt(format!(
             "{} filtered bytes cannot hold the {} unfiltered ones that are claimed",
-            filtered.len(),
-            header.unfiltered_len
+            header.filtered_len, header.unfiltered_len
         ))
         .in_field("generic tile header", "unfiltered_len"));
-    }
-    if header.unfiltered_len > limit {
-        return Err(
-            beyond_limit(header.unfiltered_len, limit).in_field("generic tile header", "unfiltered_len")
-        );
     }
     let mut pipeline = header.filters.clone();
     pipeline.filters.retain(|filter| !matches!(filter, smalti_types::Filter::Aes256Gcm));
@@ -62,18 +81,7 @@ pub fn read_generic_tile(
             Error::corrupt("no cell has this length").in_field("generic tile header", "cell_len")
         })?;
     let kind = FieldKind::data(header.datatype, cell_val_num);
-    let codec = Codec::new(&pipeline, kind, codec_rules(header.version), cipher)?;
-    let byte_len = codec.decoded_len(filtered, header.unfiltered_len)?;
-    if byte_len as u64 != header.unfiltered_len {
-        return Err(Error::corrupt(format!(
-            "the tile's chunks hold {byte_len} bytes, its header says {}",
-            header.unfiltered_len
-        ))
-        .in_field("generic tile header", "unfiltered_len"));
-    }
-    let mut tile = AlignedBuf::zeroed(byte_len)?;
-    codec.decode_into(filtered, tile.as_mut_slice(), scratch)?;
-    Ok((tile, GenericTileHeader::header_len(bytes)? + header.filtered_len))
+    Codec::new(&pipeline, kind, codec_rules(header.version), cipher)
 }
 
 /// The error for a generic tile of so many bytes, filtered or not, where fewer are allowed.

@@ -14,12 +14,14 @@
     )
 )]
 
+mod chunked;
 mod column;
 mod field_codec;
 mod generic;
 mod rules;
 mod stats;
 
+pub use chunked::ChunkedTile;
 pub use column::{Column, ColumnRef, check_offsets};
 pub use field_codec::{CellShape, FieldCodec, FieldFilters, FilteredTile, FilteredTileRef};
 pub use generic::{DEFAULT_GENERIC_TILE_LIMIT, beyond_limit, read_generic_tile, write_generic_tile};

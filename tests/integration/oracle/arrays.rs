@@ -21,7 +21,9 @@ pub fn place(seed: u64) -> ArrayPlace {
         0 => Arc::new(MemoryStore::new()),
         _ => Arc::new(DistantStore::new(Arc::new(MemoryStore::new()))),
     };
-    ArrayPlace::in_store(store, "array".into(), None, env)
+    let place = ArrayPlace::in_store(store, "array".into(), None, env);
+    // And every other two hold no section of their fragments' metadata as a whole.
+    if seed % 4 < 2 { place } else { place.with_whole_sections(0) }
 }
 
 pub fn dimension(name: &str, domain: Option<(Scalar, Scalar)>, tile_extent: Option<Scalar>) -> Dimension {

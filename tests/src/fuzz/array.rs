@@ -46,7 +46,8 @@ pub fn unpacked(mut input: &[u8]) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Opens the array, reads its metadata and its cells in every order, and inspects every file.
+/// Opens the array, reads its metadata and its cells in every order, and inspects every file; and again with sections of metadata
+/// read chunk by chunk, as long ones are.
 pub fn fuzz_array(input: &[u8]) {
     let files: Vec<(String, Vec<u8>)> =
         unpacked(input).into_iter().map(|(path, bytes)| (format!("{FOLDER}/{path}"), bytes)).collect();
@@ -61,6 +62,7 @@ pub fn fuzz_array(input: &[u8]) {
         }
     }
     read_all(place(FOLDER));
+    read_all(place(FOLDER).with_whole_sections(0));
 }
 
 fn read_all(place: ArrayPlace) {

@@ -48,7 +48,8 @@ impl MetadataBytes {
         Ok(self.tail.get_or_init(|| tail))
     }
 
-    pub(super) fn bytes(&self, at: MetadataPlace<'_>, range: Range<u64>) -> Result<Bytes> {
+    /// The end of the file, which is known to have these bytes.
+    pub(super) fn check(&self, at: MetadataPlace<'_>, range: &Range<u64>) -> Result<&Tail> {
         let tail = self.tail(at)?;
         if range.end > tail.file_byte_len || range.start > range.end {
             return Err(Error::corrupt(format!(
@@ -56,6 +57,11 @@ impl MetadataBytes {
                 range.start, range.end, tail.file_byte_len
             )));
         }
+        Ok(tail)
+    }
+
+    pub(super) fn bytes(&self, at: MetadataPlace<'_>, range: Range<u64>) -> Result<Bytes> {
+        let tail = self.check(at, &range)?;
         if let Some(bytes) = piece(tail, &range).or_else(|| self.early_piece(&range)) {
             return Ok(bytes);
         }
@@ -65,6 +71,11 @@ impl MetadataBytes {
 }
 
 impl MetadataBytes {
+    /// Lets go of a section that was read before it was asked for, and is not needed again.
+    pub(super) fn forget_piece(&self, start: u64) {
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).remove(&start);
+    }
+
     /// Bytes of a section that was read before it was asked for.
     fn early_piece(&self, range: &Range<u64>) -> Option<Bytes> {
         let pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,6 +7,9 @@ use smalti_types::Result;
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
 
+/// What the header of a section fits in.
+const HEADER_BYTE_LEN: u64 = 1 << 10;
+
 impl Fragment {
     /// What has to be read of the metadata file before the rectangles of the tiles, and the places of the tiles of some fields of
     /// its own schema, are known: with the first byte of each section, or none for the end of the file. Nothing of what is in memory.
@@ -39,20 +42,19 @@ impl Fragment {
             }
         }
         let is_needed = |section: &Section| {
-            let known = self.offsets.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = self.places.lock().unwrap_or_else(PoisonError::into_inner);
             match section {
                 Section::RTree => !self.is_dense() && !self.has_rtree(),
                 _ => known.is_empty(),
             }
         };
-        let limit = at.place.metadata_limit();
+        let limit = at.place.metadata_limit().min(at.place.whole_section_byte_len());
         for section in sections.iter().filter(|section| is_needed(section)) {
             let Ok(Some(start)) = self.footer().section_offset(*section, &self.kin.shape) else { continue };
             let end = starts.range(start + 1..).next().copied();
-            let Some(byte_len) = end.map(|end| end - start).filter(|len| start < tail_start && *len <= limit)
-            else {
-                continue;
-            };
+            let Some(byte_len) = end.map(|end| end - start).filter(|_| start < tail_start) else { continue };
+            // Of a long one its header: it is read where it is asked.
+            let byte_len = if byte_len <= limit { byte_len } else { byte_len.min(HEADER_BYTE_LEN) };
             let range = ByteRange { start, byte_len };
             wanted.push((Some(start), Request::Range { path: at.path(), range }));
         }

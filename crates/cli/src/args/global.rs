@@ -23,7 +23,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_byte_len)]
     pub(crate) memory: Option<u64>,
     /// The most that one part of an array's metadata may take, such as a schema or a list of tiles: less for arrays of strangers,
-    /// more for fragments of a hundred million tiles [default: 1GiB]
+    /// more to check fragments of a hundred million tiles [default: 1GiB]
     #[arg(long, global = true, value_name = "SIZE", value_parser = parse_byte_len)]
     pub(crate) metadata_limit: Option<u64>,
     /// Number of threads to work with

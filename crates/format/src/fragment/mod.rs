@@ -10,8 +10,10 @@ mod tile_offsets;
 pub use consolidated::{ConsolidatedEntry, ConsolidatedFooters, FooterIndex};
 pub use footer::{Footer, FooterOutline, OptionalSection, Section};
 pub use legacy::LegacyFragmentMetadata;
-pub use rtree::RTree;
-pub use sections::{FieldStatistics, FragmentStatistics, ProcessedConditions, TileBounds, TileNumbers};
+pub use rtree::{RTree, RTreeOutline};
+pub use sections::{
+    BoundsOutline, FieldStatistics, FragmentStatistics, ProcessedConditions, TileBounds, TileNumbers,
+};
 pub use tile_offsets::TileOffsets;
 
 pub(crate) use sections::ToEnd;

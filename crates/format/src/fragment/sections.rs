@@ -4,6 +4,7 @@ use crate::leaf::{Bytes64, BytesOf, U64, U64List, put_u64s, utf8};
 use crate::record::{Cx, Leaf, Record, record};
 use crate::{Reader, Writer};
 use smalti_types::{Error, Result};
+use std::ops::Range;
 
 record! {
     /// One number for each tile of a field: offsets, sizes, sums or null counts.
@@ -170,6 +171,91 @@ impl TileBounds {
             bounds.var.extend(value);
         }
         bounds
+    }
+}
+
+impl TileNumbers {
+    /// Bytes in front of the first number: how many there are.
+    pub const HEAD_BYTE_LEN: u64 = 8;
+
+    /// The bytes of a section of so many numbers.
+    pub fn section_byte_len(count: u64) -> Option<u64> {
+        count.checked_mul(8)?.checked_add(TileNumbers::HEAD_BYTE_LEN)
+    }
+
+    /// The bytes of a number in its section, if it has that many.
+    pub fn number(tile_idx: u64) -> Option<Range<u64>> {
+        Some(
+            TileNumbers::section_byte_len(tile_idx)?
+                ..TileNumbers::section_byte_len(tile_idx.checked_add(1)?)?,
+        )
+    }
+
+    /// How many numbers a section of so many bytes holds that begins with these.
+    ///
+    /// # Errors
+    /// `Corrupt` when it says that there are more or fewer.
+    pub fn count(byte_len: u64, head: &[u8]) -> Result<u64> {
+        let count = Reader::new(head).u64()?;
+        match TileNumbers::section_byte_len(count) {
+            Some(held) if held == byte_len => Ok(count),
+            _ => Err(Error::corrupt(format!("{count} numbers in {byte_len} bytes"))
+                .in_field(TileNumbers::STRUCTURE.name, "values")),
+        }
+    }
+}
+
+/// Where the values of [`TileBounds`] lie in their unfiltered tile: what it takes to read one without those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BoundsOutline {
+    fixed_len: u64,
+    var_len: u64,
+}
+
+impl BoundsOutline {
+    /// Bytes in front of the first value.
+    pub const HEAD_BYTE_LEN: u64 = 16;
+
+    /// Reads the outline from the first bytes of a tile of so many. It succeeds just where [`TileBounds::decode`] does.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn read(byte_len: u64, head: &[u8]) -> Result<BoundsOutline> {
+        let mut reader = Reader::new(head);
+        let (fixed_len, var_len) = (reader.u64()?, reader.u64()?);
+        let held =
+            fixed_len.checked_add(var_len).and_then(|len| len.checked_add(BoundsOutline::HEAD_BYTE_LEN));
+        if held != Some(byte_len) {
+            let message = format!("{fixed_len} and {var_len} bytes of values in {byte_len} bytes");
+            return Err(Error::corrupt(message).in_field(TileBounds::STRUCTURE.name, "fixed"));
+        }
+        Ok(BoundsOutline { fixed_len, var_len })
+    }
+
+    /// The bytes of the value of a tile of a field whose values are all `value_len` bytes long.
+    pub fn fixed_value(&self, tile_idx: u64, value_len: u64) -> Option<Range<u64>> {
+        let start = tile_idx.checked_mul(value_len)?;
+        let end = start.checked_add(value_len).filter(|end| *end <= self.fixed_len)?;
+        Some(BoundsOutline::HEAD_BYTE_LEN + start..BoundsOutline::HEAD_BYTE_LEN + end)
+    }
+
+    /// The bytes of the value of a tile of a field of strings; `read` gives those of a start.
+    ///
+    /// # Errors
+    /// What `read` reports.
+    pub fn var_value(
+        &self,
+        tile_idx: u64,
+        mut read: impl FnMut(Range<u64>) -> Result<[u8; 8]>,
+    ) -> Result<Option<Range<u64>>> {
+        let mut start_of = |idx: Option<u64>| {
+            let place = idx.and_then(|idx| self.fixed_value(idx, 8));
+            place.map(|place| read(place).map(u64::from_le_bytes)).transpose()
+        };
+        let Some(start) = start_of(Some(tile_idx))? else { return Ok(None) };
+        let end = start_of(tile_idx.checked_add(1))?.unwrap_or(self.var_len);
+        let first = BoundsOutline::HEAD_BYTE_LEN + self.fixed_len;
+        Ok((start <= end && end <= self.var_len).then(|| first + start..first + end))
     }
 }
 

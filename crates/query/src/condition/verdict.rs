@@ -3,7 +3,7 @@
 use super::bound::{Absent, BoundCondition, BoundField, BoundNode, Leaf};
 use super::test::Test;
 use super::tree::Relation;
-use smalti_types::{Datatype, Physical, dispatch_physical};
+use smalti_types::{Datatype, Physical, Result, dispatch_physical};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
@@ -85,7 +85,10 @@ impl BoundCondition {
     /// Judges cells by what is known about their fields; `bounds` gives that for an index in
     /// [`fields`](BoundCondition::fields), or nothing, as for fields that the fragment lacks. Never wrong as long as the
     /// bounds hold.
-    pub fn verdict<'b>(&self, bounds: &dyn Fn(usize) -> Option<FieldBounds<'b>>) -> Verdict {
+    ///
+    /// # Errors
+    /// What `bounds` reports.
+    pub fn verdict<'b>(&self, bounds: &dyn Fn(usize) -> Result<Option<FieldBounds<'b>>>) -> Result<Verdict> {
         let mut frames: Vec<Frame> = Vec::new();
         let mut at = 0;
         while let Some(node) = self.nodes.get(at) {
@@ -98,14 +101,14 @@ impl BoundCondition {
                     continue;
                 }
                 BoundNode::Leaf(leaf) => {
-                    let (field, bounds) = (&self.fields[leaf.field], bounds(leaf.field));
+                    let (field, bounds) = (&self.fields[leaf.field], bounds(leaf.field)?);
                     let may_reset = bounds.is_none() && self.absent == Absent::Fails;
                     (bounds.map_or(Verdict::Some, |bounds| judge(leaf, field, &bounds)), may_reset)
                 }
             };
             at += 1;
             loop {
-                let Some(frame) = frames.last_mut() else { return verdict };
+                let Some(frame) = frames.last_mut() else { return Ok(verdict) };
                 frame.verdict = match (frame.is_and, frame.verdict, verdict) {
                     (false, ..) if may_reset => Verdict::Some,
                     (true, Verdict::None, _) | (true, _, Verdict::None) => Verdict::None,
@@ -129,7 +132,7 @@ impl BoundCondition {
                 frames.pop();
             }
         }
-        Verdict::Some
+        Ok(Verdict::Some)
     }
 }
 

@@ -112,7 +112,7 @@ impl DensePlan {
         while let Some(part) = left.pop() {
             self.fetch.check()?;
             let Some(rect) = self.rect_of(&part) else { continue };
-            let is_fulfilled = match verdict_of_blank(filter, &rect) {
+            let is_fulfilled = match verdict_of_blank(filter, &rect)? {
                 Verdict::None => false,
                 Verdict::All => true,
                 Verdict::Some => match self.turn(filter, &part) {
@@ -211,15 +211,15 @@ impl DensePlan {
 }
 
 /// What the condition says about the cells of a rectangle if they have fill values.
-fn verdict_of_blank(filter: &DenseFilter, rect: &[Interval]) -> Verdict {
+fn verdict_of_blank(filter: &DenseFilter, rect: &[Interval]) -> Result<Verdict> {
     let bounds = |idx: usize| {
         let field = &filter.condition.fields()[idx];
-        Some(match field.id {
+        Ok(Some(match field.id {
             FieldId::Dimension(dim) => {
                 FieldBounds::of_ordinals(field.shape.datatype, rect[dim].lo, rect[dim].hi, 1)
             }
             _ => bounds_of_fill(field),
-        })
+        }))
     };
     filter.condition.verdict(&bounds)
 }

@@ -43,7 +43,7 @@ impl Points {
             .map(|dim| FieldSource::new(snapshot, fragment, FieldId::Dimension(dim)))
             .collect::<Result<Vec<_>>>()?;
         let mut points = Vec::new();
-        for hit in fragment.rtree()?.search(ranges)? {
+        for hit in fragment.tile_tree()?.search(ranges)? {
             let (tile_idx, cell_count) = (hit.tile_idx as usize, fragment.cell_count_of_tile(hit.tile_idx)?);
             let columns = dims
                 .iter()

@@ -82,7 +82,7 @@ impl DensePlan {
         let judge = |tile: Option<(usize, usize)>| {
             let bounds = |idx: usize| {
                 let field = &filter.condition.fields()[idx];
-                match (field.id, tile) {
+                Ok(match (field.id, tile) {
                     (FieldId::Dimension(dim), _) => {
                         let Interval { lo, hi } = piece.rect[dim];
                         Some(FieldBounds::of_ordinals(field.shape.datatype, lo, hi, tile_cell_count))
@@ -90,19 +90,26 @@ impl DensePlan {
                     (_, Some((fragment_idx, tile_idx))) => {
                         // Of a tile that reaches beyond what was written libtiledb counts other cells than it has.
                         if !contains(&self.fragments[fragment_idx].rect, &piece.tile_rect) {
-                            return None;
+                            return Ok(None);
                         }
-                        let statistics = filter.statistics[fragment_idx][idx].as_ref()?;
-                        Some(statistics.of_tile(field, tile_idx, tile_cell_count))
+                        match &filter.statistics[fragment_idx][idx] {
+                            Some(statistics) => Some(statistics.of_tile(field, tile_idx, tile_cell_count)?),
+                            None => None,
+                        }
                     }
                     (_, None) => Some(bounds_of_fill(field)),
-                }
+                })
             };
             filter.condition.verdict(&bounds)
         };
         let mut verdicts = tiles.into_iter().map(Some).chain((!is_covered).then_some(None)).map(judge);
-        let first = verdicts.next().unwrap_or(Verdict::Some);
-        Ok(if verdicts.all(|verdict| verdict == first) { first } else { Verdict::Some })
+        let first = verdicts.next().transpose()?.unwrap_or(Verdict::Some);
+        for verdict in verdicts {
+            if verdict? != first {
+                return Ok(Verdict::Some);
+            }
+        }
+        Ok(first)
     }
 
     /// The tiles that show in a piece, by fragment, and whether they show everywhere; `None` where they differ from field to

@@ -53,6 +53,6 @@ impl DensePlan {
         let tile_idx = block
             .tile_idx(&tile)
             .ok_or_else(|| Error::corrupt("a fragment's tiles do not cover its non-empty domain"))?;
-        Ok(summary.fold(folded, tile_idx as usize, self.tile_cell_count()? as u64))
+        summary.fold(folded, tile_idx as usize, self.tile_cell_count()? as u64)
     }
 }

@@ -6,7 +6,7 @@ use crate::count::Count;
 use crate::field_statistics::{FieldStatistics, FieldSummary};
 use smalti_array::FieldId;
 use smalti_format::Rule;
-use smalti_types::{Error, ExtentRef, Result};
+use smalti_types::{ExtentRef, Result};
 
 impl SparsePlan {
     /// Whether all cells of all tiles are wanted, and none hides another.
@@ -62,10 +62,9 @@ impl SparsePlan {
             match field.id {
                 FieldId::Dimension(_) if fragment.version().has(Rule::UnsoundBounds) => summary.forget(),
                 FieldId::Dimension(dim) => {
-                    let leaves = fragment.rtree()?.leaves();
-                    let leaves = leaves.ok_or_else(|| Error::corrupt("an R-tree without leaves"))?;
+                    let leaves = fragment.tile_tree()?.leaves()?;
                     for tile in of_fragment {
-                        match leaves.extent(tile.tile_idx, dim) {
+                        match leaves.extent(tile.tile_idx, dim)? {
                             ExtentRef::Num { lo, hi } => {
                                 let bytes = |ordinal| field.shape.datatype.bytes_of_ordinal(ordinal);
                                 summary.widen(&bytes(lo), &bytes(hi))?;

@@ -278,9 +278,8 @@ impl SparsePlan {
         for &dim in &order {
             let mut hull: Option<smalti_types::Extent> = None;
             for tile in &self.tiles {
-                let leaves = self.fragments[tile.fragment_idx].fragment.rtree()?.leaves();
-                let extent = leaves.ok_or_else(|| Error::corrupt("an R-tree without leaves"))?;
-                let extent = extent.extent(tile.tile_idx, dim);
+                let leaves = self.fragments[tile.fragment_idx].fragment.tile_tree()?.leaves()?;
+                let extent = leaves.extent(tile.tile_idx, dim)?;
                 hull = Some(hull.map_or_else(|| extent.to_owned(), |hull| hull.as_ref().hull(extent)));
             }
             let is_spread = match hull {
@@ -304,15 +303,15 @@ impl SparsePlan {
         places: &mut Vec<Vec<Coordinate>>,
     ) -> Result<()> {
         let dimensions = &self.snapshot.schema().dimensions;
-        let leaves = self.fragments[tile.fragment_idx].fragment.rtree()?.leaves();
-        let leaves = leaves.ok_or_else(|| Error::corrupt("an R-tree without leaves"))?;
-        let least: Vec<Coordinate> = (0..dimensions.len())
-            .map(|dim| match leaves.extent(tile.tile_idx, dim) {
-                ExtentRef::Num { lo, .. } => Coordinate::Number(less_zero(dimensions[dim].datatype, lo)),
+        let leaves = self.fragments[tile.fragment_idx].fragment.tile_tree()?.leaves()?;
+        let mut least: Vec<Coordinate> = Vec::with_capacity(dimensions.len());
+        for (dim, dimension) in dimensions.iter().enumerate() {
+            least.push(match leaves.extent(tile.tile_idx, dim)? {
+                ExtentRef::Num { lo, .. } => Coordinate::Number(less_zero(dimension.datatype, lo)),
                 ExtentRef::Str { lo, .. } => Coordinate::Text(lo.into()),
-            })
-            .collect();
-        let extent = leaves.extent(tile.tile_idx, slowest);
+            });
+        }
+        let extent = leaves.extent(tile.tile_idx, slowest)?;
         places.push(least.clone());
         for at in 1..count {
             let between = match extent {

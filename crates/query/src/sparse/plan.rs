@@ -141,7 +141,7 @@ impl SparsePlan {
         snapshot.read_ahead(is_in_ranges);
         for fragment in snapshot.fragments().iter().rev() {
             let is_in_ranges = is_in_ranges(fragment);
-            let hits = if is_in_ranges { fragment.rtree()?.search(&ranges)? } else { Vec::new() };
+            let hits = if is_in_ranges { fragment.tile_tree()?.search(&ranges)? } else { Vec::new() };
             let fragment_idx = (!hits.is_empty()).then_some(fragments.len());
             seen.push(SeenFragment { fragment_idx, is_in_ranges, met_tile_count: hits.len() });
             if hits.is_empty() {

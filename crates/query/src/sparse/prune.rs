@@ -49,30 +49,34 @@ impl SparsePlan {
             .collect::<Result<Vec<_>>>()?;
         let rects = match fragment.version().has(Rule::UnsoundBounds) {
             true => None,
-            false => fragment.rtree()?.leaves(),
+            false => Some(fragment.tile_tree()?.leaves()?),
         };
-        verdicts.extend(tiles.iter().map(|tile| {
-            condition.verdict(&|idx| {
+        for tile in tiles {
+            verdicts.push(condition.verdict(&|idx| {
                 let field = &condition.fields()[idx];
                 let cell_count = tile.cell_count as u64;
-                match (field.id, &statistics[idx]) {
+                Ok(match (field.id, &statistics[idx]) {
                     (FieldId::Dimension(dim), _) => {
-                        let bounds = match rects?.extent(tile.tile_idx, dim) {
+                        let Some(rects) = &rects else { return Ok(None) };
+                        let bounds = match rects.extent(tile.tile_idx, dim)? {
                             ExtentRef::Num { lo, hi } => {
                                 let Interval { lo, hi } =
                                     stored_mbr_interval(field.shape.datatype, Interval { lo, hi });
                                 FieldBounds::of_ordinals(field.shape.datatype, lo, hi, cell_count)
                             }
-                            ExtentRef::Str { lo, hi } => FieldBounds::of_strings(lo, hi?, cell_count),
+                            ExtentRef::Str { lo, hi: Some(hi) } => {
+                                FieldBounds::of_strings(lo, hi, cell_count)
+                            }
+                            ExtentRef::Str { .. } => return Ok(None),
                         };
                         // NaN lies in no rectangle.
                         Some(FieldBounds { may_have_nan: field.shape.datatype.is_float(), ..bounds })
                     }
-                    (_, Some(statistics)) => Some(statistics.of_tile(field, tile.tile_idx, cell_count)),
+                    (_, Some(statistics)) => Some(statistics.of_tile(field, tile.tile_idx, cell_count)?),
                     _ => None,
-                }
-            })
-        }));
+                })
+            })?);
+        }
         Ok(())
     }
 }

@@ -80,11 +80,10 @@ impl SparsePlan {
         coords: &mut [Option<Arc<Column>>],
     ) -> Result<Option<BitMask>> {
         let fragment = &self.fragments[tile.fragment_idx];
-        let leaves = fragment.fragment.rtree()?.leaves();
+        let leaves = fragment.fragment.tile_tree()?.leaves()?;
         let mut mask: Option<BitMask> = None;
         for (dim, (source, ranges)) in fragment.dims.iter().zip(&self.ranges).enumerate() {
-            let takes_all = ranges.is_all()
-                || leaves.is_some_and(|leaves| ranges.covers(leaves.extent(tile.tile_idx, dim)));
+            let takes_all = ranges.is_all() || ranges.covers(leaves.extent(tile.tile_idx, dim)?);
             if takes_all {
                 continue;
             }

@@ -7,12 +7,13 @@
 
 use super::plan::{SparsePlan, TileRef, cell_order};
 use crate::request::{DEFAULT_BATCH_CELL_COUNT, ReadRequest};
+use smalti_array::Leaves;
 use smalti_format::{Dimension, Rule};
 use smalti_space::{
     Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, UNSTOPPED, sort_cells,
     stored_mbr_interval,
 };
-use smalti_types::{Datatype, Error, ExtentRef, Layout, Result, Scalar};
+use smalti_types::{Datatype, ExtentRef, Layout, Result, Scalar};
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -210,12 +211,17 @@ impl SparsePlan {
 
     /// Whether the bounding rectangle of a tile has no greatest corner.
     pub(super) fn is_open(&self, tile: &TileRef) -> Result<bool> {
-        let leaves = self.fragments[tile.fragment_idx].fragment.rtree()?.leaves();
-        let leaves = leaves.ok_or_else(|| Error::corrupt("an R-tree without leaves"))?;
-        let dims = 0..self.snapshot.schema().dimensions.len();
-        Ok(dims
-            .into_iter()
-            .any(|dim| matches!(leaves.extent(tile.tile_idx, dim), ExtentRef::Str { hi: None, .. })))
+        let dimensions = &self.snapshot.schema().dimensions;
+        if !dimensions.iter().any(Dimension::is_var) {
+            return Ok(false);
+        }
+        let leaves = self.fragments[tile.fragment_idx].fragment.tile_tree()?.leaves()?;
+        for dim in 0..dimensions.len() {
+            if matches!(leaves.extent(tile.tile_idx, dim)?, ExtentRef::Str { hi: None, .. }) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The keys of a corner of tiles' bounding rectangles: no cell of the tile has a lesser, or a greater one.
@@ -226,13 +232,19 @@ impl SparsePlan {
         let dimensions = &self.snapshot.schema().dimensions;
         let (mut bytes, mut starts) =
             (vec![Vec::new(); dimensions.len()], vec![Vec::new(); dimensions.len()]);
+        let mut of_fragment: Option<(usize, Leaves<'_>)> = None;
         for &slot in slots {
             let tile = &self.tiles[slot as usize];
-            let leaves = self.fragments[tile.fragment_idx].fragment.rtree()?.leaves();
-            let leaves = leaves.ok_or_else(|| Error::corrupt("an R-tree without leaves"))?;
+            let leaves = match &of_fragment {
+                Some((idx, leaves)) if *idx == tile.fragment_idx => leaves,
+                _ => {
+                    let leaves = self.fragments[tile.fragment_idx].fragment.tile_tree()?.leaves()?;
+                    &of_fragment.insert((tile.fragment_idx, leaves)).1
+                }
+            };
             for (dim, dimension) in dimensions.iter().enumerate() {
                 starts[dim].push(bytes[dim].len() as u64);
-                match leaves.extent(tile.tile_idx, dim) {
+                match leaves.extent(tile.tile_idx, dim)? {
                     ExtentRef::Num { lo, hi } => {
                         let bounds = both_zeros(dimension.datatype, Interval { lo, hi });
                         let ordinal = if corner == Corner::Least { bounds.lo } else { bounds.hi };

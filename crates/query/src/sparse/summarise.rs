@@ -35,7 +35,7 @@ impl SparsePlan {
                     *is_answered = tile.is_covered
                         && !tile.hides
                         && may_answer(tile.fulfils)
-                        && summary.fold(folded, tile.tile_idx, tile.cell_count as u64);
+                        && summary.fold(folded, tile.tile_idx, tile.cell_count as u64)?;
                 }
             }
             start += len;

@@ -119,6 +119,6 @@ fn texts<T: AsRef<[u8]>>(values: &[T]) -> (Vec<u8>, Vec<u64>) {
     (data, offsets)
 }
 
-fn no_bounds(_: usize) -> Option<FieldBounds<'static>> {
-    None
+fn no_bounds(_: usize) -> Result<Option<FieldBounds<'static>>> {
+    Ok(None)
 }
