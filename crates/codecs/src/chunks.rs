@@ -80,18 +80,6 @@ impl<'a> Chunks<'a> {
         Ok(Chunks { rest, left, index: 0 })
     }
 
-    /// A chunk that has all of some bytes for itself.
-    ///
-    /// # Errors
-    /// `Corrupt` when they are too few, or too many.
-    pub(crate) fn one(bytes: &'a [u8]) -> Result<Chunk<'a>> {
-        let mut chunks = Chunks { rest: bytes, left: 1, index: 0 };
-        match chunks.read() {
-            Some(chunk) if chunks.rest.is_empty() => Ok(chunk),
-            _ => Err(Error::corrupt(format!("{} bytes are no chunk", bytes.len()))),
-        }
-    }
-
     /// Chunks without the number in front of them, from the header of one to the end of another.
     pub(crate) fn of_part(part: &'a [u8]) -> Self {
         Chunks { rest: part, left: u64::MAX, index: 0 }

@@ -367,31 +367,6 @@ impl Codec {
         finished(&[], start, tile_byte_len)
     }
 
-    /// Decodes a single chunk, with its header, into `out`, which has its unfiltered length. `idx` is its number in the tile, for errors.
-    ///
-    /// # Errors
-    /// As [`decode_into`](Codec::decode_into).
-    pub fn decode_one_chunk(
-        &self,
-        filtered: &[u8],
-        idx: usize,
-        out: &mut [u8],
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        if self.folds_offsets {
-            return Err(Error::invalid("the tiles of this field are decoded together with their offsets"));
-        }
-        let chunk = Chunks::one(filtered).and_then(|chunk| match chunk.original_byte_len == out.len() {
-            true => self.decode_chunk(&chunk, Target::Bytes(out), scratch),
-            false => Err(Error::corrupt(format!(
-                "the chunk holds {} bytes, {} are due",
-                chunk.original_byte_len,
-                out.len()
-            ))),
-        });
-        chunk.map_err(|error| in_chunk(error, idx))
-    }
-
     /// Decodes a data tile of strings of a field whose [`folds_offsets`](Codec::folds_offsets): the strings into `out` and the byte
     /// offset of each, starting with 0, into `offsets`.
     ///

@@ -95,10 +95,10 @@ mod tests {
             let range = directory.tile_range(idx);
             let mut chunk = vec![0; range.len()];
             let bytes = &filtered[filtered_range.start as usize..filtered_range.end as usize];
-            codec.decode_one_chunk(bytes, idx, &mut chunk, &mut scratch).unwrap();
+            codec.decode_part(bytes, &mut chunk, &mut scratch).unwrap();
             assert_eq!(chunk, tile[range]);
-            assert!(codec.decode_one_chunk(&bytes[1..], idx, &mut chunk, &mut scratch).is_err());
-            assert!(codec.decode_one_chunk(bytes, idx, &mut chunk[1..], &mut scratch).is_err());
+            assert!(codec.decode_part(&bytes[1..], &mut chunk, &mut scratch).is_err());
+            assert!(codec.decode_part(bytes, &mut chunk[1..], &mut scratch).is_err());
         }
         assert!(ChunkDirectory::new(&filtered, 4004).is_err());
         for len in 0..filtered.len() {

@@ -546,7 +546,9 @@ fn decode_chunks(
         let place = directory.filtered_range(idx..idx + 1);
         let bytes = &filtered[(place.start - first) as usize..(place.end - first) as usize];
         let mut chunk = AlignedBuf::zeroed(directory.tile_range(idx).len())?;
-        codec.decode_one_chunk(bytes, idx, chunk.as_mut_slice(), scratch)?;
+        codec
+            .decode_part(bytes, chunk.as_mut_slice(), scratch)
+            .map_err(|error| error.context(format_args!("chunk {idx}")))?;
         chunks.set(idx, chunk);
     }
     Ok(())
