@@ -84,7 +84,7 @@ impl ArrayPlace {
             env,
             metadata_limit,
             whole_section_byte_len: WHOLE_SECTION_BYTE_LEN,
-            section_blocks: Arc::new(SectionBlocks::new()),
+            section_blocks: Arc::default(),
             readers: Arc::default(),
         }
     }

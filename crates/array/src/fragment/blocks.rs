@@ -4,8 +4,8 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use smalti_types::AlignedBuf;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Bytes of all blocks that are kept: those that the levels of some trees, and the places of some fields, need again and again.
 const KEPT_BYTE_LEN: u64 = 8 << 20;
@@ -14,8 +14,10 @@ const KEPT_BYTE_LEN: u64 = 8 << 20;
 const EXPECTED_BLOCK_BYTE_LEN: u64 = 64 << 10;
 
 /// The decoded blocks of sections that are too long to be held.
+#[derive(Default)]
 pub(crate) struct SectionBlocks {
-    kept: Cache<(u64, usize), Arc<AlignedBuf>, ByteLen>,
+    /// Made with the first of them: most arrays have none.
+    kept: OnceLock<Cache<(u64, usize), Arc<AlignedBuf>, ByteLen>>,
     section_count: AtomicU64,
     decoded_byte_len: AtomicU64,
 }
@@ -30,28 +32,23 @@ impl Weighter<(u64, usize), Arc<AlignedBuf>> for ByteLen {
 }
 
 impl SectionBlocks {
-    pub(crate) fn new() -> SectionBlocks {
-        let expected_count = (KEPT_BYTE_LEN / EXPECTED_BLOCK_BYTE_LEN) as usize;
-        SectionBlocks {
-            kept: Cache::with_weighter(expected_count, KEPT_BYTE_LEN, ByteLen),
-            section_count: AtomicU64::new(0),
-            decoded_byte_len: AtomicU64::new(0),
-        }
-    }
-
     /// A name for the blocks of another section.
     pub(super) fn new_section(&self) -> u64 {
         self.section_count.fetch_add(1, Ordering::Relaxed)
     }
 
     pub(super) fn block(&self, section: u64, idx: usize) -> Option<Arc<AlignedBuf>> {
-        self.kept.get(&(section, idx))
+        self.kept.get()?.get(&(section, idx))
     }
 
     /// Keeps a block that was just decoded.
     pub(super) fn keep(&self, section: u64, idx: usize, block: &Arc<AlignedBuf>) {
         self.decoded_byte_len.fetch_add(block.len() as u64, Ordering::Relaxed);
-        self.kept.insert((section, idx), Arc::clone(block));
+        let kept = self.kept.get_or_init(|| {
+            let expected_count = (KEPT_BYTE_LEN / EXPECTED_BLOCK_BYTE_LEN) as usize;
+            Cache::with_weighter(expected_count, KEPT_BYTE_LEN, ByteLen)
+        });
+        kept.insert((section, idx), Arc::clone(block));
     }
 
     /// Bytes of all blocks that were decoded so far.
@@ -62,6 +59,6 @@ impl SectionBlocks {
 
 impl fmt::Debug for SectionBlocks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SectionBlocks").field("byte_len", &self.kept.weight()).finish()
+        f.debug_struct("SectionBlocks").field("byte_len", &self.kept.get().map_or(0, Cache::weight)).finish()
     }
 }
