@@ -21,7 +21,7 @@ const SIDE: u64 = 300;
 const WHOLE_BYTE_LEN: u64 = 64 << 10;
 
 fn array(folder: &Path) -> ManyTiles {
-    array_of_tiles(folder, SIDE, &[0..SIDE * SIDE]).unwrap()
+    array_of_tiles(folder, SIDE, std::slice::from_ref(&(0..SIDE * SIDE))).unwrap()
 }
 
 fn side(lo: u64, hi: u64) -> Vec<Extent> {
