@@ -19,6 +19,9 @@ fn side() -> u64 {
 /// What a read may hold: decoded blocks of sections, lists of where others are, and the cells.
 const MOST_HELD: usize = 24 << 20;
 
+/// Tiles along each dimension of which the metadata is read as a whole too, to compare.
+const LARGEST_HELD_SIDE: u64 = 3_200;
+
 /// Bytes of a block of a section.
 const BLOCK_BYTE_LEN: u64 = 64 << 10;
 
@@ -56,6 +59,14 @@ fn a_box_of_a_fragment_of_a_million_tiles_holds_little_and_decodes_what_it_meets
         condition: Some(Condition::compare("n", Relation::Lt, expected[0] as i64)),
         ..request.clone()
     };
+    if side <= LARGEST_HELD_SIDE {
+        let (place, before) = (array.place.clone().with_whole_sections(u64::MAX), live_byte_len());
+        forget_peak();
+        let start = Instant::now();
+        assert_eq!(cells(&place, &request), expected);
+        let held = peak_byte_len().saturating_sub(before);
+        eprintln!("a box, with sections as a whole: {:?}, {held} bytes held", start.elapsed());
+    }
     // Levels of the tree that do not share a block, then both ends of rows in the places of three fields and in statistics.
     for (request, most_blocks, what) in [(request, 60, "a box"), (conditional, 110, "a condition")] {
         let (place, before) = (array.place.clone().with_whole_sections(8 << 20), live_byte_len());

@@ -117,8 +117,9 @@ impl ChunkedTile {
             }
         }
         if start != byte_len {
-            let more = if start > byte_len { "or more " } else { "" };
-            let message = format!("the tile's chunks hold {start} bytes {more}, its header says {byte_len}");
+            let more = if start > byte_len { "more than " } else { "" };
+            let held = start.min(byte_len);
+            let message = format!("the tile's chunks hold {more}{held} bytes, its header says {byte_len}");
             return Err(Error::corrupt(message).in_field("generic tile header", "unfiltered_len"));
         }
         if at != filtered_byte_len {

@@ -6,6 +6,7 @@ mod guard;
 mod mutation;
 mod seeds;
 pub mod split;
+pub mod tile;
 
 pub use guard::{Fault, Guard, MAX_CASE_TIME, NEVER_ENDS, memory_bound};
 pub use mutation::{Random, mutated};
@@ -18,11 +19,12 @@ pub type Target = (&'static str, fn(&[u8]));
 pub fn targets() -> Vec<Target> {
     let structures = smalti_format::fuzzing::TARGETS.iter().copied();
     let codecs = smalti_codecs::fuzz::TARGETS.iter().copied();
-    let cells: [Target; 4] = [
+    let cells: [Target; 5] = [
         ("array", array::fuzz_array),
         ("condition_text", condition::fuzz_condition_text),
         ("stored_condition", condition::fuzz_stored_condition),
         ("split", split::fuzz_split),
+        ("chunked_tile", tile::fuzz_chunked_tile),
     ];
     structures.chain(codecs).chain(cells).collect()
 }
