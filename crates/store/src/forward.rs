@@ -155,8 +155,8 @@ mod tests {
         let (body, _) = body.split_once("\n}\n").unwrap();
         let named = body.lines().filter_map(|line| line.strip_prefix("    fn ")?.split_once('('));
         let forwarded = body.split("forward_store!(").skip(1).filter_map(|list| {
-            let (_, names) = list.split_once(");")?.0.split_once(';')?;
-            Some(names.split(',').map(str::trim))
+            let (_, names) = list.split_once(';')?;
+            Some(names.split_once(");")?.0.split(',').map(str::trim))
         });
         named.map(|(name, _)| name).chain(forwarded.flatten()).collect()
     }
