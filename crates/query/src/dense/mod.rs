@@ -139,6 +139,7 @@ impl DenseBatches {
             layout,
             axes,
             fields,
+            index: reader::index(&fragments, schema.dimensions.len()),
             fragments,
             workspaces,
             turn: AtomicU64::new(0),

@@ -13,7 +13,7 @@ use crate::request::Batch;
 use crate::workspace::{Workspace, Workspaces, room};
 use rayon::prelude::*;
 use smalti_array::{Fragment, Plane, Snapshot};
-use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Cross, Interval, Pace, TileBlock, TileGrid};
+use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Cross, Interval, NewestFirst, Pace, TileBlock, TileGrid};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{AlignedBuf, Datatype, Error, Layout, Result};
 use std::collections::{HashMap, HashSet};
@@ -55,6 +55,8 @@ pub(crate) struct DensePlan {
     pub(crate) fields: Vec<DenseField>,
     /// Oldest first.
     pub(crate) fragments: Vec<DenseFragment>,
+    /// Their rectangles, where they are too many to be looked at one by one.
+    pub(crate) index: Option<NewestFirst>,
     pub(crate) workspaces: Workspaces,
     /// The number of the next batch.
     pub(crate) turn: AtomicU64,
@@ -453,7 +455,8 @@ impl DensePlan {
         // Fragments without the field leave what older ones have of it in the tile, as in libtiledb: unless they wrote
         // all the cells that an older one has there, so that it is passed over before any field is looked at.
         let mut lacking: Vec<Vec<Interval>> = Vec::new();
-        for (fragment_idx, fragment) in self.fragments.iter().enumerate().rev() {
+        for fragment_idx in self.newest_in(&piece.rect) {
+            let fragment = &self.fragments[fragment_idx];
             let mut rect = vec![Interval::ALL; piece.rect.len()];
             if !smalti_space::intersect_rects(&fragment.rect, &piece.rect, &mut rect) || !piece.meets(&rect) {
                 continue;
@@ -498,6 +501,13 @@ impl DensePlan {
         Ok((shares, is_covered))
     }
 
+    /// The fragments that may have cells of a rectangle, newest first.
+    fn newest_in<'s>(&'s self, rect: &'s [Interval]) -> impl Iterator<Item = usize> + 's {
+        let few = if self.index.is_none() { 0..self.fragments.len() } else { 0..0 };
+        let many = self.index.iter().flat_map(|index| index.meeting(rect)).map(|number| number as usize);
+        few.rev().chain(many)
+    }
+
     /// The tile that holds a cell that was written alone.
     fn point_column(&self, source: &FieldSource, share: &Share<'_>) -> Result<Arc<Column>> {
         match &self.fragments[share.fragment_idx].tiles {
@@ -534,6 +544,13 @@ fn for_each_task(
         return work(task, place);
     }
     places.into_par_iter().try_for_each(|(task, place)| work(task, place))
+}
+
+/// An index over the rectangles of fragments, if there are more than are looked at as quickly one by one.
+pub(super) fn index(fragments: &[DenseFragment], dim_count: usize) -> Option<NewestFirst> {
+    const FEW: usize = 16;
+    let rects = fragments.iter().map(|fragment| fragment.rect.as_slice());
+    (fragments.len() > FEW).then(|| NewestFirst::new(dim_count, rects))
 }
 
 /// Whether a box lies in another.

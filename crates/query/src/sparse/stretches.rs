@@ -10,10 +10,10 @@ use crate::request::{DEFAULT_BATCH_CELL_COUNT, ReadRequest};
 use smalti_array::Leaves;
 use smalti_format::{Dimension, Rule};
 use smalti_space::{
-    Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, UNSTOPPED, sort_cells,
+    Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, UNSTOPPED, any_overlap, sort_cells,
     stored_mbr_interval,
 };
-use smalti_types::{Datatype, ExtentRef, Layout, Result, Scalar};
+use smalti_types::{Datatype, Extent, ExtentRef, Layout, Result, Scalar};
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -83,12 +83,9 @@ impl SparsePlan {
         if fragments.iter().any(|&idx| self.fragments[idx].timestamps.is_some()) {
             return true;
         }
-        let domain = |idx: usize| self.fragments[idx].fragment.non_empty_domain();
-        fragments.iter().enumerate().any(|(at, &idx)| {
-            fragments[..at].iter().any(|&other| {
-                domain(idx).iter().zip(domain(other)).all(|(a, b)| a.as_ref().overlaps(b.as_ref()))
-            })
-        })
+        let domains: Vec<&[Extent]> =
+            fragments.iter().map(|&idx| self.fragments[idx].fragment.non_empty_domain()).collect();
+        any_overlap(self.ranges.len(), &as_intervals(&domains, self.ranges.len()))
     }
 
     /// The group of each tile, in the order of the read; one for all where the rectangles say nothing about it.
@@ -300,6 +297,32 @@ fn both_zeros(datatype: Datatype, stored: Interval) -> Interval {
 pub(super) fn least_sorted_cell_count(request: &ReadRequest) -> usize {
     let limit = request.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT).min(LEAST_SORTED_CELL_COUNT).min(limit)
+}
+
+/// Rectangles as intervals of numbers: the ends of strings by their places among all of them.
+fn as_intervals(rects: &[&[Extent]], dim_count: usize) -> Vec<Vec<Interval>> {
+    let mut intervals = vec![Vec::with_capacity(dim_count); rects.len()];
+    for dim in 0..dim_count {
+        let sides = || rects.iter().filter_map(|rect| rect.get(dim));
+        let mut ends: Vec<&[u8]> = sides()
+            .flat_map(|side| match side {
+                Extent::Str { lo, hi } => [Some(&**lo), hi.as_deref()],
+                Extent::Num { .. } => [None, None],
+            })
+            .flatten()
+            .collect();
+        ends.sort_unstable();
+        let place = |end: &[u8]| ends.partition_point(|other| *other < end) as u64;
+        for (rect, intervals) in rects.iter().zip(&mut intervals) {
+            intervals.extend(rect.get(dim).map(|side| match side {
+                Extent::Num { lo, hi } => Interval { lo: *lo, hi: *hi },
+                Extent::Str { lo, hi } => {
+                    Interval { lo: place(lo), hi: hi.as_deref().map_or(u64::MAX, place) }
+                }
+            }));
+        }
+    }
+    intervals
 }
 
 /// Whether a dimension has no more than one space tile, so that tiles do not matter for the order of cells.
