@@ -8,11 +8,16 @@ use std::time::Duration;
 
 /// What a read did, in a line.
 pub(crate) fn text(statistics: &ReadStatistics, time: Duration) -> String {
+    let kept = match statistics.kept_tile_count {
+        0 => String::new(),
+        count => format!(" and {} that were kept", human::count(count)),
+    };
     format!(
-        "{} in {} requests, {} tiles of fields, {} cells, {:.1} ms",
+        "{} in {} requests, {} tiles of fields{}, {} cells, {:.1} ms",
         human::bytes(statistics.byte_len),
         human::count(statistics.request_count),
         human::count(statistics.tile_count),
+        kept,
         human::count(statistics.cell_count),
         time.as_secs_f64() * 1000.0
     )
@@ -24,6 +29,7 @@ pub(crate) fn to_json(statistics: &ReadStatistics, time: Duration) -> Json {
         "bytes": statistics.byte_len,
         "requests": statistics.request_count,
         "tiles_of_fields": statistics.tile_count,
+        "kept_tiles_of_fields": statistics.kept_tile_count,
         "cells": statistics.cell_count,
         "ms": time.as_secs_f64() * 1000.0,
     })

@@ -39,6 +39,10 @@ impl ChunkDirectory {
     }
 
     /// The bytes of the tile that a chunk holds; empty behind the last chunk.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the ends are at most the tile's length, which was given as a usize"
+    )]
     pub fn tile_range(&self, idx: usize) -> Range<usize> {
         let (start, end) = self.places(idx);
         start.0 as usize..end.0 as usize

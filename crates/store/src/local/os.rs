@@ -386,6 +386,7 @@ impl Disk for OsDisk {
             let seconds = Duration::from_secs(u64::try_from(seconds).ok()?);
             Some(seconds.saturating_add(Duration::from_nanos(nanos)))
         };
+        #[allow(clippy::useless_conversion, reason = "of another type on other systems")]
         let changed = since_epoch(stat.st_mtime, u64::try_from(stat.st_mtime_nsec).ok()?)?;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
         if now.checked_sub(changed).is_some_and(|age| age < UNSETTLED) {
