@@ -40,6 +40,32 @@ struct Held {
     enumerations: Mutex<HashMap<String, Arc<Enumeration>>>,
 }
 
+impl Held {
+    /// Of an array without deletes, warnings or history that is gone, and without a claim.
+    fn plain(
+        place: ArrayPlace,
+        time: TimeRange,
+        (schema, schema_name): (Arc<ArraySchema>, String),
+        fragments: Vec<Arc<Fragment>>,
+    ) -> Held {
+        Held {
+            place,
+            time,
+            schema,
+            schema_name,
+            fragments,
+            outside_time: 0,
+            gone: Vec::new(),
+            listed_deletes: Vec::new(),
+            deletes: OnceLock::new(),
+            warnings: Vec::new(),
+            lease: Mutex::default(),
+            codecs: Mutex::default(),
+            enumerations: Mutex::default(),
+        }
+    }
+}
+
 impl Snapshot {
     /// Opens an array in a time range.
     ///
@@ -111,19 +137,13 @@ impl Snapshot {
         listing.warnings.extend(footers.warnings());
         drop(known);
         let held = Held {
-            place,
-            time,
-            schema,
-            schema_name,
-            fragments,
             outside_time: listing.outside_time,
             gone: listing.gone,
             listed_deletes: listing.deletes,
             deletes,
             warnings: listing.warnings,
             lease: Mutex::new(lease),
-            codecs: Mutex::default(),
-            enumerations: Mutex::default(),
+            ..Held::plain(place, time, (schema, schema_name), fragments)
         };
         Ok(Snapshot { held: Arc::new(held) })
     }
@@ -156,20 +176,11 @@ impl Snapshot {
             true => schema,
             false => Arc::new(ArraySchema { current_domain, ..ArraySchema::clone(&schema) }),
         };
+        let schema = (schema, schema_name.to_owned());
         let held = Held {
-            place: self.held.place.clone(),
-            time: TimeRange::ALL,
-            schema,
-            schema_name: schema_name.to_owned(),
-            fragments,
-            outside_time: 0,
-            gone: Vec::new(),
             listed_deletes: self.held.listed_deletes.clone(),
             deletes: self.held.deletes.clone(),
-            warnings: Vec::new(),
-            lease: Mutex::default(),
-            codecs: Mutex::default(),
-            enumerations: Mutex::default(),
+            ..Held::plain(self.held.place.clone(), TimeRange::ALL, schema, fragments)
         };
         Ok(Snapshot { held: Arc::new(held) })
     }
@@ -188,20 +199,12 @@ impl Snapshot {
             let path = place.join(&commit_path(&delete.name, CommitKind::Delete, version));
             ListedDelete { name: delete.name.clone(), path, tile: None }
         };
+        let listed_deletes = deletes.iter().map(listed).collect();
         let held = Held {
-            listed_deletes: deletes.iter().map(listed).collect(),
-            place,
-            time,
-            schema,
-            schema_name,
-            fragments,
-            outside_time: 0,
-            gone: Vec::new(),
+            listed_deletes,
             deletes: OnceLock::from(deletes),
-            warnings: Vec::new(),
             lease: Mutex::new(lease),
-            codecs: Mutex::default(),
-            enumerations: Mutex::default(),
+            ..Held::plain(place, time, (schema, schema_name), fragments)
         };
         Snapshot { held: Arc::new(held) }
     }
