@@ -11,7 +11,9 @@ mod dist;
 mod docs;
 mod fuzz;
 mod interop;
+mod knots;
 mod oldreaders;
+mod outcome;
 mod process;
 mod python;
 mod sources;
@@ -22,6 +24,7 @@ mod timed;
 mod unsafety;
 mod workspace;
 
+use outcome::Outcome;
 use std::process::ExitCode;
 use workspace::Workspace;
 
@@ -51,9 +54,6 @@ cargo xtask COMMAND
   docs                       writes docs/format anew from the tables in crates/format, and docs/commands from the command line
   bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
 ";
-
-/// What a command ends with: nothing, or one line that says what failed.
-type Outcome = Result<(), String>;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -3,7 +3,7 @@
 use crate::process::{run, run_counted};
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
-use crate::{Outcome, arrows, deny, interop, oldreaders, sources, unsafety};
+use crate::{Outcome, arrows, deny, interop, knots, oldreaders, sources, unsafety};
 use std::process::Command;
 use std::time::Instant;
 
@@ -79,6 +79,7 @@ fn rules(workspace: &Workspace, _: &mut Tally) -> Outcome {
     let mut violations = arrows::violations(workspace);
     violations.extend(unsafety::violations(workspace, &files));
     violations.extend(sources::violations(&files));
+    violations.extend(knots::violations(&files));
     for violation in &violations {
         println!("{violation}");
     }

@@ -4,9 +4,11 @@
 //! the others are folded as they are decoded, and nothing is kept of them.
 
 use crate::condition::Condition;
+use crate::fields::result_fields;
+use crate::folded::Folded;
 use crate::progress::Progress;
 use crate::ranges;
-use crate::read::{read_cells, result_fields};
+use crate::read::read_cells;
 use crate::request::{LabelRange, ReadRequest};
 use smalti_array::Snapshot;
 use smalti_format::ArraySchema;
@@ -135,18 +137,6 @@ pub enum AggregateValue {
     Number(Scalar),
     /// A cell of text.
     Text(Vec<u8>),
-}
-
-/// What was gathered of one field.
-pub(crate) struct Folded {
-    pub(crate) shape: CellShape,
-    pub(crate) kind: StatsKind,
-    pub(crate) stats: StatsBuilder,
-    pub(crate) cell_count: u64,
-    /// Whether nothing but the number of cells is asked for.
-    pub(crate) is_counted_only: bool,
-    /// Whether nobody ever wrote any of the cells.
-    is_unwritten: bool,
 }
 
 /// Computes aggregates, in their order.

@@ -8,7 +8,9 @@ use crate::kept::{KeptName, KeptTiles};
 use crate::progress::Progress;
 use crate::request::ReadRequest;
 use crate::workspace::{Workspace, room};
-use smalti_array::{CachedChunks, CachedTile, FieldId, Fragment, Plane, Snapshot, TilePart};
+use smalti_array::{
+    CachedChunks, CachedFile, CachedTile, FieldId, Fragment, Plane, Snapshot, TileKey, TilePart,
+};
 use smalti_format::Rule;
 use smalti_store::{AheadStore, ByteRange, ReadInto, Request, Store};
 use smalti_tile::{
@@ -72,6 +74,19 @@ impl FieldSource {
             name: KeptName::default(),
         }))
     }
+}
+
+fn cached_file(source: &FieldSource, store: &dyn Store) -> Option<CachedFile> {
+    let shape = source.codec.shape();
+    let path = |plane| source.fragment.data_file(source.field, plane).ok();
+    let version = |plane| store.version(&path(plane)?);
+    let fixed = path(Plane::Fixed)?;
+    let versions = [
+        Some(store.version(&fixed)?),
+        if shape.is_var() { Some(version(Plane::Var)?) } else { None },
+        if shape.is_nullable { Some(version(Plane::Validity)?) } else { None },
+    ];
+    Some(CachedFile { address: store.address(&fixed), versions })
 }
 
 fn describe(shape: CellShape) -> String {
@@ -156,6 +171,11 @@ impl Fetch {
         Fetch { store, kept, ahead, progress }
     }
 
+    /// The name of a decoded tile among those that are kept.
+    fn key(&self, source: &FieldSource, tile_idx: usize, part: TilePart) -> Option<TileKey> {
+        self.kept.key(&source.name, || cached_file(source, &*self.store), tile_idx, part)
+    }
+
     /// Whether the read goes on.
     ///
     /// # Errors
@@ -223,7 +243,7 @@ impl Fetch {
     /// Whether an earlier read left what this one wants of a tile. From far away tiles are kept whole.
     fn is_kept(&self, source: &FieldSource, plane: Plane, tile_idx: usize) -> bool {
         let is = |part| {
-            let key = self.kept.key(source, &*self.store, tile_idx, part);
+            let key = self.key(source, tile_idx, part);
             let kept = key.and_then(|key| self.kept.find(&key));
             !matches!(kept, None | Some(CachedTile::Seen))
         };
@@ -258,7 +278,7 @@ impl Fetch {
         workspace: &mut Workspace,
     ) -> Result<Arc<Column>> {
         let part = source.coordinate.map_or(TilePart::Column, TilePart::Coordinate);
-        let key = self.kept.key(source, &*self.store, tile_idx, part);
+        let key = self.key(source, tile_idx, part);
         if let Some(CachedTile::Column(column)) = key.as_ref().and_then(|key| self.kept.find(key)) {
             self.progress.count_kept_tile();
             return Ok(column);
@@ -424,7 +444,7 @@ impl Fetch {
         let part = if plane == Plane::Validity { TilePart::Validity } else { TilePart::Values };
         // What no filter touched is read again as fast as it is copied, but from far away.
         let is_worth_keeping = self.ahead.is_some() || !codec.is_plain();
-        let key = is_worth_keeping.then(|| self.kept.key(source, &*self.store, tile_idx, part)).flatten();
+        let key = is_worth_keeping.then(|| self.key(source, tile_idx, part)).flatten();
         let known = key.as_ref().and_then(|key| self.kept.find(key));
         if let Some(CachedTile::Chunks(chunks)) = &known {
             let missing = chunks.missing(wanted);

@@ -2,10 +2,8 @@
 //!
 //! Reads with ranges keep what they decode: boxes come again where boxes were. Reads of everything neither look for tiles nor keep any.
 
-use crate::fetch::FieldSource;
 use crate::request::ReadRequest;
-use smalti_array::{CachedChunks, CachedFile, CachedTile, Plane, Resources, TileKey, TilePart};
-use smalti_store::Store;
+use smalti_array::{CachedChunks, CachedFile, CachedTile, Resources, TileKey, TilePart};
 use smalti_tile::ChunkDirectory;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -30,16 +28,16 @@ impl KeptTiles {
         KeptTiles { resources, left: AtomicU64::new(byte_len) }
     }
 
-    /// The name of a tile; `None` where the read keeps nothing, or the store does not know the file from others of its name.
+    /// The name of a tile of a file; `None` where the read keeps nothing, or the store does not know the file from others of its name.
     pub(crate) fn key(
         &self,
-        source: &FieldSource,
-        store: &dyn Store,
+        name: &KeptName,
+        file: impl FnOnce() -> Option<CachedFile>,
         tile_idx: usize,
         part: TilePart,
     ) -> Option<TileKey> {
         self.resources.as_ref()?;
-        let file = source.name.0.get_or_init(|| cached_file(source, store).map(Arc::new)).as_ref()?;
+        let file = name.0.get_or_init(|| file().map(Arc::new)).as_ref()?;
         Some(TileKey { file: Arc::clone(file), tile_idx, part })
     }
 
@@ -68,17 +66,4 @@ impl KeptTiles {
         }
         CachedChunks::new(directory, tile_byte_len).map(Arc::new)
     }
-}
-
-fn cached_file(source: &FieldSource, store: &dyn Store) -> Option<CachedFile> {
-    let shape = source.codec.shape();
-    let path = |plane| source.fragment.data_file(source.field, plane).ok();
-    let version = |plane| store.version(&path(plane)?);
-    let fixed = path(Plane::Fixed)?;
-    let versions = [
-        Some(store.version(&fixed)?),
-        if shape.is_var() { Some(version(Plane::Var)?) } else { None },
-        if shape.is_nullable { Some(version(Plane::Validity)?) } else { None },
-    ];
-    Some(CachedFile { address: store.address(&fixed), versions })
 }

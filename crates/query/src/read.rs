@@ -1,22 +1,22 @@
 //! Reads: from a request to a stream of batches.
 
-use crate::aggregate::Folded;
 use crate::condition::{BoundCondition, BoundField};
 use crate::count::Count;
 use crate::current_domain;
 use crate::dense::{self, DenseBatches};
-use crate::explain::{self, Explanation, Strategy};
+use crate::explanation::{self, Explanation, Strategy};
 use crate::field_statistics::FieldStatistics;
+use crate::fields::{check_layout, result_field, result_fields};
+use crate::folded::Folded;
 use crate::gather::{CellRun, gather_lists};
 use crate::labels::{self, LabelFields, LabelsAlone};
 use crate::part::OrderPart;
 use crate::progress::{Announced, Phase, Progress};
 use crate::ranges;
-use crate::request::{Batch, ReadRequest, ResultField, TIMESTAMPS_FIELD};
+use crate::request::{Batch, ReadRequest, ResultField};
 use crate::sparse::{DeleteHistory, SparseBatches, SparsePlan};
 use crate::steps::Steps;
-use smalti_array::{FieldId, Snapshot, field_name, field_shape, find_field};
-use smalti_format::ArraySchema;
+use smalti_array::{FieldId, Snapshot};
 use smalti_space::CELLS_BETWEEN_CHECKS;
 use smalti_tile::{Column, ColumnRef};
 use smalti_types::{Error, Layout, Result};
@@ -190,7 +190,7 @@ impl Batches {
             State::Dense(batches) => batches.explanation(snapshot),
             State::Sparse(batches) => batches.explanation(),
             State::Labels(_) | State::Done => {
-                Ok(explain::blank(snapshot, Layout::RowMajor, Strategy::Nothing))
+                Ok(explanation::blank(snapshot, Layout::RowMajor, Strategy::Nothing))
             }
         }
     }
@@ -330,50 +330,4 @@ fn whole(slot: usize, cell_count: usize) -> Result<Vec<CellRun>> {
         Ok(CellRun { slot: slot as u32, start: u32::try_from(start).map_err(|_| too_many())?, len })
     };
     (0..cell_count).step_by(CELLS_BETWEEN_CHECKS).map(run).collect()
-}
-
-/// The order of a read's cells.
-fn check_layout(schema: &ArraySchema, asked: Option<Layout>) -> Result<Layout> {
-    let layout = asked.unwrap_or(if schema.is_dense() { Layout::RowMajor } else { Layout::GlobalOrder });
-    match layout {
-        Layout::Hilbert => {
-            Err(Error::invalid("hilbert is no order to read in; use global on a Hilbert array"))
-        }
-        // The fastest order of a dense array.
-        Layout::Unordered if schema.is_dense() => Ok(Layout::RowMajor),
-        layout => Ok(layout),
-    }
-}
-
-/// The fields of a read: those asked for, or all dimensions, then all attributes.
-pub(crate) fn result_fields(schema: &ArraySchema, asked: &[String]) -> Result<Vec<(FieldId, ResultField)>> {
-    let mut ids = Vec::new();
-    if asked.is_empty() {
-        ids.extend((0..schema.dimensions.len()).map(FieldId::Dimension));
-        ids.extend((0..schema.attributes.len()).map(FieldId::Attribute));
-    }
-    for name in asked {
-        let id = find_field(schema, name).filter(|id| *id != FieldId::Timestamps || !schema.is_dense());
-        let id = id.ok_or_else(|| unknown_field(schema, name))?;
-        ids.push(id);
-    }
-    ids.into_iter().map(|id| result_field(schema, id)).collect()
-}
-
-fn result_field(schema: &ArraySchema, id: FieldId) -> Result<(FieldId, ResultField)> {
-    let field = ResultField {
-        name: field_name(schema, id).to_owned(),
-        shape: field_shape(schema, id)?,
-        is_dimension: matches!(id, FieldId::Dimension(_)),
-    };
-    Ok((id, field))
-}
-
-fn unknown_field(schema: &ArraySchema, name: &str) -> Error {
-    if name == TIMESTAMPS_FIELD {
-        return Error::invalid("cells of dense arrays have no timestamps; leave out __timestamps");
-    }
-    let mut names: Vec<&str> = schema.fields().map(|field| field.name()).collect();
-    names.extend(schema.dimension_labels.iter().map(|label| label.name.as_str()));
-    Error::invalid(format!("there is no field {name:?}; the fields are {}", names.join(", ")))
 }

@@ -2,7 +2,8 @@
 
 use crate::condition::BoundField;
 use crate::count::Count;
-use crate::explain::{Explanation, explain};
+use crate::explain::explain;
+use crate::explanation::Explanation;
 use crate::field_statistics::FieldStatistics;
 use crate::labels;
 use crate::progress::Progress;

@@ -1,6 +1,6 @@
 //! Blocks of tiles: the numbering of a dense fragment's tiles, and walks over them.
 
-use crate::{Interval, TileGrid};
+use crate::{GridDim, Interval, TileGrid};
 use smalti_types::{Error, Layout, Result};
 
 /// A box of tiles of a grid, numbered from 0 in the tile order.
@@ -98,6 +98,25 @@ impl TileBlock {
             tiles.intersect(self.tiles[dim])
         };
         TileWalk::new(self, (0..self.tiles.len()).map(shared).collect())
+    }
+}
+
+impl TileGrid {
+    /// The block of tiles that meet a rectangle: the tile domain of a fragment whose non-empty domain this is.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when the rectangle is not inside the domain, or its tiles cannot be counted in `u64`.
+    pub fn block(&self, rect: &[Interval]) -> Result<TileBlock> {
+        self.check_inside(rect)?;
+        let tiles: Vec<Interval> = rect
+            .iter()
+            .zip(self.dims())
+            .map(|(side, GridDim { domain, extent })| Interval {
+                lo: (side.lo - domain.lo) / extent,
+                hi: (side.hi - domain.lo) / extent,
+            })
+            .collect();
+        TileBlock::new(tiles, self.tile_order())
     }
 }
 

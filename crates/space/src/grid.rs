@@ -1,6 +1,6 @@
 //! The regular grid of space tiles.
 
-use crate::{Interval, TileBlock, cell_count, strides};
+use crate::{Interval, cell_count, strides};
 use smalti_types::{Error, Layout, Result};
 
 /// One dimension of a tile grid.
@@ -202,24 +202,8 @@ impl TileGrid {
             })
     }
 
-    /// The block of tiles that meet a rectangle: the tile domain of a fragment whose non-empty domain this is.
-    ///
-    /// # Errors
-    /// `InvalidArgument` when the rectangle is not inside the domain, or its tiles cannot be counted in `u64`.
-    pub fn block(&self, rect: &[Interval]) -> Result<TileBlock> {
-        self.check_inside(rect)?;
-        let tiles: Vec<Interval> = rect
-            .iter()
-            .zip(&self.dims)
-            .map(|(side, GridDim { domain, extent })| Interval {
-                lo: (side.lo - domain.lo) / extent,
-                hi: (side.hi - domain.lo) / extent,
-            })
-            .collect();
-        TileBlock::new(tiles, self.tile_order)
-    }
-
-    fn check_inside(&self, rect: &[Interval]) -> Result<()> {
+    /// Checks that a rectangle lies in the domain.
+    pub(crate) fn check_inside(&self, rect: &[Interval]) -> Result<()> {
         if rect.len() != self.dims.len() {
             return Err(Error::invalid(format!(
                 "a rectangle of {} dimensions does not fit a grid of {}",

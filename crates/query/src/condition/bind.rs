@@ -1,12 +1,11 @@
 //! From what a user says to what runs.
 
-use super::bound::{Absent, BoundBuilder, BoundCondition, BoundNode, Leaf, StoredTest};
-use super::labels::{Labels, UnknownLabel};
+use super::bound::{Absent, BoundBuilder, BoundCondition, BoundNode, Leaf};
+use super::labels::{Labels, UnknownLabel, enumeration_of};
 use super::operand::{Operand, members, operand};
 use super::prefix::spelled_out;
-use super::test::Test;
+use super::test::{StoredTest, Test};
 use super::tree::{Condition, FieldName, Node};
-use smalti_array::FieldId;
 use smalti_format::{ArraySchema, CompareOp, Enumeration};
 use smalti_types::{Error, Result};
 use std::sync::Arc;
@@ -148,16 +147,6 @@ fn bind_test(
     }
     let test = Test::new(shape, &stored).map_err(in_field)?;
     Ok(Leaf { field, stored, test })
-}
-
-/// The enumeration whose labels a test names.
-pub(super) fn enumeration_of<'s>(id: FieldId, name: &FieldName, schema: &'s ArraySchema) -> Option<&'s str> {
-    match id {
-        FieldId::Attribute(idx) if !name.wants_codes => {
-            schema.attributes.get(idx).and_then(|attribute| attribute.enumeration.as_deref())
-        }
-        _ => None,
-    }
 }
 
 fn no_test() -> Error {

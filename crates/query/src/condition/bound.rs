@@ -1,7 +1,7 @@
 //! Conditions that were checked against a schema.
 
 use super::labels::UnknownLabel;
-use super::test::Test;
+use super::test::{StoredTest, Test};
 use smalti_array::{FieldId, field_name, field_shape, find_field};
 use smalti_format::{ArraySchema, CombineOp, CompareOp};
 use smalti_tile::CellShape;
@@ -63,22 +63,6 @@ pub(super) struct Leaf {
     pub(super) field: usize,
     pub(super) stored: StoredTest,
     pub(super) test: Test,
-}
-
-/// A test as delete commits hold it, not negated.
-#[derive(Debug, Clone)]
-pub(super) enum StoredTest {
-    /// A comparison with a value, or with the members of a set at their offsets.
-    Compare {
-        op: CompareOp,
-        value: Vec<u8>,
-        offsets: Vec<u64>,
-    },
-    Null {
-        is_null: bool,
-    },
-    /// For all cells that are not null, or for none.
-    Always(bool),
 }
 
 impl BoundCondition {

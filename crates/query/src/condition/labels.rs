@@ -1,8 +1,9 @@
 //! Labels of enumerations as the codes that stand for them.
 
 use super::operand::{Comparability, Operand, members, operand};
-use super::tree::{Literal, Relation};
-use smalti_format::Enumeration;
+use super::tree::{FieldName, Literal, Relation};
+use smalti_array::FieldId;
+use smalti_format::{ArraySchema, Enumeration};
 use smalti_tile::CellShape;
 use smalti_types::{Error, Result};
 use std::collections::HashMap;
@@ -182,5 +183,15 @@ impl Known {
             Ok(Operand::Value(_, code)) => Found::Code(code),
             _ => Found::Beyond,
         })
+    }
+}
+
+/// The enumeration whose labels a test names.
+pub(super) fn enumeration_of<'s>(id: FieldId, name: &FieldName, schema: &'s ArraySchema) -> Option<&'s str> {
+    match id {
+        FieldId::Attribute(idx) if !name.wants_codes => {
+            schema.attributes.get(idx).and_then(|attribute| attribute.enumeration.as_deref())
+        }
+        _ => None,
     }
 }

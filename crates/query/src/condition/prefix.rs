@@ -1,8 +1,7 @@
 //! `like 'abc%'` as the tests that delete commits can hold too: two comparisons, or a set of codes.
 
-use super::bind::enumeration_of;
 use super::bound::BoundBuilder;
-use super::labels::Labels;
+use super::labels::{Labels, enumeration_of};
 use super::operand::Comparability;
 use super::tree::{Condition, FieldName, Literal, Node, Relation};
 use smalti_format::ArraySchema;

@@ -2,11 +2,9 @@
 //!
 //! A commit stores the negated condition: which cells stay.
 
-use super::bound::{
-    Absent, BoundBuilder, BoundCondition, BoundField, BoundNode, Leaf, StoredTest, combine_op,
-};
+use super::bound::{Absent, BoundBuilder, BoundCondition, BoundField, BoundNode, Leaf, combine_op};
 use super::operand::Comparability;
-use super::test::Test;
+use super::test::{StoredTest, Test};
 use smalti_array::FieldId;
 use smalti_format::{ArraySchema, CombineOp, CompareOp, ConditionNode, ConditionTree};
 use smalti_types::{CellValNum, Error, Result};

@@ -1,12 +1,27 @@
 //! One test of one field, in the form in which it runs.
 
-use super::bound::StoredTest;
 use super::operand::Comparability;
 use super::set::{NumberSet, TextSet};
 use super::tree::Relation;
 use smalti_format::CompareOp;
 use smalti_tile::CellShape;
 use smalti_types::{Error, Result};
+
+/// A test as delete commits hold it, not negated.
+#[derive(Debug, Clone)]
+pub(super) enum StoredTest {
+    /// A comparison with a value, or with the members of a set at their offsets.
+    Compare {
+        op: CompareOp,
+        value: Vec<u8>,
+        offsets: Vec<u64>,
+    },
+    Null {
+        is_null: bool,
+    },
+    /// For all cells that are not null, or for none.
+    Always(bool),
+}
 
 /// A test. Only [`Test::Null`] ever holds for a null cell.
 #[derive(Debug, Clone)]

@@ -2,11 +2,10 @@
 //! cell. What a condition says about it can only change where a test of a coordinate changes its mind.
 
 use super::boxes::{Axis, Part, Segment, part_cell_count};
-use super::filter::DenseFilter;
+use super::plan::{DenseField, DenseFilter, DensePlan, FragmentTiles};
 use super::prune::bounds_of_fill;
-use super::reader::{DenseField, DensePlan, FragmentTiles};
-use crate::aggregate::Folded;
 use crate::condition::{FieldBounds, Verdict};
+use crate::folded::Folded;
 use smalti_array::FieldId;
 use smalti_space::Interval;
 use smalti_tile::{ColumnRef, StatsBuilder};

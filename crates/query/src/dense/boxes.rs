@@ -178,6 +178,11 @@ pub(crate) fn part_cell_count(part: &[Range<u64>]) -> Option<u64> {
     part.iter().try_fold(1u64, |count, side| count.checked_mul(side.end - side.start))
 }
 
+/// The cells of a rectangle.
+pub(crate) fn rect_cell_count(rect: &[Interval]) -> u64 {
+    smalti_space::cell_count(rect).unwrap_or(u64::MAX)
+}
+
 /// The parts of `whole`, each at most `max_cell_count` cells (but at least one), that follow each other in the output.
 /// Cuts fall on borders of space tiles where the limit allows it.
 pub(crate) struct ContiguousParts {

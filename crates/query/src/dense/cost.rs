@@ -1,7 +1,7 @@
 //! What a dense read takes in memory, from the fragments' metadata alone.
 
 use super::boxes::{Axis, Part, contiguous_parts, part_cell_count, slow_to_fast};
-use super::reader::{DenseField, DenseFragment, DensePlan, FragmentTiles};
+use super::plan::{DenseField, DenseFragment, DensePlan, FragmentTiles};
 use super::target::Target;
 use crate::fetch::FieldSource;
 use crate::request::DEFAULT_BATCH_CELL_COUNT;

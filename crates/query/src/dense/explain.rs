@@ -1,10 +1,11 @@
 //! What a dense read is going to do.
 
 use super::DenseBatches;
-use super::reader::{DenseField, DensePlan, Purpose};
+use super::plan::{DenseField, DensePlan};
+use super::reader::Purpose;
 use super::target::Target;
 use crate::condition::Verdict;
-use crate::explain::{ExplainedFragment, Explanation, FragmentFate, Strategy, blank, stored_cost};
+use crate::explanation::{ExplainedFragment, Explanation, FragmentFate, Strategy, blank, stored_cost};
 use smalti_array::Snapshot;
 use smalti_types::{Layout, Result};
 use std::collections::HashSet;

@@ -3,30 +3,15 @@
 //! Space tiles whose statistics rule all of their cells out, or all in, are not asked. Of the others the fields of the
 //! condition are read first; where no cell of a batch fulfils it, nothing else is.
 
-use super::prune::FragmentStatistics;
-use super::reader::{DenseField, DensePlan, Purpose, Task};
-use crate::condition::{BoundCondition, Verdict};
+use super::plan::{DenseField, DenseFilter, DensePlan};
+use super::reader::{Purpose, Task};
+use crate::condition::Verdict;
 use crate::gather::{CellRun, constant, gather_lists};
 use crate::request::Batch;
 use rayon::prelude::*;
 use smalti_space::{BitMask, CELLS_BETWEEN_CHECKS, Check};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::{CellValNum, Error, Result};
-
-/// The condition of a dense read.
-pub(crate) struct DenseFilter {
-    pub(crate) condition: BoundCondition,
-    /// The fields that it looks at, in its order.
-    pub(crate) fields: Vec<DenseField>,
-    /// For each of these, the field of the result that is the same.
-    pub(crate) results: Vec<Option<usize>>,
-    /// By fragment, what is known about the fields' values in its tiles.
-    pub(super) statistics: Vec<FragmentStatistics>,
-    /// By dimension, the ordinals at which a test of it may change its mind.
-    pub(super) turns: Vec<Vec<u64>>,
-    /// Whether cells that do not fulfil it are left out.
-    pub(crate) leaves_out: bool,
-}
 
 impl DensePlan {
     /// Reads the cells of some tasks that fulfil the condition, and fill values for the others.

@@ -1,6 +1,6 @@
 //! What the metadata tells of the values of a dense read before it reads.
 
-use super::reader::{DensePlan, FragmentTiles};
+use super::plan::{DensePlan, FragmentTiles};
 use crate::condition::BoundField;
 use crate::count::Count;
 use crate::field_statistics::{FieldStatistics, FieldSummary};

@@ -8,6 +8,7 @@ mod explain;
 mod filter;
 mod known;
 mod part;
+mod plan;
 mod points;
 mod prune;
 mod reader;
@@ -16,19 +17,19 @@ mod target;
 mod walk;
 mod work;
 
-use crate::aggregate::Folded;
 use crate::budget::Budget;
 use crate::condition::{BoundCondition, Verdict};
 use crate::count::Count;
 use crate::fetch::Fetch;
+use crate::folded::Folded;
 use crate::progress::{Phase, Progress, Unit};
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField};
 use crate::summary::FragmentSummary;
 use crate::workspace::Workspaces;
-use boxes::{Axis, Part, part_cell_count};
-use filter::DenseFilter;
+use boxes::{Axis, Part, part_cell_count, rect_cell_count};
+use plan::{DenseField, DenseFilter, DenseFragment, DensePlan, FragmentTiles};
 use points::Points;
-use reader::{DenseField, DenseFragment, DensePlan, FragmentTiles, attribute_sources};
+use reader::attribute_sources;
 use smalti_array::{FieldId, Fragment, Snapshot, dense_grid, intervals};
 use smalti_format::ArraySchema;
 use smalti_space::{Interval, TileGrid};
@@ -139,7 +140,7 @@ impl DenseBatches {
             layout,
             axes,
             fields,
-            index: reader::index(&fragments, schema.dimensions.len()),
+            index: plan::index(&fragments, schema.dimensions.len()),
             fragments,
             workspaces,
             turn: AtomicU64::new(0),
@@ -311,10 +312,6 @@ impl DensePlan {
     fn went(&self, cell_count: u64) {
         self.fetch.progress().advance(Phase::Reading, Unit::Cells, cell_count);
     }
-}
-
-fn rect_cell_count(rect: &[Interval]) -> u64 {
-    smalti_space::cell_count(rect).unwrap_or(u64::MAX)
 }
 
 /// Whether no fragment covers any cell of a read: all that there is to read are fill values.

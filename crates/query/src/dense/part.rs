@@ -1,7 +1,7 @@
 //! A dense read divided into parts that follow each other in its order.
 
 use super::boxes::{Axis, Part, slow_to_fast};
-use super::reader::{DenseField, DensePlan};
+use super::plan::{DenseField, DensePlan};
 use smalti_types::{Extent, Layout};
 
 /// What a value of any length is taken for: parts are balanced, not measured.

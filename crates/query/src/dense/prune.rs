@@ -4,8 +4,10 @@
 //! value where none does.
 
 use super::boxes::Axis;
-use super::filter::DenseFilter;
-use super::reader::{DenseField, DenseFragment, DensePlan, FragmentTiles, Task, contains};
+use super::plan::{
+    DenseField, DenseFilter, DenseFragment, DensePlan, FragmentStatistics, FragmentTiles, contains,
+};
+use super::reader::Task;
 use super::target::{Piece, Target};
 use crate::condition::{BoundCondition, BoundField, FieldBounds, Verdict};
 use crate::tile_statistics::TileStatistics;
@@ -13,9 +15,6 @@ use smalti_array::FieldId;
 use smalti_space::{BitMask, Interval, Pace, TileGrid, intersect_rects};
 use smalti_types::Result;
 use std::borrow::Cow;
-
-/// The statistics of a fragment for each field of the condition.
-pub(super) type FragmentStatistics = Vec<Option<TileStatistics>>;
 
 /// The statistics of fragments that a condition is judged by; of a fragment with few wanted tiles none, nor those of values of any
 /// length that take more than `most` bytes.

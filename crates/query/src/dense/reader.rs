@@ -1,73 +1,23 @@
 //! Reads cells of dense arrays: plan, fetch, decode and copy, one batch at a time.
 
-use super::boxes::{Axis, Part, contiguous_parts, slow_to_fast};
+use super::boxes::{Part, contiguous_parts, slow_to_fast};
 use super::coordinates::write_coordinates;
-use super::filter::DenseFilter;
-use super::points::Points;
+use super::plan::{DenseField, DenseFragment, DensePlan, FragmentTiles, contains};
 use super::target::{Piece, Target, part_len};
-use crate::budget::Budget;
 use crate::condition::Verdict;
-use crate::fetch::{Fetch, FieldSource, MAX_GAP};
+use crate::fetch::{FieldSource, MAX_GAP};
 use crate::gather::{CellRun, gather_lists};
 use crate::request::Batch;
 use crate::workspace::{Workspace, Workspaces, room};
 use rayon::prelude::*;
-use smalti_array::{Fragment, Plane, Snapshot};
-use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Cross, Interval, NewestFirst, Pace, TileBlock, TileGrid};
+use smalti_array::{Plane, Snapshot};
+use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Cross, Interval, Pace};
 use smalti_tile::{CellShape, Column, ColumnRef};
-use smalti_types::{AlignedBuf, Datatype, Error, Layout, Result};
+use smalti_types::{AlignedBuf, Error, Result};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-/// A field of a dense read.
-pub(crate) enum DenseField {
-    /// Coordinates, which are computed.
-    Dimension { dim: usize, datatype: Datatype },
-    /// An attribute, with its source in every fragment (none where the fragment's schema lacks it).
-    Attribute { shape: CellShape, fill: Vec<u8>, fill_valid: bool, sources: Vec<Option<FieldSource>> },
-}
-
-/// A fragment of a dense read.
-pub(crate) struct DenseFragment {
-    pub(crate) fragment: Arc<Fragment>,
-    /// The cells that it wrote, or the least rectangle around them.
-    pub(crate) rect: Vec<Interval>,
-    pub(crate) tiles: FragmentTiles,
-}
-
-/// What the tiles of a fragment are.
-pub(crate) enum FragmentTiles {
-    /// Space tiles.
-    Space(TileBlock),
-    /// Tiles of single cells.
-    Points(Points),
-}
-
-/// Everything that a dense read needs to know, worked out before any tile is read.
-pub(crate) struct DensePlan {
-    pub(crate) fetch: Fetch,
-    pub(crate) grid: TileGrid,
-    pub(crate) cell_order: Layout,
-    pub(crate) layout: Layout,
-    pub(crate) axes: Arc<[Axis]>,
-    pub(crate) fields: Vec<DenseField>,
-    /// Oldest first.
-    pub(crate) fragments: Vec<DenseFragment>,
-    /// Their rectangles, where they are too many to be looked at one by one.
-    pub(crate) index: Option<NewestFirst>,
-    pub(crate) workspaces: Workspaces,
-    /// The number of the next batch.
-    pub(crate) turn: AtomicU64,
-    pub(crate) budget: Budget,
-    /// Whether all values of any length fit in a share of the budget at once.
-    pub(crate) is_small: bool,
-    /// What cells have to fulfil.
-    pub(crate) filter: Option<DenseFilter>,
-    /// Whether cells that no fragment covers are left out as far as whole boxes of them are.
-    pub(crate) is_written_only: bool,
-}
+use std::sync::atomic::Ordering;
 
 /// Of several parts that are read at once those with fewer cells are not shared out.
 const LEAST_TASK_CELL_COUNT: u64 = 1 << 14;
@@ -544,18 +494,6 @@ fn for_each_task(
         return work(task, place);
     }
     places.into_par_iter().try_for_each(|(task, place)| work(task, place))
-}
-
-/// An index over the rectangles of fragments, if there are more than are looked at as quickly one by one.
-pub(super) fn index(fragments: &[DenseFragment], dim_count: usize) -> Option<NewestFirst> {
-    const FEW: usize = 16;
-    let rects = fragments.iter().map(|fragment| fragment.rect.as_slice());
-    (fragments.len() > FEW).then(|| NewestFirst::new(dim_count, rects))
-}
-
-/// Whether a box lies in another.
-pub(super) fn contains(outer: &[Interval], inner: &[Interval]) -> bool {
-    outer.iter().zip(inner).all(|(outer, inner)| outer.lo <= inner.lo && inner.hi <= outer.hi)
 }
 
 /// Whether a box of these sides lies the same way in both buffers, so that it is one run of the output.

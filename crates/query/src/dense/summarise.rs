@@ -1,7 +1,7 @@
 //! Tiles of a dense aggregate that their statistics answer for.
 
-use super::reader::{DenseField, DensePlan, FragmentTiles, contains};
-use crate::aggregate::Folded;
+use super::plan::{DenseField, DensePlan, FragmentTiles, contains};
+use crate::folded::Folded;
 use crate::summary::FragmentSummary;
 use smalti_space::Interval;
 use smalti_types::{Error, Result};

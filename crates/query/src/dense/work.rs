@@ -2,9 +2,8 @@
 //! tiles than memory has room for, and more than anybody wants to walk over.
 
 use super::blank::merged;
-use super::boxes::{Axis, ContiguousParts, Part, contiguous_parts, part_cell_count};
-use super::reader::DensePlan;
-use super::rect_cell_count;
+use super::boxes::{Axis, ContiguousParts, Part, contiguous_parts, part_cell_count, rect_cell_count};
+use super::plan::DensePlan;
 use super::walk::{Found, Grain, Walk};
 use smalti_space::{Interval, TileBlock, TileGrid, intersect_rects};
 use smalti_types::{Error, Layout, Result};

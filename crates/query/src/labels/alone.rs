@@ -1,7 +1,7 @@
 //! Reads of nothing but labels of one dimension: a row for each position, not for each cell, as in the reference.
 
 use super::lookup::Lookup;
-use super::write::side_of;
+use super::side::side_of;
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField};
 use smalti_array::{Snapshot, intervals};
 use smalti_format::DimensionLabel;

@@ -1,14 +1,15 @@
 //! The labels at some positions of a dimension.
 
+use crate::dense::DenseBatches;
+use crate::fields::result_fields;
 use crate::gather::{CellRun, gather};
 use crate::progress::Progress;
-use crate::read::read_cells;
-use crate::request::ReadRequest;
+use crate::request::{DEFAULT_BATCH_CELL_COUNT, ReadRequest};
 use smalti_array::{Snapshot, label_shape};
 use smalti_format::DimensionLabel;
 use smalti_space::{CELLS_BETWEEN_CHECKS, Interval};
 use smalti_tile::{CellShape, Column, ColumnRef};
-use smalti_types::{Error, Result};
+use smalti_types::{Error, Layout, Result};
 use std::sync::Arc;
 
 /// The array of a label, open for looking labels up.
@@ -89,9 +90,12 @@ impl Lookup {
             ranges: vec![ranges.iter().map(|&range| range.into()).collect()],
             ..ReadRequest::default()
         };
-        for batch in read_cells(&self.array, &request)? {
+        self.array.check_history()?;
+        let fields = result_fields(self.array.schema(), &request.fields)?;
+        let layout = Layout::RowMajor;
+        let mut batches = DenseBatches::new(&self.array, &request, layout, &fields, None, &Arc::default())?;
+        while let Some(batch) = batches.pull(DEFAULT_BATCH_CELL_COUNT)? {
             self.progress.check()?;
-            let batch = batch?;
             let slot = parts.len() as u32;
             runs.push(CellRun { slot, start: 0, len: batch.cell_count as u32 });
             parts.extend(batch.columns);

@@ -8,11 +8,11 @@ mod alone;
 mod fields;
 mod line;
 mod lookup;
-mod write;
+mod side;
 
 pub(crate) use alone::LabelsAlone;
 pub(crate) use fields::LabelFields;
-pub(crate) use write::write_labels;
+pub(crate) use side::side_of;
 
 use crate::request::{LabelRange, ReadRequest};
 use line::LabelLine;

@@ -1,6 +1,6 @@
 //! Dense fragments made one, tile after tile of the least rectangle around them.
 
-use super::{MergeRequest, Merged};
+use super::request::{MergeRequest, Merged};
 use crate::progress::{Phase, Unit};
 use crate::read::read_cells;
 use crate::request::ReadRequest;

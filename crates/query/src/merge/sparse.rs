@@ -1,6 +1,6 @@
 //! Sparse fragments made one, in global order.
 
-use super::{MergeRequest, Merged};
+use super::request::{MergeRequest, Merged};
 use crate::gather::{CellRun, gather};
 use crate::progress::{Phase, Unit};
 use crate::read::{Batches, read_cells, read_history};

@@ -8,20 +8,13 @@ use super::plan::{SparsePlan, TileRef};
 use crate::fetch::FieldSource;
 use smalti_array::FieldId;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 /// Filtered bytes that a share of requests asks for at most, unless a single tile has more.
 const MAX_SHARE_BYTE_LEN: u64 = 32 << 20;
 
 /// The turn of tiles that are read together: no place in the order.
 const GROUP_TURN: u64 = u64::MAX;
-
-/// How far the requests for tiles are ahead of a read.
-#[derive(Debug, Default)]
-pub(crate) struct Announced {
-    /// The ends of the last two shares, by places among the plan's tiles.
-    shares: Mutex<(usize, usize)>,
-}
 
 impl SparsePlan {
     /// Asks for tiles that are read now, and for those behind them. What only tiles before them needed is let go.

@@ -2,11 +2,10 @@
 
 use super::independent::StoredCells;
 use super::ordered::OrderedCells;
-use super::plan::SparsePlan;
-use super::stretches::Stretch;
+use super::plan::{SparsePlan, Stretch};
 use super::windows::Windows;
-use crate::aggregate::Folded;
-use crate::explain::{Explanation, Strategy};
+use crate::explanation::{Explanation, Strategy};
+use crate::folded::Folded;
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT};
 use smalti_types::Result;
 

@@ -1,7 +1,7 @@
 //! What a sparse read is going to do.
 
 use super::plan::SparsePlan;
-use crate::explain::{ExplainedFragment, Explanation, FragmentFate, Strategy, blank, stored_cost};
+use crate::explanation::{ExplainedFragment, Explanation, FragmentFate, Strategy, blank, stored_cost};
 use smalti_array::FieldId;
 use smalti_types::Result;
 

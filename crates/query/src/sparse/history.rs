@@ -1,18 +1,15 @@
-//! Reads of all that fragments hold: every version of a cell, with the time it was written and the time it was deleted.
-//!
-//! Consolidation reads this way. Nothing hides anything; cells of equal coordinates come newest first.
+//! The delete commits that cells of fragments name.
 
-use super::plan::{SparsePlan, TileRef};
-use super::predicate::NOT_DELETED;
-use smalti_array::{FieldId, Fragment, Snapshot};
+use smalti_array::{Fragment, Snapshot};
 use smalti_format::names::{self, CommitKind, commit_path};
-use smalti_tile::Column;
 use smalti_types::{Error, Result};
 use std::collections::HashMap;
-use std::sync::Arc;
+
+/// The time in place of a delete's of cells that were not deleted.
+pub(super) const NOT_DELETED: u64 = u64::MAX;
 
 /// The condition in place of a delete's of cells that were not deleted.
-const NO_CONDITION: u64 = u64::MAX;
+pub(super) const NO_CONDITION: u64 = u64::MAX;
 
 /// Delete commits in the order in which cells name them.
 #[derive(Debug, Clone, Default)]
@@ -53,7 +50,7 @@ impl DeleteHistory {
     }
 
     /// What a cell's condition is called here.
-    fn renumber(&self, fragment: &Fragment, condition: u64) -> Result<u64> {
+    pub(super) fn renumber(&self, fragment: &Fragment, condition: u64) -> Result<u64> {
         if condition == NO_CONDITION {
             return Ok(condition);
         }
@@ -65,61 +62,5 @@ impl DeleteHistory {
                 fragment.name()
             ))
         })
-    }
-}
-
-impl SparsePlan {
-    /// Whether the cells of a field are not read, but worked out.
-    pub(super) fn is_made(&self, field: usize) -> bool {
-        matches!(self.fields[field].id, FieldId::DeleteTimestamps | FieldId::DeleteConditionIndex)
-    }
-
-    /// The times of deletes (or their conditions) of all cells of a tile: what the fragment says, and what deletes add
-    /// that it does not know of yet. Of several deletes the earliest counts.
-    ///
-    /// # Errors
-    /// What store and codecs report.
-    pub(crate) fn delete_column(
-        &self,
-        history: &DeleteHistory,
-        tile: &TileRef,
-        wanted: FieldId,
-    ) -> Result<Column> {
-        let fragment = &self.fragments[tile.fragment_idx];
-        let check = || self.fetch.check();
-        let (mut times, mut conditions) = match (&fragment.delete_times, &fragment.delete_conditions) {
-            (Some(times), Some(conditions)) => {
-                let times = Arc::unwrap_or_clone(self.tile_column(times, tile)?);
-                let mut conditions = Arc::unwrap_or_clone(self.tile_column(conditions, tile)?);
-                for condition in conditions.data.values_mut::<u64>() {
-                    *condition = history.renumber(&fragment.fragment, *condition)?;
-                }
-                (times, conditions)
-            }
-            _ => (
-                super::constant_u64(NOT_DELETED, tile.cell_count, &check)?,
-                super::constant_u64(NO_CONDITION, tile.cell_count, &check)?,
-            ),
-        };
-        let own_times = match &fragment.timestamps {
-            Some(source) if fragment.predicates.iter().any(|predicate| predicate.spares_after.is_some()) => {
-                Some(self.tile_column(source, tile)?)
-            }
-            _ => None,
-        };
-        for predicate in &fragment.predicates {
-            let Some((at, place)) = predicate.delete else { continue };
-            let stays = self.evaluate(tile, predicate, &[], None)?;
-            let (times, conditions) = (times.data.values_mut::<u64>(), conditions.data.values_mut::<u64>());
-            let written = own_times.as_ref().map(|times| times.data.values::<u64>());
-            for (cell, (time, condition)) in times.iter_mut().zip(conditions).enumerate() {
-                let is_spared = predicate.spares_after.is_some()
-                    && written.is_some_and(|written| written.get(cell).is_some_and(|&time| time > at));
-                if !is_spared && at < *time && !stays.is_set(cell) {
-                    (*time, *condition) = (at, place);
-                }
-            }
-        }
-        Ok(if wanted == FieldId::DeleteTimestamps { times } else { conditions })
     }
 }

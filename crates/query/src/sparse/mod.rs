@@ -3,14 +3,19 @@
 mod ahead;
 mod batches;
 mod cost;
+mod deleted;
 mod explain;
+mod filter;
 mod history;
 mod independent;
+mod key_range;
 mod known;
 mod neighbours;
+mod order;
 mod ordered;
 mod part;
 mod plan;
+mod planning;
 mod predicate;
 mod prune;
 mod select;
@@ -18,13 +23,13 @@ mod stretches;
 mod summarise;
 mod windows;
 
-pub(crate) use plan::ranges;
+pub(crate) use order::ranges;
 pub(crate) use select::coord_columns;
 
 pub(crate) use batches::SparseBatches;
 pub(crate) use history::DeleteHistory;
+pub use order::cell_order;
 pub(crate) use plan::SparsePlan;
-pub use plan::cell_order;
 
 use smalti_space::Check;
 use smalti_tile::{CellShape, Column};

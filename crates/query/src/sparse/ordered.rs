@@ -3,7 +3,8 @@
 //! The coordinates of all wanted cells become sort keys, computed once; the sorted keys give the order, and equal
 //! neighbours the cells that hide each other: the latest write wins.
 
-use super::plan::{SparseField, SparsePlan, TileRef, cell_order};
+use super::order::cell_order;
+use super::plan::{SparseField, SparsePlan, TileRef};
 use super::select::{Selection, coord_column};
 use crate::gather::{CellRun, constant, gather};
 use crate::request::Batch;

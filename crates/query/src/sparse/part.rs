@@ -5,18 +5,16 @@
 //! each other give the cells of the whole order, each once.
 
 use super::cost::TileCost;
-use super::plan::{SparseFragment, SparsePlan, TileRef, cell_order};
+use super::key_range::{KeyRange, is_bounded, key_layout, keys_of, order_of_parts};
+use super::order::is_one_tile;
+use super::plan::{SparseFragment, SparsePlan, TileRef};
 use super::select::coord_column;
-use super::stretches::{Corner, is_one_tile};
+use super::stretches::Corner;
 use crate::part::{Coordinate, OrderPart};
-use smalti_array::Snapshot;
-use smalti_format::{ArraySchema, Rule};
-use smalti_space::{
-    BitMask, CELLS_BETWEEN_CHECKS, Column as CoordColumn, Interval, KeyLayout, OrderKeys, UNSTOPPED,
-    sort_cells,
-};
+use smalti_format::Rule;
+use smalti_space::{BitMask, CELLS_BETWEEN_CHECKS, OrderKeys, UNSTOPPED, sort_cells};
 use smalti_tile::Column;
-use smalti_types::{Datatype, Error, ExtentRef, Layout, Result, Scalar};
+use smalti_types::{Datatype, ExtentRef, Layout, Result, Scalar};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -28,102 +26,6 @@ const MAX_PLACES_PER_TILE: usize = 64;
 
 /// Places that are looked at in all, unless there are more tiles.
 const MAX_PLACE_COUNT: usize = 1 << 20;
-
-/// A part of an order as keys.
-pub(crate) struct KeyRange {
-    layout: KeyLayout,
-    from: Option<OrderKeys>,
-    until: Option<OrderKeys>,
-    /// Whether the corners of bounding rectangles bound the keys in them.
-    is_bounded: bool,
-}
-
-/// The order whose keys say in which part a cell lies; without an order to keep to, one that rectangles bound.
-fn order_of_parts(schema: &ArraySchema, layout: Layout) -> Layout {
-    match layout {
-        Layout::Unordered if schema.cell_order == Layout::Hilbert => Layout::RowMajor,
-        layout => layout,
-    }
-}
-
-/// Whether the corners of rectangles bound the keys of an order.
-fn is_bounded(schema: &ArraySchema, layout: Layout) -> bool {
-    schema.cell_order != Layout::Hilbert || matches!(layout, Layout::RowMajor | Layout::ColMajor)
-}
-
-fn key_layout(schema: &ArraySchema, layout: Layout) -> Result<KeyLayout> {
-    let bounds = vec![Interval::ALL; schema.dimensions.len()];
-    KeyLayout::new(&cell_order(schema, layout)?, &bounds)
-}
-
-impl KeyRange {
-    fn new(snapshot: &Snapshot, layout: Layout, part: &OrderPart) -> Result<KeyRange> {
-        let schema = snapshot.schema();
-        let layout = order_of_parts(schema, layout);
-        let is_bounded = is_bounded(schema, layout);
-        let keys = key_layout(schema, layout)?;
-        let key = |place: &Option<Vec<Coordinate>>| {
-            place.as_ref().map(|place| keys_of(schema, &keys, std::slice::from_ref(place))).transpose()
-        };
-        let (from, until) = (key(&part.from)?, key(&part.until)?);
-        Ok(KeyRange { from, until, is_bounded, layout: keys })
-    }
-
-    /// Whether a cell lies at or behind the begin.
-    fn begins_before(&self, keys: &OrderKeys, cell: usize) -> bool {
-        self.from.as_ref().is_none_or(|from| keys.compare(cell, from, 0) != Ordering::Less)
-    }
-
-    /// Whether a cell lies before the end.
-    fn ends_behind(&self, keys: &OrderKeys, cell: usize) -> bool {
-        self.until.as_ref().is_none_or(|until| keys.compare(cell, until, 0) == Ordering::Less)
-    }
-}
-
-/// The keys of some places.
-///
-/// # Errors
-/// `InvalidArgument` when one is no place of the array.
-fn keys_of(schema: &ArraySchema, layout: &KeyLayout, places: &[Vec<Coordinate>]) -> Result<OrderKeys> {
-    let dimensions = &schema.dimensions;
-    let (mut bytes, mut starts) = (vec![Vec::new(); dimensions.len()], vec![Vec::new(); dimensions.len()]);
-    for place in places {
-        if place.len() != dimensions.len() {
-            return Err(Error::invalid(format!(
-                "a part of the order begins or ends at {} coordinates; the array has {} dimensions",
-                place.len(),
-                dimensions.len()
-            )));
-        }
-        for (dim, (coordinate, dimension)) in place.iter().zip(dimensions).enumerate() {
-            starts[dim].push(bytes[dim].len() as u64);
-            match coordinate {
-                Coordinate::Text(text) if dimension.is_var() => bytes[dim].extend_from_slice(text),
-                Coordinate::Number(ordinal)
-                    if !dimension.is_var() && is_value(dimension.datatype, *ordinal) =>
-                {
-                    bytes[dim].extend_from_slice(&dimension.datatype.bytes_of_ordinal(*ordinal));
-                }
-                _ => {
-                    return Err(Error::invalid(format!(
-                        "a part of the order begins or ends where no cell can be on dimension {:?} of type {}",
-                        dimension.name, dimension.datatype
-                    )));
-                }
-            }
-        }
-    }
-    let columns = dimensions.iter().enumerate().map(|(dim, dimension)| match dimension.is_var() {
-        true => CoordColumn::strings(&starts[dim], &bytes[dim]),
-        false => CoordColumn::numbers(dimension.datatype, &bytes[dim]),
-    });
-    layout.keys(&columns.collect::<Result<Vec<_>>>()?, UNSTOPPED)
-}
-
-/// Whether a number is the ordinal of a value.
-fn is_value(datatype: Datatype, ordinal: u64) -> bool {
-    datatype.ordinal(&datatype.bytes_of_ordinal(ordinal)).is_ok_and(|again| again == ordinal)
-}
 
 impl SparsePlan {
     /// Leaves out the tiles outside the wanted part of the order, and notes those that lie in it as a whole.

@@ -5,7 +5,8 @@
 //! other. So fragments that were appended one behind the other are read tile after tile, without a key for each cell, and
 //! only the tiles that interleave are sorted, stretch by stretch.
 
-use super::plan::{SparsePlan, TileRef, cell_order};
+use super::order::cell_order;
+use super::plan::{SparsePlan, Stretch, TileRef};
 use crate::request::{DEFAULT_BATCH_CELL_COUNT, ReadRequest};
 use smalti_array::Leaves;
 use smalti_format::{Dimension, Rule};
@@ -15,22 +16,10 @@ use smalti_space::{
 };
 use smalti_types::{Datatype, Extent, ExtentRef, Layout, Result, Scalar};
 use std::cmp::Ordering;
-use std::ops::Range;
 
 /// Cells up to which a stretch is sorted together with its neighbour, unless batches are smaller: fewer are not worth a step
 /// of their own.
 const LEAST_SORTED_CELL_COUNT: usize = 1 << 16;
-
-/// Tiles whose cells follow those of the stretch before.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stretch {
-    /// Its tiles, by their places among the plan's.
-    pub(crate) tiles: Range<usize>,
-    /// Whether the cells are wanted in the order in which they are stored, tile after tile, and none hides another but its
-    /// neighbours.
-    pub(crate) is_stored: bool,
-    pub(crate) cell_count: usize,
-}
 
 /// An end of a tile's bounding rectangle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -325,47 +314,9 @@ fn as_intervals(rects: &[&[Extent]], dim_count: usize) -> Vec<Vec<Interval>> {
     intervals
 }
 
-/// Whether a dimension has no more than one space tile, so that tiles do not matter for the order of cells.
-pub(super) fn is_one_tile(dimension: &Dimension) -> bool {
-    let (Some(extent), Some((lo, hi))) = (dimension.tile_extent, dimension.domain) else {
-        return dimension.tile_extent.is_none();
-    };
-    match (extent, lo, hi) {
-        (Scalar::F32(extent), Scalar::F32(lo), Scalar::F32(hi)) => hi - lo < extent,
-        (Scalar::F64(extent), Scalar::F64(lo), Scalar::F64(hi)) => hi - lo < extent,
-        _ => {
-            let span = hi.ordinal().saturating_sub(lo.ordinal());
-            extent.as_i128().is_some_and(|extent| i128::from(span) < extent)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use smalti_types::{CellValNum, FilterPipeline};
-
-    fn dimension(datatype: Datatype, domain: (Scalar, Scalar), tile_extent: Option<Scalar>) -> Dimension {
-        let filters = FilterPipeline::default();
-        let cell_val_num = CellValNum::ONE;
-        Dimension { name: "x".into(), datatype, cell_val_num, filters, domain: Some(domain), tile_extent }
-    }
-
-    #[test]
-    fn a_dimension_is_one_tile_where_its_extent_covers_the_domain() {
-        let ints = |extent: Option<i64>| {
-            let domain = (Scalar::I64(-5), Scalar::I64(4));
-            is_one_tile(&dimension(Datatype::Int64, domain, extent.map(Scalar::I64)))
-        };
-        assert_eq!([None, Some(9), Some(10), Some(11)].map(ints), [true, false, true, true]);
-        let floats = |extent: f64| {
-            let domain = (Scalar::F64(0.0), Scalar::F64(2.0));
-            is_one_tile(&dimension(Datatype::Float64, domain, Some(Scalar::F64(extent))))
-        };
-        assert_eq!([1.0, 2.0, 2.5].map(floats), [false, false, true]);
-        let whole = (Scalar::U64(0), Scalar::U64(u64::MAX));
-        assert!(!is_one_tile(&dimension(Datatype::UInt64, whole, Some(Scalar::U64(u64::MAX)))));
-    }
 
     #[test]
     fn both_zeros_lie_in_a_rectangle_that_ends_at_one() {

@@ -1,7 +1,7 @@
 //! Tiles of a sparse aggregate that their statistics answer for.
 
 use super::plan::SparsePlan;
-use crate::aggregate::Folded;
+use crate::folded::Folded;
 use crate::progress::{Phase, Unit};
 use crate::summary::FragmentSummary;
 use smalti_types::Result;

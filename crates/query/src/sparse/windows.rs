@@ -6,8 +6,9 @@
 //! grows with the result. The fields of the window's cells are then decoded batch by batch.
 
 use super::cost::decoded_byte_len;
+use super::order::cell_order;
 use super::ordered::retain_cells;
-use super::plan::{SparsePlan, TileRef, cell_order};
+use super::plan::{SparsePlan, TileRef};
 use super::select::coord_columns;
 use crate::gather::{CellRun, gather};
 use crate::request::Batch;

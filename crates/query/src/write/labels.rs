@@ -1,11 +1,13 @@
-//! Writes that bring labels.
+//! Writes that bring labels of dimensions.
 
-use crate::write::{check_dense, write_cells};
-use crate::{Duplicates, WriteRequest};
+use super::cells::write_cells;
+use super::dense::check_dense;
+use super::request::{Duplicates, WriteRequest};
+use crate::labels::side_of;
 use smalti_array::{NewFragment, Snapshot};
-use smalti_format::{ArraySchema, DimensionLabel};
+use smalti_format::DimensionLabel;
 use smalti_tile::ColumnRef;
-use smalti_types::{Error, Extent, Layout, Result};
+use smalti_types::{Error, Layout, Result};
 
 /// A column of labels on its way into the array of its label.
 struct LabelWrite<'a> {
@@ -72,21 +74,4 @@ fn label_write<'a>(
         progress: None,
     };
     Ok(LabelWrite { array: snapshot.open_label(label)?, request })
-}
-
-/// The positions of a label's dimension in a rectangle, or else in the current domain, or in the domain.
-pub(super) fn side_of(
-    schema: &ArraySchema,
-    label: &DimensionLabel,
-    rectangle: Option<&[Extent]>,
-) -> Result<Extent> {
-    let dim = label.dimension_idx as usize;
-    let asked = rectangle.and_then(|sides| sides.get(dim));
-    let current = schema.current_domain.rectangle().and_then(|sides| sides.get(dim));
-    if let Some(side) = asked.or(current) {
-        return Ok(side.clone());
-    }
-    let domain = schema.dimensions.get(dim).and_then(|dimension| dimension.domain);
-    let (lo, hi) = domain.ok_or_else(|| Error::corrupt("a labelled dimension without a domain"))?;
-    Extent::between(lo, hi)
 }
