@@ -1,13 +1,11 @@
 //! Delete commits: conditions on cells, each from its time on.
 
+use crate::ArrayPlace;
 use crate::commits::moved_delete;
-use crate::stamp::next_timestamp;
-use crate::{ArrayPlace, Snapshot};
 use bytes::Bytes;
-use smalti_format::names::{CommitKind, TimestampedName, commit_path};
-use smalti_format::{ConditionTree, Rule, Version};
-use smalti_tile::{Scratch, write_generic_tile};
-use smalti_types::{Error, Result, TimeRange};
+use smalti_format::ConditionTree;
+use smalti_format::names::TimestampedName;
+use smalti_types::Result;
 
 /// A delete commit that a listing found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,41 +34,6 @@ impl DeleteCommit {
     }
 }
 
-impl Snapshot {
-    /// The delete commits in the time range, oldest first; read when they are first asked for.
-    ///
-    /// # Errors
-    /// `Corrupt` and `Permission`, with the file named.
-    pub fn deletes(&self) -> Result<&[DeleteCommit]> {
-        if let Some(deletes) = self.deletes_cell().get() {
-            return Ok(deletes);
-        }
-        let deletes = self.place().read_deletes(self.listed_deletes())?;
-        Ok(self.deletes_cell().get_or_init(|| deletes))
-    }
-}
-
-impl Snapshot {
-    /// The version in which a delete commit would be written.
-    ///
-    /// # Errors
-    /// `Unsupported` when the array is dense or its version has no deletes.
-    pub fn check_deletable(&self) -> Result<Version> {
-        let version = self.schema().write_version();
-        if self.schema().is_dense() {
-            return Err(Error::unsupported(
-                "cells of dense arrays cannot be deleted; write fill values over them",
-            ));
-        }
-        if !version.has(Rule::DeleteCommits) {
-            return Err(Error::unsupported(format!(
-                "format version {version} has no deletes; `smalti upgrade` brings the array to one that has"
-            )));
-        }
-        Ok(version)
-    }
-}
-
 impl ArrayPlace {
     /// Reads delete commits; the oldest comes first.
     ///
@@ -95,24 +58,5 @@ impl ArrayPlace {
         };
         let stays = decode().map_err(|error| error.at_uri(self.store().address(&listed.path)))?;
         Ok(DeleteCommit { name: listed.name.clone(), stays })
-    }
-
-    /// Puts a delete commit, durable on return. `stays` is the negated condition: which cells stay.
-    ///
-    /// # Errors
-    /// `Unsupported` when the array is dense or its version has no deletes; what the store reports.
-    pub fn put_delete(
-        &self,
-        snapshot: &Snapshot,
-        stays: &ConditionTree,
-        at: Option<u64>,
-    ) -> Result<TimestampedName> {
-        let version = snapshot.check_deletable()?;
-        let time = next_timestamp(self.env(), at);
-        let name = TimestampedName::new(TimeRange { start: time, end: time }, self.new_id()?, Some(version));
-        let mut tile = Vec::new();
-        write_generic_tile(&stays.encode()?, version, self.cipher(), &mut tile, &mut Scratch::new())?;
-        self.store().put(&self.join(&commit_path(&name, CommitKind::Delete, version)), &[&tile])?;
-        Ok(name)
     }
 }

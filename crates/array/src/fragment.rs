@@ -1,6 +1,5 @@
 //! A fragment of a snapshot: its footer, and the sections of its metadata as they are needed.
 
-mod blocks;
 mod bytes;
 mod chunked;
 mod early;
@@ -8,7 +7,6 @@ mod lists;
 mod sections;
 mod tree;
 
-pub(crate) use blocks::SectionBlocks;
 pub use lists::{BoundsOfTiles, NumbersOfTiles};
 pub use tree::{Leaves, TileTree};
 
@@ -69,7 +67,7 @@ struct StoredFooter {
 
 impl Fragment {
     /// The bytes that are read from the end of a metadata file at once: all of it for most fragments.
-    pub(crate) const TAIL_BYTE_LEN: u64 = 64 << 10;
+    pub(crate) const TAIL_BYTE_LEN: u64 = bytes::TAIL_BYTE_LEN;
 
     /// Reads the footer of a listed fragment, whether it is committed or not. `schema_of` gives the schema of a name.
     ///

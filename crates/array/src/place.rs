@@ -1,7 +1,7 @@
 //! Where an array is: its store, path, key, and the injected clock and randomness of its writers.
 
 use crate::Resources;
-use crate::fragment::SectionBlocks;
+use crate::section_blocks::SectionBlocks;
 use bytes::Bytes;
 use smalti_codecs::Encryption;
 use smalti_format::fragment::FieldId;

@@ -1,7 +1,7 @@
 //! What all reads, writes and upkeep of a program share: its memory, and what is kept in it.
 
 use crate::TileCache;
-use crate::fragment::SectionBlocks;
+use crate::section_blocks::SectionBlocks;
 use smalti_store::KeptBytes;
 use smalti_types::{Error, ErrorKind, Result};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -297,6 +297,18 @@ impl Snapshot {
         }
     }
 
+    /// The delete commits in the time range, oldest first; read when they are first asked for.
+    ///
+    /// # Errors
+    /// `Corrupt` and `Permission`, with the file named.
+    pub fn deletes(&self) -> Result<&[DeleteCommit]> {
+        if let Some(deletes) = self.held.deletes.get() {
+            return Ok(deletes);
+        }
+        let deletes = self.place().read_deletes(&self.held.listed_deletes)?;
+        Ok(self.held.deletes.get_or_init(|| deletes))
+    }
+
     /// Whether vacuum of other handles and processes keeps off while the snapshot lives.
     pub fn is_leased(&self) -> bool {
         self.held.lease.lock().unwrap_or_else(PoisonError::into_inner).is_some()
@@ -348,14 +360,6 @@ impl Snapshot {
     /// The number of delete commits in the time range.
     pub fn delete_count(&self) -> usize {
         self.held.listed_deletes.len()
-    }
-
-    pub(crate) fn listed_deletes(&self) -> &[ListedDelete] {
-        &self.held.listed_deletes
-    }
-
-    pub(crate) fn deletes_cell(&self) -> &OnceLock<Vec<DeleteCommit>> {
-        &self.held.deletes
     }
 
     /// What was passed over, but should be looked at.

@@ -1,6 +1,5 @@
 //! The metadata file of a fragment: its end, which holds the footer, and sections in front of it.
 
-use super::Fragment;
 use crate::{ArrayPlace, ListedFragment};
 use bytes::Bytes;
 use smalti_store::{ByteRange, StoreExt, Tail};
@@ -8,6 +7,9 @@ use smalti_types::{Error, Result};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// The bytes that are read from the end of a metadata file at once: all of it for most fragments.
+pub(super) const TAIL_BYTE_LEN: u64 = 64 << 10;
 
 /// A metadata file. Its end is in memory once anything of it was needed.
 #[derive(Debug, Default)]
@@ -30,7 +32,7 @@ impl MetadataPlace<'_> {
     }
 
     pub(super) fn read_tail(self) -> Result<Tail> {
-        self.place.store().read_tail(&self.path(), Fragment::TAIL_BYTE_LEN)
+        self.place.store().read_tail(&self.path(), TAIL_BYTE_LEN)
     }
 
     /// The error, said of the file.

@@ -1,7 +1,7 @@
 //! A section that is too long to be held: bytes of it are read when they are wanted.
 
-use super::blocks::SectionBlocks;
 use super::bytes::{MetadataBytes, MetadataPlace};
+use crate::section_blocks::SectionBlocks;
 use bytes::Bytes;
 use smalti_format::GenericTileHeader;
 use smalti_format::fragment::Section;

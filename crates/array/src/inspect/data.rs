@@ -1,8 +1,8 @@
 //! Data files: the tiles of a field, at the offsets that the fragment's metadata gives.
 
 use super::chunks::{self, Meaning, Window};
+use super::inspector::{Inspector, above};
 use super::output::{Output, field};
-use super::{Inspector, above};
 use crate::listing::schema_files;
 use crate::{Fragment, ListedFragment, Plane, field_filters, field_name};
 use smalti_codecs::{Codec, FieldKind};

@@ -1,8 +1,8 @@
 //! Fragment metadata: every section, then the footer; and the consolidated form of many footers.
 
+use super::inspector::{Inspector, above};
 use super::output::{Output, field, unexplained};
 use super::tile::{self, Explained, traced};
-use super::{Inspector, above};
 use crate::listing::schema_files;
 use crate::{ArrayPlace, field_name, field_shape};
 use bytes::Bytes;

@@ -1,7 +1,8 @@
 //! Text files among the commits: consolidated commits, vacuum files, ignore files.
 
+use super::inspector::Inspector;
 use super::output::{Output, field};
-use super::{Inspector, tile};
+use super::tile;
 use smalti_format::names::{self, CommitKind, parse_commit_file};
 use smalti_format::{ConditionTree, NameList, TraceDetail, TraceEntry};
 use smalti_types::{Error, Result};

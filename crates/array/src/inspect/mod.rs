@@ -3,14 +3,17 @@
 mod chunks;
 mod data;
 mod fragment;
+mod inspector;
 mod lists;
 mod output;
 mod tile;
 
+pub use inspector::Inspector;
 pub use output::{InspectedPart, Inspection, UNEXPLAINED};
 
 use crate::ArrayPlace;
 use bytes::Bytes;
+use inspector::Kind;
 use output::{Output, Visit};
 use smalti_format::names::{
     self, CommitKind, ENUMERATIONS_FOLDER, FRAGMENT_META_FOLDER, FRAGMENT_METADATA_FILE, GROUP_FILE,
@@ -20,39 +23,6 @@ use smalti_format::names::{
 use smalti_format::{ArraySchema, ConditionTree, Enumeration, GroupFile, MetadataFile, Reader, TraceDetail};
 use smalti_store::split;
 use smalti_types::{Error, Result};
-
-/// A file of an array or group that is to be explained.
-///
-/// What the file is follows from its name and folder; fragment metadata and data files are explained with the schema and
-/// the metadata of the array that they lie in.
-#[derive(Debug)]
-pub struct Inspector {
-    file: ArrayPlace,
-    /// The address that was given: of folders above a file on disk nothing is known but by opening them.
-    address: String,
-    is_in_store: bool,
-    kind: Kind,
-    byte_len: u64,
-}
-
-/// What a file is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    FragmentMetadata,
-    Enumeration,
-    Schema,
-    Metadata,
-    Group,
-    ConsolidatedFooters,
-    Delete,
-    ConsolidatedCommits,
-    Vacuum,
-    Ignore,
-    Data,
-    Commit,
-    Lock,
-    GroupMarker,
-}
 
 impl Kind {
     fn of(folder: &str, name: &str) -> Result<Kind> {
@@ -228,9 +198,4 @@ impl Inspector {
         let address = if address.is_empty() && !self.is_in_store { "." } else { address };
         if self.is_in_store { Ok(self.file.beside(address)) } else { self.file.at(address) }
     }
-}
-
-/// The array's address from that of a folder in it.
-fn above<'a>(folder_uri: &'a str, folder: &str) -> &'a str {
-    folder_uri.strip_suffix(folder).map_or(folder_uri, |uri| uri.trim_end_matches('/'))
 }

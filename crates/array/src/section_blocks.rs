@@ -40,16 +40,16 @@ impl SectionBlocks {
     }
 
     /// A name for the blocks of another section.
-    pub(super) fn new_section(&self) -> u64 {
+    pub(crate) fn new_section(&self) -> u64 {
         self.section_count.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(super) fn block(&self, section: u64, idx: usize) -> Option<Arc<AlignedBuf>> {
+    pub(crate) fn block(&self, section: u64, idx: usize) -> Option<Arc<AlignedBuf>> {
         self.kept.get()?.get(&(section, idx))
     }
 
     /// Keeps a block that was just decoded.
-    pub(super) fn keep(&self, section: u64, idx: usize, block: &Arc<AlignedBuf>) {
+    pub(crate) fn keep(&self, section: u64, idx: usize, block: &Arc<AlignedBuf>) {
         self.decoded_byte_len.fetch_add(block.len() as u64, Ordering::Relaxed);
         let kept = self.kept.get_or_init(|| {
             let expected_count =
