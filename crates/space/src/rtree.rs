@@ -99,7 +99,7 @@ impl RTree {
     /// # Errors
     /// `InvalidArgument` when the number of dimensions differs.
     pub fn search(&self, ranges: &[RangeSet]) -> Result<Vec<TileHit>> {
-        search_levels(&self.levels, self.fanout, ranges)
+        descend(&self.levels, self.fanout, ranges)
     }
 }
 
@@ -131,7 +131,31 @@ pub trait TreeLevel {
 /// Nodes whose children a search looks at in one go.
 pub const GROUP_NODE_COUNT: usize = 32;
 
-impl TreeLevel for RectList {
+/// As [`RTree::search`], in the levels of a tree from the root to the leaves, of which only the nodes under those that meet the ranges are
+/// asked for.
+///
+/// # Errors
+/// As [`RTree::search`]; those of the levels.
+pub fn search_levels<L: TreeLevel>(levels: &[L], fanout: u32, ranges: &[RangeSet]) -> Result<Vec<TileHit>> {
+    let levels: Vec<Asked<'_, L>> = levels.iter().map(Asked).collect();
+    descend(&levels, fanout, ranges)
+}
+
+/// A node that meets the ranges.
+type Met = (usize, Meeting);
+
+/// A level as a search goes through it.
+trait Level {
+    fn node_count(&self) -> usize;
+    fn dim_count(&self) -> usize;
+    /// Fetches the children of some nodes.
+    fn prepare(&self, nodes: impl Iterator<Item = Range<usize>>) -> Result<()>;
+    /// Adds the nodes that meet the ranges.
+    fn visit(&self, nodes: Range<usize>, ranges: &[RangeSet], met: &mut Vec<Met>) -> Result<()>;
+}
+
+// In memory nothing can fail, and a loop that knows it is twice as fast.
+impl Level for RectList {
     fn node_count(&self) -> usize {
         self.len()
     }
@@ -140,17 +164,59 @@ impl TreeLevel for RectList {
         RectList::dim_count(self)
     }
 
-    fn extent(&self, node: usize, dim: usize) -> Result<ExtentRef<'_>> {
-        Ok(RectList::extent(self, node, dim))
+    fn prepare(&self, _: impl Iterator<Item = Range<usize>>) -> Result<()> {
+        Ok(())
+    }
+
+    fn visit(&self, nodes: Range<usize>, ranges: &[RangeSet], met: &mut Vec<Met>) -> Result<()> {
+        for node in nodes {
+            let meeting = meeting(ranges, |dim| Some(self.extent(node, dim)));
+            if meeting != Meeting::Apart {
+                met.push((node, meeting));
+            }
+        }
+        Ok(())
     }
 }
 
-/// As [`RTree::search`], in the levels of a tree from the root to the leaves, of which only the nodes under those that meet the ranges are
-/// asked for.
-///
-/// # Errors
-/// As [`RTree::search`]; those of the levels.
-pub fn search_levels<L: TreeLevel>(levels: &[L], fanout: u32, ranges: &[RangeSet]) -> Result<Vec<TileHit>> {
+/// A level whose nodes are asked for.
+struct Asked<'l, L>(&'l L);
+
+impl<L: TreeLevel> Level for Asked<'_, L> {
+    fn node_count(&self) -> usize {
+        self.0.node_count()
+    }
+
+    fn dim_count(&self) -> usize {
+        self.0.dim_count()
+    }
+
+    fn prepare(&self, mut nodes: impl Iterator<Item = Range<usize>>) -> Result<()> {
+        self.0.prepare(&mut nodes)
+    }
+
+    fn visit(&self, nodes: Range<usize>, ranges: &[RangeSet], met: &mut Vec<Met>) -> Result<()> {
+        for node in nodes {
+            let mut failed = None;
+            let meeting = meeting(ranges, |dim| match self.0.extent(node, dim) {
+                Ok(extent) => Some(extent),
+                Err(error) => {
+                    failed = Some(error);
+                    None
+                }
+            });
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            if meeting != Meeting::Apart {
+                met.push((node, meeting));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn descend<L: Level>(levels: &[L], fanout: u32, ranges: &[RangeSet]) -> Result<Vec<TileHit>> {
     let Some((root, inner)) = levels.split_first() else { return Ok(Vec::new()) };
     if root.dim_count() != ranges.len() {
         return Err(Error::invalid(format!(
@@ -160,8 +226,8 @@ pub fn search_levels<L: TreeLevel>(levels: &[L], fanout: u32, ranges: &[RangeSet
         )));
     }
     let is_all = ranges.iter().all(RangeSet::is_all);
-    let mut nodes: Vec<(usize, Meeting)> = Vec::new();
-    visit(root, 0..root.node_count(), ranges, &mut nodes)?;
+    let mut nodes: Vec<Met> = Vec::new();
+    root.visit(0..root.node_count(), ranges, &mut nodes)?;
     for level in inner {
         let above = std::mem::take(&mut nodes);
         let children = |node: usize| {
@@ -170,10 +236,10 @@ pub fn search_levels<L: TreeLevel>(levels: &[L], fanout: u32, ranges: &[RangeSet
         };
         for group in above.chunks(GROUP_NODE_COUNT) {
             if !is_all {
-                level.prepare(&mut group.iter().map(|(node, _)| children(*node)))?;
+                level.prepare(group.iter().map(|(node, _)| children(*node)))?;
             }
             for (node, _) in group {
-                visit(level, children(*node), ranges, &mut nodes)?;
+                level.visit(children(*node), ranges, &mut nodes)?;
             }
         }
     }
@@ -183,34 +249,21 @@ pub fn search_levels<L: TreeLevel>(levels: &[L], fanout: u32, ranges: &[RangeSet
         .collect())
 }
 
-fn visit<L: TreeLevel>(
-    level: &L,
-    nodes: Range<usize>,
-    ranges: &[RangeSet],
-    found: &mut Vec<(usize, Meeting)>,
-) -> Result<()> {
-    for node in nodes {
-        let meeting = meeting(level, node, ranges)?;
-        if meeting != Meeting::Apart {
-            found.push((node, meeting));
-        }
-    }
-    Ok(())
-}
-
-fn meeting<L: TreeLevel>(level: &L, node: usize, ranges: &[RangeSet]) -> Result<Meeting> {
+/// How a node meets the ranges, `extent` being its interval on a dimension; not at all where that is not known.
+#[inline]
+fn meeting<'n>(ranges: &[RangeSet], mut extent: impl FnMut(usize) -> Option<ExtentRef<'n>>) -> Meeting {
     let mut all = Meeting::Covered;
     for (dim, ranges) in ranges.iter().enumerate() {
         if ranges.is_all() {
             continue;
         }
-        match ranges.meeting(level.extent(node, dim)?) {
-            Meeting::Apart => return Ok(Meeting::Apart),
+        match extent(dim).map_or(Meeting::Apart, |extent| ranges.meeting(extent)) {
+            Meeting::Apart => return Meeting::Apart,
             Meeting::Partial => all = Meeting::Partial,
             Meeting::Covered => {}
         }
     }
-    Ok(all)
+    all
 }
 
 fn parents(below: &RectList, fanout: usize) -> Result<RectList> {

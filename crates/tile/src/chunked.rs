@@ -4,7 +4,7 @@
 //! each chunk lies, and that the headers between the chunks tell. Neighbours that are shorter than a chunk of the reference make one
 //! *block*, so that the list of blocks is small against the tile whatever its chunks are.
 
-use crate::generic::codec_of;
+use crate::generic::{MAX_EXPANSION, codec_of};
 use bytes::Bytes;
 use smalti_codecs::{ChunkHeader, Codec, Encryption as Cipher, Scratch};
 use smalti_format::GenericTileHeader;
@@ -19,6 +19,9 @@ const MAX_CHUNK_BYTE_LEN: u64 = 16 << 20;
 
 /// Bytes that the chunks of a tile have on average at least. Shorter ones are read as a whole.
 const LEAST_CHUNK_BYTE_LEN: u64 = 4 << 10;
+
+/// Chunks that may be shorter than that before they are found to be so: a file of holes is not walked over to its end.
+const SHORT_CHUNK_COUNT: u64 = 1 << 10;
 
 /// Bytes in front of the first chunk: their number.
 const COUNT_BYTE_LEN: u64 = 8;
@@ -94,7 +97,11 @@ impl ChunkedTile {
                     in_window(&window, window_start).ok_or_else(|| cut_short(index))?
                 }
             };
-            if chunk.chunk_byte_len().max(u64::from(chunk.original_byte_len)) > MAX_CHUNK_BYTE_LEN {
+            let original_byte_len = u64::from(chunk.original_byte_len);
+            if chunk.chunk_byte_len().max(original_byte_len) > MAX_CHUNK_BYTE_LEN
+                || original_byte_len > chunk.chunk_byte_len() * MAX_EXPANSION
+                || index > start / LEAST_CHUNK_BYTE_LEN + SHORT_CHUNK_COUNT
+            {
                 return Ok(None);
             }
             let is_new = blocks
@@ -107,7 +114,7 @@ impl ChunkedTile {
                 }
                 blocks.push(BlockPlace { start, filtered_start: at });
             }
-            start += u64::from(chunk.original_byte_len);
+            start += original_byte_len;
             at += chunk.chunk_byte_len();
             if at > filtered_byte_len {
                 return Err(cut_short(index));

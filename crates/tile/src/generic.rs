@@ -12,7 +12,7 @@ use smalti_types::{AlignedBuf, CellValNum, Error, ErrorKind, Result};
 pub const DEFAULT_GENERIC_TILE_LIMIT: u64 = 1 << 30;
 
 /// The most that filters can shrink a generic tile by: deflate reaches about 1:1032. A header that promises more lies.
-const MAX_EXPANSION: u64 = 1100;
+pub(crate) const MAX_EXPANSION: u64 = 1100;
 
 /// Unfilters the generic tile at the start of `bytes`, and says how many bytes it takes there. `limit` bounds the unfiltered bytes,
 /// and so what a damaged or hostile header can make a reader allocate.

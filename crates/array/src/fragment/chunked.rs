@@ -12,9 +12,10 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is read at once of a near store to find the next chunk: a page, which the disk reads anyway. Passing over the chunks reads a
-/// fiftieth of a long section, and from the page cache takes a microsecond a chunk; to read it all through would take longer.
-const NEAR_WINDOW_BYTE_LEN: u64 = 4 << 10;
+/// What is read at once of a near store to find the next chunk: its header, and those behind it if the chunks are that short. Passing over the
+/// chunks copies a fortieth of a long section, at some microseconds a chunk, and a disk reads a fifth of it, a page a chunk; to read it all
+/// through takes longer.
+const NEAR_WINDOW_BYTE_LEN: u64 = 512;
 
 /// What is asked of a distant store at once to find chunks. A request for each of 50,000 chunks would take an hour, so such a section is
 /// read through.

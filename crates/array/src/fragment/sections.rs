@@ -117,6 +117,7 @@ impl Fragment {
     /// `Corrupt`.
     pub fn tile_bounds_byte_len(&self, field: FieldId, greatest: bool) -> Result<u64> {
         let section = bounds_section(self.slot(field)?, greatest);
+        self.check_own_footer()?;
         let known = || {
             if self.known_chunked(section).is_some() {
                 return Ok(0);
