@@ -14,6 +14,7 @@
 //! | in which order do sparse cells come | [`CellOrder`], [`KeyLayout`], [`OrderKeys`], [`Permutation`] |
 //! | which cells do ranges select | [`RangeSet`], [`select_cells`], [`BitMask`] |
 //! | which tiles do ranges select | [`RTree`] |
+//! | which of many rectangles meet one, the last first | [`RectIndex`] |
 //! | what bounds some cells | [`tile_mbrs`], [`column_bounds`], [`hull`] |
 #![forbid(unsafe_code)]
 
@@ -37,6 +38,7 @@ mod order;
 mod permutation;
 mod radix;
 mod ranges;
+mod rect_index;
 mod rtree;
 mod select;
 mod sort;
@@ -62,6 +64,7 @@ pub use merge_sort::{merge_runs, sort_items};
 pub use order::{CellOrder, OrderDim};
 pub use permutation::Permutation;
 pub use ranges::RangeSet;
+pub use rect_index::{RectIndex, RectsMet};
 pub use rtree::{RTree, TileHit};
 pub use select::{select_cells, select_column};
 pub use sort::sort_cells;
