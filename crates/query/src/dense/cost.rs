@@ -1,7 +1,8 @@
 //! What a dense read takes in memory, from the fragments' metadata alone.
 
 use super::boxes::{Part, contiguous_parts, part_cell_count, slow_to_fast};
-use super::plan::{DenseField, DensePlan};
+use super::plan::{DenseField, DensePlan, FragmentTiles};
+use super::prune::wanted_rect;
 use super::target::Target;
 use crate::fetch::FieldSource;
 use crate::request::DEFAULT_BATCH_CELL_COUNT;
@@ -18,6 +19,8 @@ impl DensePlan {
     pub(super) fn settle_budget(&mut self) -> Result<()> {
         let cells = self.tile_cell_count().map_or(u64::MAX, |count| count as u64);
         let (mut largest, mut all_var) = (0u64, 0u64);
+        // Tiles outside of it are not read. Nothing is where nothing is asked for.
+        let wanted = wanted_rect(&self.axes).unwrap_or_default();
         let looked_at = self.filter.iter().flat_map(|filter| &filter.fields);
         for field in self.fields.iter().chain(looked_at) {
             let DenseField::Attribute { shape, sources, .. } = field else { continue };
@@ -25,11 +28,22 @@ impl DensePlan {
                 cells.saturating_mul(if shape.is_var() { 8 } else { shape.cell_byte_len() as u64 });
             if shape.is_var() {
                 let mut longest = 0;
-                for source in sources.iter().flatten() {
-                    for tile_idx in 0..source.fragment.tile_count() {
+                for (source, fragment) in sources.iter().zip(&self.fragments) {
+                    let Some(source) = source else { continue };
+                    let mut add = |tile_idx: u64| -> Result<()> {
                         let byte_len = source.fragment.var_byte_len(source.field, tile_idx as usize)? as u64;
                         longest = longest.max(byte_len);
                         all_var = all_var.saturating_add(byte_len).saturating_add(of_tile);
+                        Ok(())
+                    };
+                    match &fragment.tiles {
+                        FragmentTiles::Space(block) => {
+                            let mut tiles = block.walk_overlapping(&self.grid, &wanted);
+                            while let Some((tile_idx, _)) = tiles.next() {
+                                add(tile_idx)?;
+                            }
+                        }
+                        FragmentTiles::Points(_) => (0..source.fragment.tile_count()).try_for_each(add)?,
                     }
                 }
                 of_tile = of_tile.saturating_add(longest);

@@ -8,7 +8,7 @@ use crate::fetch::{Fetch, FieldSource};
 use crate::tile_statistics::TileStatistics;
 use crate::workspace::Workspaces;
 use smalti_array::Fragment;
-use smalti_space::{Interval, TileBlock, TileGrid};
+use smalti_space::{Interval, RectIndex, TileBlock, TileGrid};
 use smalti_tile::CellShape;
 use smalti_types::{Datatype, Layout};
 use std::sync::Arc;
@@ -48,6 +48,8 @@ pub(crate) struct DensePlan {
     pub(crate) fields: Vec<DenseField>,
     /// Oldest first.
     pub(crate) fragments: Vec<DenseFragment>,
+    /// Their rectangles.
+    pub(crate) rects: RectIndex,
     pub(crate) workspaces: Workspaces,
     /// The number of the next batch.
     pub(crate) turn: AtomicU64,

@@ -405,7 +405,8 @@ impl DensePlan {
         // Fragments without the field leave what older ones have of it in the tile, as in libtiledb: unless they wrote
         // all the cells that an older one has there, so that it is passed over before any field is looked at.
         let mut lacking: Vec<Vec<Interval>> = Vec::new();
-        for (fragment_idx, fragment) in self.fragments.iter().enumerate().rev() {
+        for fragment_idx in self.rects.meeting(&piece.rect) {
+            let fragment = &self.fragments[fragment_idx];
             let mut rect = vec![Interval::ALL; piece.rect.len()];
             if !smalti_space::intersect_rects(&fragment.rect, &piece.rect, &mut rect) || !piece.meets(&rect) {
                 continue;
