@@ -99,22 +99,37 @@ impl Steps {
     /// The fragments of the next step: as many neighbours in time as may be, and of equally many the smallest, but earlier ones
     /// unless others are smaller by a fifth (as libtiledb chooses, so that equal writes are merged from the oldest on).
     pub(super) fn choose(&self, fit: &Fit<'_>) -> Result<Option<Range<usize>>> {
-        let sizes = fit.byte_lens();
+        self.best(fit.byte_lens(), |range| {
+            let is_dense_enough = fit.amplification(range.clone())? <= f64::from(self.amplification);
+            Ok(is_dense_enough && fit.check(range).is_ok())
+        })
+    }
+
+    /// The next step among fragments of some sizes. What it costs to look at a range does not depend on its length; whether the range
+    /// fits is asked only where its sizes speak for it.
+    fn best(
+        &self,
+        sizes: &[u64],
+        mut fits: impl FnMut(Range<usize>) -> Result<bool>,
+    ) -> Result<Option<Range<usize>>> {
         let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX).min(sizes.len());
         let (fewest, most) = (count(self.min_fragments).max(2), count(self.max_fragments));
+        // Before each fragment: the bytes of all, and how many are not even with their next one.
+        let (mut bytes, mut uneven) = (vec![0u128], vec![0usize]);
+        for (at, size) in sizes.iter().enumerate() {
+            bytes.push(bytes[at] + u128::from(*size));
+            let is_even = sizes.get(at + 1).is_none_or(|next| self.are_even(*size, *next));
+            uneven.push(uneven[at] + usize::from(!is_even));
+        }
         for len in (fewest..=most).rev() {
-            let mut best: Option<(u64, Range<usize>)> = None;
+            let mut best: Option<(u128, Range<usize>)> = None;
             for start in 0..=sizes.len() - len {
-                let range = start..start + len;
-                let byte_len: u64 = sizes[range.clone()].iter().sum();
+                let end = start + len;
+                let byte_len = bytes[end] - bytes[start];
                 let is_better =
                     best.as_ref().is_none_or(|(least, _)| (byte_len as f64) < *least as f64 / 1.25);
-                if is_better && self.is_even(&sizes[range.clone()]) {
-                    let fits = fit.check(range.clone()).is_ok()
-                        && fit.amplification(range.clone())? <= f64::from(self.amplification);
-                    if fits {
-                        best = Some((byte_len, range));
-                    }
+                if is_better && uneven[end - 1] == uneven[start] && fits(start..end)? {
+                    best = Some((byte_len, start..end));
                 }
             }
             if let Some((_, range)) = best {
@@ -124,11 +139,9 @@ impl Steps {
         Ok(None)
     }
 
-    fn is_even(&self, sizes: &[u64]) -> bool {
-        sizes.windows(2).all(|pair| {
-            let (small, large) = (pair[0].min(pair[1]), pair[0].max(pair[1]));
-            small as f32 / large.max(1) as f32 >= self.size_ratio
-        })
+    fn are_even(&self, a: u64, b: u64) -> bool {
+        let (small, large) = (a.min(b), a.max(b));
+        small as f32 / large.max(1) as f32 >= self.size_ratio
     }
 }
 
@@ -189,5 +202,69 @@ impl Tiers {
         let byte_len: u64 = fit.byte_lens()[range].iter().sum();
         Ok(amplification <= self.amplification
             || byte_len as f64 * amplification <= self.floor_byte_len as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The choice as it is said, every range summed and compared anew.
+    fn plainly(steps: &Steps, sizes: &[u64], fits: impl Fn(Range<usize>) -> bool) -> Option<Range<usize>> {
+        let count = |number: u32| (number as usize).min(sizes.len());
+        for len in (count(steps.min_fragments).max(2)..=count(steps.max_fragments)).rev() {
+            let mut best: Option<(u64, Range<usize>)> = None;
+            for start in 0..=sizes.len() - len {
+                let range = start..start + len;
+                let byte_len: u64 = sizes[range.clone()].iter().sum();
+                let is_better =
+                    best.as_ref().is_none_or(|(least, _)| (byte_len as f64) < *least as f64 / 1.25);
+                let is_even = sizes[range.clone()].windows(2).all(|pair| steps.are_even(pair[0], pair[1]));
+                if is_better && is_even && fits(range.clone()) {
+                    best = Some((byte_len, range));
+                }
+            }
+            if let Some((_, range)) = best {
+                return Some(range);
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn steps_are_chosen_as_by_looking_at_every_range_anew() {
+        let mut state = 1u64;
+        let mut below = |end: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % end
+        };
+        for _ in 0..2000 {
+            let sizes: Vec<u64> = (0..below(14)).map(|_| 1 + below(12)).collect();
+            let min_fragments = below(6) as u32;
+            let steps = Steps {
+                min_fragments,
+                max_fragments: min_fragments + below(10) as u32,
+                size_ratio: below(10) as f32 / 10.0,
+                ..Steps::default()
+            };
+            let salt = below(1 << 20);
+            let fits = |range: Range<usize>| (range.start * 31 + range.end * 17 + salt as usize) % 7 > 2;
+            let chosen = steps.best(&sizes, |range| Ok(fits(range))).unwrap();
+            assert_eq!(chosen, plainly(&steps, &sizes, fits), "{sizes:?} {steps:?}");
+        }
+    }
+
+    #[test]
+    fn of_ten_thousand_fragments_few_ranges_are_looked_at_closely() {
+        let sizes: Vec<u64> = (0..10_000).map(|at| if at % 100 == 99 { 1 } else { 100 }).collect();
+        let steps = Steps { min_fragments: 2, size_ratio: 0.5, ..Steps::default() };
+        let mut asked = 0;
+        let chosen = steps.best(&sizes, |_| {
+            asked += 1;
+            Ok(true)
+        });
+        // Between two small fragments there are as many neighbours of one size.
+        assert_eq!(chosen.unwrap(), Some(0..99));
+        assert_eq!(asked, 1);
     }
 }
