@@ -14,6 +14,7 @@
 //! | in which order do sparse cells come | [`CellOrder`], [`KeyLayout`], [`OrderKeys`], [`Permutation`] |
 //! | which cells do ranges select | [`RangeSet`], [`select_cells`], [`BitMask`] |
 //! | which tiles do ranges select | [`RTree`] |
+//! | which of many rectangles meet one, the last first | [`RectIndex`] |
 //! | what bounds some cells | [`tile_mbrs`], [`column_bounds`], [`hull`] |
 #![forbid(unsafe_code)]
 
@@ -33,11 +34,11 @@ mod keys;
 mod mask;
 mod mbr;
 mod merge_sort;
-mod newest;
 mod order;
 mod permutation;
 mod radix;
 mod ranges;
+mod rect_index;
 mod rtree;
 mod select;
 mod sort;
@@ -60,10 +61,10 @@ pub use keys::OrderKeys;
 pub use mask::{BitMask, MaskRuns};
 pub use mbr::{column_bounds, column_extent, hull, stored_mbr_interval, tile_mbrs};
 pub use merge_sort::{merge_runs, sort_items};
-pub use newest::{Meetings, NewestFirst, any_overlap};
 pub use order::{CellOrder, OrderDim};
 pub use permutation::Permutation;
 pub use ranges::RangeSet;
+pub use rect_index::{RectIndex, RectsMet};
 pub use rtree::{GROUP_NODE_COUNT, RTree, TileHit, TreeLevel, search_levels};
 pub use select::{select_cells, select_column};
 pub use sort::sort_cells;

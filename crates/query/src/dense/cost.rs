@@ -1,7 +1,8 @@
 //! What a dense read takes in memory, from the fragments' metadata alone.
 
-use super::boxes::{Axis, Part, contiguous_parts, part_cell_count, slow_to_fast};
-use super::plan::{DenseField, DenseFragment, DensePlan, FragmentTiles};
+use super::boxes::{Part, contiguous_parts, part_cell_count, slow_to_fast};
+use super::plan::{DenseField, DensePlan, FragmentTiles};
+use super::prune::wanted_rect;
 use super::target::Target;
 use crate::fetch::FieldSource;
 use crate::request::DEFAULT_BATCH_CELL_COUNT;
@@ -18,6 +19,8 @@ impl DensePlan {
     pub(super) fn settle_budget(&mut self) -> Result<()> {
         let cells = self.tile_cell_count().map_or(u64::MAX, |count| count as u64);
         let (mut largest, mut all_var) = (0u64, 0u64);
+        // Tiles outside of it are not read. Nothing is where nothing is asked for.
+        let wanted = wanted_rect(&self.axes).unwrap_or_default();
         let looked_at = self.filter.iter().flat_map(|filter| &filter.fields);
         for field in self.fields.iter().chain(looked_at) {
             let DenseField::Attribute { shape, sources, .. } = field else { continue };
@@ -27,12 +30,21 @@ impl DensePlan {
                 let mut longest = 0;
                 for (source, fragment) in sources.iter().zip(&self.fragments) {
                     let Some(source) = source else { continue };
-                    self.for_each_met_tile(fragment, |tile_idx| {
-                        let byte_len = source.fragment.var_byte_len(source.field, tile_idx)? as u64;
+                    let mut add = |tile_idx: u64| -> Result<()> {
+                        let byte_len = source.fragment.var_byte_len(source.field, tile_idx as usize)? as u64;
                         longest = longest.max(byte_len);
                         all_var = all_var.saturating_add(byte_len).saturating_add(of_tile);
                         Ok(())
-                    })?;
+                    };
+                    match &fragment.tiles {
+                        FragmentTiles::Space(block) => {
+                            let mut tiles = block.walk_overlapping(&self.grid, &wanted);
+                            while let Some((tile_idx, _)) = tiles.next() {
+                                add(tile_idx)?;
+                            }
+                        }
+                        FragmentTiles::Points(_) => (0..source.fragment.tile_count()).try_for_each(add)?,
+                    }
                 }
                 of_tile = of_tile.saturating_add(longest);
             }
@@ -43,40 +55,6 @@ impl DensePlan {
         self.budget.cover(largest)?;
         self.is_small = all_var <= self.budget.share();
         self.workspaces = Workspaces::at_most(self.budget.task_count(largest.saturating_mul(2)));
-        Ok(())
-    }
-
-    /// Calls `look` with each tile of a fragment that the least rectangle around the ranges meets; with all where cells were
-    /// written alone.
-    fn for_each_met_tile(
-        &self,
-        fragment: &DenseFragment,
-        mut look: impl FnMut(usize) -> Result<()>,
-    ) -> Result<()> {
-        let hull = |axis: &Axis| {
-            let cells = || axis.segments.iter().map(|segment| segment.cells);
-            Some(Interval {
-                lo: cells().map(|cells| cells.lo).min()?,
-                hi: cells().map(|cells| cells.hi).max()?,
-            })
-        };
-        let wanted: Option<Vec<Interval>> = self.axes.iter().map(hull).collect();
-        let (FragmentTiles::Space(block), Some(wanted)) = (&fragment.tiles, wanted) else {
-            return (0..fragment.fragment.tile_count()).try_for_each(|tile_idx| look(tile_idx as usize));
-        };
-        let mut met = wanted.clone();
-        if !smalti_space::intersect_rects(&fragment.rect, &wanted, &mut met) {
-            return Ok(());
-        }
-        let part = self.grid.block(&met)?;
-        let mut tile = vec![0; met.len()];
-        for idx in 0..part.tile_count() {
-            if part.tile_coords(idx, &mut tile)
-                && let Some(tile_idx) = block.tile_idx(&tile)
-            {
-                look(tile_idx as usize)?;
-            }
-        }
         Ok(())
     }
 

@@ -32,7 +32,7 @@ use points::Points;
 use reader::attribute_sources;
 use smalti_array::{FieldId, Fragment, Snapshot, dense_grid, intervals};
 use smalti_format::ArraySchema;
-use smalti_space::{Interval, TileGrid};
+use smalti_space::{Interval, RectIndex, TileGrid};
 use smalti_tile::CellShape;
 use smalti_types::{Error, Extent, Layout, Result};
 use std::cell::RefCell;
@@ -133,6 +133,10 @@ impl DenseBatches {
             Ok(DenseFilter { condition, fields, results, statistics, turns, leaves_out: request.leaves_out })
         });
         let filter = filter.transpose()?;
+        let rects = RectIndex::new(
+            schema.dimensions.len(),
+            fragments.iter().map(|fragment: &DenseFragment| fragment.rect.as_slice()),
+        );
         let mut plan = DensePlan {
             fetch,
             grid,
@@ -140,8 +144,8 @@ impl DenseBatches {
             layout,
             axes,
             fields,
-            index: plan::index(&fragments, schema.dimensions.len()),
             fragments,
+            rects,
             workspaces,
             turn: AtomicU64::new(0),
             budget,

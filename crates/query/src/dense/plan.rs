@@ -8,7 +8,7 @@ use crate::fetch::{Fetch, FieldSource};
 use crate::tile_statistics::TileStatistics;
 use crate::workspace::Workspaces;
 use smalti_array::Fragment;
-use smalti_space::{Interval, NewestFirst, TileBlock, TileGrid};
+use smalti_space::{Interval, RectIndex, TileBlock, TileGrid};
 use smalti_tile::CellShape;
 use smalti_types::{Datatype, Layout};
 use std::sync::Arc;
@@ -48,8 +48,8 @@ pub(crate) struct DensePlan {
     pub(crate) fields: Vec<DenseField>,
     /// Oldest first.
     pub(crate) fragments: Vec<DenseFragment>,
-    /// Their rectangles, where they are too many to be looked at one by one.
-    pub(crate) index: Option<NewestFirst>,
+    /// Their rectangles.
+    pub(crate) rects: RectIndex,
     pub(crate) workspaces: Workspaces,
     /// The number of the next batch.
     pub(crate) turn: AtomicU64,
@@ -79,13 +79,6 @@ pub(crate) struct DenseFilter {
 
 /// The statistics of a fragment for each field of the condition.
 pub(super) type FragmentStatistics = Vec<Option<TileStatistics>>;
-
-/// An index over the rectangles of fragments, if there are more than are looked at as quickly one by one.
-pub(super) fn index(fragments: &[DenseFragment], dim_count: usize) -> Option<NewestFirst> {
-    const FEW: usize = 16;
-    let rects = fragments.iter().map(|fragment| fragment.rect.as_slice());
-    (fragments.len() > FEW).then(|| NewestFirst::new(dim_count, rects))
-}
 
 /// Whether a box lies in another.
 pub(super) fn contains(outer: &[Interval], inner: &[Interval]) -> bool {

@@ -28,12 +28,7 @@ pub(super) fn statistics(
     axes: &[Axis],
     most: u64,
 ) -> Result<Vec<FragmentStatistics>> {
-    let hull = |axis: &Axis| {
-        let cells = || axis.segments.iter().map(|segment| segment.cells);
-        let (lo, hi) = (cells().map(|cells| cells.lo).min()?, cells().map(|cells| cells.hi).max()?);
-        Some(Interval { lo, hi })
-    };
-    let wanted: Option<Vec<Interval>> = axes.iter().map(hull).collect();
+    let wanted = wanted_rect(axes);
     let of_fragment = |fragment: &DenseFragment| {
         let mut met = vec![Interval::ALL; axes.len()];
         let is_met = wanted.as_ref().is_some_and(|wanted| intersect_rects(&fragment.rect, wanted, &mut met));
@@ -47,6 +42,16 @@ pub(super) fn statistics(
         fields.map(|field| TileStatistics::read(&fragment.fragment, field, tile_count, most)).collect()
     };
     fragments.iter().map(of_fragment).collect()
+}
+
+/// The least rectangle around all wanted cells; `None` where none is wanted.
+pub(super) fn wanted_rect(axes: &[Axis]) -> Option<Vec<Interval>> {
+    let hull = |axis: &Axis| {
+        let cells = || axis.segments.iter().map(|segment| segment.cells);
+        let (lo, hi) = (cells().map(|cells| cells.lo).min()?, cells().map(|cells| cells.hi).max()?);
+        Some(Interval { lo, hi })
+    };
+    axes.iter().map(hull).collect()
 }
 
 impl DensePlan {

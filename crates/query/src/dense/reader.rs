@@ -405,7 +405,7 @@ impl DensePlan {
         // Fragments without the field leave what older ones have of it in the tile, as in libtiledb: unless they wrote
         // all the cells that an older one has there, so that it is passed over before any field is looked at.
         let mut lacking: Vec<Vec<Interval>> = Vec::new();
-        for fragment_idx in self.newest_in(&piece.rect) {
+        for fragment_idx in self.rects.meeting(&piece.rect) {
             let fragment = &self.fragments[fragment_idx];
             let mut rect = vec![Interval::ALL; piece.rect.len()];
             if !smalti_space::intersect_rects(&fragment.rect, &piece.rect, &mut rect) || !piece.meets(&rect) {
@@ -449,13 +449,6 @@ impl DensePlan {
         }
         shares.reverse();
         Ok((shares, is_covered))
-    }
-
-    /// The fragments that may have cells of a rectangle, newest first.
-    fn newest_in<'s>(&'s self, rect: &'s [Interval]) -> impl Iterator<Item = usize> + 's {
-        let few = if self.index.is_none() { 0..self.fragments.len() } else { 0..0 };
-        let many = self.index.iter().flat_map(|index| index.meeting(rect)).map(|number| number as usize);
-        few.rev().chain(many)
     }
 
     /// The tile that holds a cell that was written alone.

@@ -27,14 +27,8 @@ impl DensePlan {
         {
             return Ok(false);
         }
-        let mut shared = vec![Interval::ALL; rect.len()];
-        let newest = self
-            .fragments
-            .iter()
-            .enumerate()
-            .rev()
-            .find(|(_, fragment)| smalti_space::intersect_rects(&fragment.rect, rect, &mut shared));
-        let Some((fragment_idx, fragment)) = newest else { return Ok(false) };
+        let Some(fragment_idx) = self.rects.meeting(rect).next() else { return Ok(false) };
+        let fragment = &self.fragments[fragment_idx];
         let FragmentTiles::Space(block) = &fragment.tiles else { return Ok(false) };
         if !contains(&fragment.rect, rect) {
             return Ok(false);

@@ -11,7 +11,7 @@ use crate::request::{DEFAULT_BATCH_CELL_COUNT, ReadRequest};
 use smalti_array::Leaves;
 use smalti_format::{Dimension, Rule};
 use smalti_space::{
-    Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, UNSTOPPED, any_overlap, sort_cells,
+    Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, RectIndex, UNSTOPPED, sort_cells,
     stored_mbr_interval,
 };
 use smalti_types::{Datatype, Extent, ExtentRef, Layout, Result, Scalar};
@@ -72,9 +72,11 @@ impl SparsePlan {
         if fragments.iter().any(|&idx| self.fragments[idx].timestamps.is_some()) {
             return true;
         }
-        let domains: Vec<&[Extent]> =
-            fragments.iter().map(|&idx| self.fragments[idx].fragment.non_empty_domain()).collect();
-        any_overlap(self.ranges.len(), &as_intervals(&domains, self.ranges.len()))
+        let domains = fragments.iter().map(|&idx| self.fragments[idx].fragment.non_empty_domain());
+        let rects = rects_of(&domains.collect::<Vec<_>>(), self.snapshot.schema().dimensions.len());
+        let index = RectIndex::new(self.snapshot.schema().dimensions.len(), rects.iter().map(Vec::as_slice));
+        // Each meets itself.
+        rects.iter().any(|rect| index.meeting(rect).nth(1).is_some())
     }
 
     /// The group of each tile, in the order of the read; one for all where the rectangles say nothing about it.
@@ -267,6 +269,32 @@ impl SparsePlan {
     }
 }
 
+/// Rectangles that meet where some domains do: text becomes its place among all texts that bound one of them.
+fn rects_of(domains: &[&[Extent]], dim_count: usize) -> Vec<Vec<Interval>> {
+    let mut rects = vec![Vec::with_capacity(dim_count); domains.len()];
+    for dim in 0..dim_count {
+        let sides = || domains.iter().map(|domain| domain.get(dim).map(Extent::as_ref));
+        let mut texts: Vec<&[u8]> = sides()
+            .flat_map(|side| match side {
+                Some(ExtentRef::Str { lo, hi }) => [Some(lo), hi],
+                _ => [None, None],
+            })
+            .flatten()
+            .collect();
+        texts.sort_unstable();
+        texts.dedup();
+        let place = |text: &[u8]| texts.partition_point(|other| *other < text) as u64;
+        for (rect, side) in rects.iter_mut().zip(sides()) {
+            rect.push(match side {
+                Some(ExtentRef::Num { lo, hi }) => Interval { lo, hi },
+                Some(ExtentRef::Str { lo, hi }) => Interval { lo: place(lo), hi: hi.map_or(u64::MAX, place) },
+                None => Interval::ALL,
+            });
+        }
+    }
+    rects
+}
+
 /// The bounds of a tile along a dimension with unknown ends opened, and both zeros inside where one of them is an end: which
 /// of the two a writer kept says nothing about the cells.
 fn both_zeros(datatype: Datatype, stored: Interval) -> Interval {
@@ -288,35 +316,39 @@ pub(super) fn least_sorted_cell_count(request: &ReadRequest) -> usize {
     request.batch_cell_count.unwrap_or(DEFAULT_BATCH_CELL_COUNT).min(LEAST_SORTED_CELL_COUNT).min(limit)
 }
 
-/// Rectangles as intervals of numbers: the ends of strings by their places among all of them.
-fn as_intervals(rects: &[&[Extent]], dim_count: usize) -> Vec<Vec<Interval>> {
-    let mut intervals = vec![Vec::with_capacity(dim_count); rects.len()];
-    for dim in 0..dim_count {
-        let sides = || rects.iter().filter_map(|rect| rect.get(dim));
-        let mut ends: Vec<&[u8]> = sides()
-            .flat_map(|side| match side {
-                Extent::Str { lo, hi } => [Some(&**lo), hi.as_deref()],
-                Extent::Num { .. } => [None, None],
-            })
-            .flatten()
-            .collect();
-        ends.sort_unstable();
-        let place = |end: &[u8]| ends.partition_point(|other| *other < end) as u64;
-        for (rect, intervals) in rects.iter().zip(&mut intervals) {
-            intervals.extend(rect.get(dim).map(|side| match side {
-                Extent::Num { lo, hi } => Interval { lo: *lo, hi: *hi },
-                Extent::Str { lo, hi } => {
-                    Interval { lo: place(lo), hi: hi.as_deref().map_or(u64::MAX, place) }
-                }
-            }));
-        }
-    }
-    intervals
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn domains_meet_as_their_rectangles_do() {
+        let text = |lo: &str, hi: Option<&str>| Extent::Str {
+            lo: lo.as_bytes().into(),
+            hi: hi.map(|hi| hi.as_bytes().into()),
+        };
+        let texts = [
+            text("a", Some("c")),
+            text("c", Some("d")),
+            text("ca", None),
+            text("", Some("")),
+            text("b", Some("bb")),
+            text("x", Some("z")),
+        ];
+        let numbers = [(0, 5), (5, 6), (7, u64::MAX), (1, 1)].map(|(lo, hi)| Extent::Num { lo, hi });
+        let domains: Vec<Vec<Extent>> = texts
+            .iter()
+            .flat_map(|text| numbers.iter().map(|number| vec![text.clone(), number.clone()]))
+            .collect();
+        let domains: Vec<&[Extent]> = domains.iter().map(Vec::as_slice).collect();
+        let rects = rects_of(&domains, 2);
+        for (a, first) in domains.iter().zip(&rects) {
+            for (b, second) in domains.iter().zip(&rects) {
+                let overlap = a.iter().zip(*b).all(|(a, b)| a.as_ref().overlaps(b.as_ref()));
+                let rects_meet = first.iter().zip(second).all(|(a, b)| a.overlaps(*b));
+                assert_eq!(overlap, rects_meet, "{a:?} {b:?}");
+            }
+        }
+    }
 
     #[test]
     fn both_zeros_lie_in_a_rectangle_that_ends_at_one() {

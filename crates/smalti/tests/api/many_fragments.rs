@@ -117,3 +117,38 @@ fn a_committed_fragment_without_a_folder_is_passed_over_among_many() {
     assert_eq!(array.fragments().unwrap().len(), COUNT - 1);
     assert_eq!(values(&array).len(), COUNT - 1);
 }
+
+/// What a plane of 40 by 40 cells holds, row by row.
+fn cells_of(array: &Array, side: std::ops::RangeInclusive<i32>) -> Vec<i32> {
+    let read = array.read().range("y", side.clone()).range("x", side);
+    read.to_ndarray::<i32>("a").unwrap().iter().copied().collect()
+}
+
+#[test]
+fn of_many_dense_fragments_over_each_other_the_newest_shows_in_every_cell() {
+    let schema = Schema::dense()
+        .dimension(Dimension::new("y", 0..=39).tile(5))
+        .dimension(Dimension::new("x", 0..=39).tile(5))
+        .attribute(Attribute::of::<i32>("a"))
+        .build()
+        .unwrap();
+    let array = Array::create_with("mem://many-dense-fragments", &schema, &options()).unwrap();
+    let mut model = vec![i32::MIN; 40 * 40];
+    for at in 0..150 {
+        // Places that look random, some fragments as large as a tile, some larger.
+        let (y, x) = (at * 37 % 31, at * 53 % 29);
+        let (height, width) = (1 + at % 9, 1 + at * 7 % 11);
+        let (rows, columns) = (y..=y + height - 1, x..=x + width - 1);
+        let cells = vec![at; (height * width) as usize];
+        let write = array.write().range("y", rows.clone()).range("x", columns.clone()).column("a", &cells);
+        write.at(1000 + at as u64).commit().unwrap();
+        for row in rows {
+            model[(row * 40 + columns.start()) as usize..=(row * 40 + columns.end()) as usize].fill(at);
+        }
+    }
+    let array = Array::open_with("mem://many-dense-fragments", &options()).unwrap();
+    assert_eq!(cells_of(&array, 0..=39), model);
+    let inside = |at: usize| (7..=22).contains(&(at / 40)) && (7..=22).contains(&(at % 40));
+    let part: Vec<i32> = (0..model.len()).filter(|&at| inside(at)).map(|at| model[at]).collect();
+    assert_eq!(cells_of(&array, 7..=22), part);
+}

@@ -1,9 +1,11 @@
 //! Whether fragments can be merged without changing what the array says, at any time.
 
+use super::hulls::Hulls;
 use smalti_array::{Fragment, Snapshot, dense_grid, intervals};
 use smalti_format::{ArraySchema, Rule};
 use smalti_space::{Interval, intersect_rects};
 use smalti_types::{Error, Extent, Result, TimeRange};
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,6 +20,8 @@ pub(super) struct Fit<'a> {
     byte_lens: Vec<u64>,
     /// Whether cells lose what their schema no longer has.
     drops_fields: bool,
+    /// Dense arrays: made when it is asked for.
+    hulls: OnceCell<Hulls>,
 }
 
 /// Rectangles that a search for uncovered cells may come to before it gives up.
@@ -28,7 +32,7 @@ impl<'a> Fit<'a> {
         let all = snapshot.fragments();
         let candidates: Vec<usize> = (0..all.len()).filter(|&at| time.contains(all[at].time())).collect();
         let byte_lens = candidates.iter().map(|&at| all[at].data_byte_len()).collect();
-        Fit { snapshot, all, candidates, byte_lens, drops_fields }
+        Fit { snapshot, all, candidates, byte_lens, drops_fields, hulls: OnceCell::new() }
     }
 
     /// The bytes of each fragment to choose from.
@@ -104,17 +108,26 @@ impl<'a> Fit<'a> {
         if !self.snapshot.schema().is_dense() {
             return Ok(1.0);
         }
-        let fragments = self.fragments(range);
-        let inputs: Vec<&Fragment> = fragments.iter().map(|fragment| &**fragment).collect();
         let grid = dense_grid(self.snapshot.schema())?;
+        let hulls = self.hulls()?;
         // There may be more than can be counted.
-        let along = |(dim, side): (usize, &Interval)| {
+        let along = |(dim, side): (usize, Interval)| {
             Some((grid.tile_along(dim, side.hi)? - grid.tile_along(dim, side.lo)?) as f64 + 1.0)
         };
-        let tiles: Option<f64> = intervals(&hull(&inputs))?.iter().enumerate().map(along).product();
+        let tiles: Option<f64> = hulls.hull(range.clone()).enumerate().map(along).product();
         let tiles = tiles.unwrap_or(f64::INFINITY);
-        let sum: u64 = inputs.iter().map(|input| input.tile_count()).fold(0, u64::saturating_add);
-        Ok(tiles / sum.max(1) as f64)
+        Ok(tiles / hulls.tile_count(range).max(1) as f64)
+    }
+
+    fn hulls(&self) -> Result<&Hulls> {
+        if let Some(hulls) = self.hulls.get() {
+            return Ok(hulls);
+        }
+        let fragments = self.candidates.iter().map(|&at| &*self.all[at]);
+        let rects = fragments.clone().map(|fragment| intervals(fragment.non_empty_domain()));
+        let rects = rects.collect::<Result<Vec<_>>>()?;
+        let hulls = Hulls::new(&rects, fragments.map(|fragment| fragment.tile_count()));
+        Ok(self.hulls.get_or_init(|| hulls))
     }
 
     /// The newest schema that has all fields of some fragments: that of the array, or of one of them.

@@ -4,6 +4,7 @@ mod commits;
 mod fit;
 mod fragment_meta;
 mod fragments;
+mod hulls;
 mod metadata;
 mod policy;
 mod publish;
