@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use smalti_array::{Fragment, Plane, Snapshot};
 use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Cross, Interval, Pace, TileBlock, TileGrid};
 use smalti_tile::{CellShape, Column, ColumnRef};
+use smalti_types::parallel::{self, Shareable as _};
 use smalti_types::{AlignedBuf, Datatype, Error, Layout, Result};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -169,7 +170,7 @@ impl DensePlan {
     /// Cells of a task: whole rows of tiles where that leaves work for every thread, so that no tile is decoded twice. Of ranges in
     /// no order each task may need every tile, so there is one for each thread.
     fn task_cell_count(&self, part: &Part) -> u64 {
-        let threads = rayon::current_num_threads() as u64;
+        let threads = parallel::thread_count() as u64;
         let slowest = slow_to_fast(part.len(), self.layout)
             .into_iter()
             .find(|&dim| part[dim].end - part[dim].start > 1)
@@ -362,7 +363,7 @@ impl DensePlan {
         let trace = |task: &Task| self.trace(sources, task, purpose);
         let mut traces: Vec<Trace> = match tasks {
             [task] => vec![trace(task)?],
-            _ => tasks.par_iter().map(trace).collect::<Result<_>>()?,
+            _ => tasks.par_iter().shared().map(trace).collect::<Result<_>>()?,
         };
         // The tasks number their tiles from 0; here all have one numbering, with the fill value last.
         let mut wanted: Vec<(usize, usize)> = Vec::new();
@@ -379,6 +380,7 @@ impl DensePlan {
         let check = || self.fetch.check();
         let lists: Vec<Vec<CellRun>> = traces
             .into_par_iter()
+            .shared()
             .map(|Trace { tiles, mut runs }| {
                 for runs in runs.chunks_mut(CELLS_BETWEEN_CHECKS) {
                     check()?;
@@ -392,6 +394,7 @@ impl DensePlan {
         let tile_cell_count = self.tile_cell_count()?;
         let columns: Vec<Arc<Column>> = wanted
             .par_iter()
+            .shared()
             .map(|&(fragment_idx, tile_idx)| {
                 let source = sources[fragment_idx]
                     .as_ref()
@@ -533,7 +536,7 @@ fn for_each_task(
     if let [(task, place)] = &mut places[..] {
         return work(task, place);
     }
-    places.into_par_iter().try_for_each(|(task, place)| work(task, place))
+    places.into_par_iter().shared().try_for_each(|(task, place)| work(task, place))
 }
 
 /// Whether a box lies in another.
