@@ -187,6 +187,7 @@ impl Batches {
     }
 
     /// Does work on the cells of the read: on the threads of its context if it is large enough for them, and otherwise on this one.
+    #[doc(hidden)]
     pub fn run<T: Send>(&mut self, work: impl FnOnce(&mut Batches) -> T + Send) -> T {
         match self.workers.clone() {
             Some(workers) => workers.run(|| work(self)),

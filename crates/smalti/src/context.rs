@@ -130,8 +130,8 @@ impl Context {
         &self.stores
     }
 
-    /// Does work on the threads of the context, which start if they have not; what it does with [`parallel`](crate::parallel) steps is
-    /// shared out among them. In a forked process, which has none of them, it is done on this thread.
+    /// Does work on the threads of the context, which start if they have not; what it does with rayon is shared out among them. In a
+    /// context of one thread, and in a forked process, which has none of the threads, it is done on this thread.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         self.workers.run(work)
     }

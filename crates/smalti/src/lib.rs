@@ -135,12 +135,15 @@ pub use smalti_query::{
 };
 pub use smalti_store::{SyncLevel, free_byte_len, system_env};
 pub use smalti_tile::{CellShape, Column, ColumnRef};
+pub use smalti_types::text;
 pub use smalti_types::{
     AlignedBuf, ArrayType, CellValNum, Clock, Datatype, EncryptionKey, Entropy, Env, Error, ErrorKind,
     Extent, ExtentRef, Filter, FilterPipeline, FloatScale, Layout, Location, Physical, PhysicalKind,
     RectList, Result, Scalar, ScaleWidth, TimeRange, WebpFormat, dispatch_physical,
 };
-pub use smalti_types::{parallel, text};
+// For the program `smalti`, whose own parallel steps go the same way.
+#[doc(hidden)]
+pub use smalti_types::parallel;
 pub use smalti_upkeep::{
     CellDifference, Change, Class, DiffFields, DiffOptions, DiffSummary, Digest, DigestOptions,
     FieldDifference, Finding, FindingKind, FsckOptions, FsckReport, LostCells, MemberReport, Mended,
