@@ -16,6 +16,7 @@ use smalti_format::names::{
 };
 use smalti_format::{Rule, Version};
 use smalti_store::{Entry, Store, StoreExt};
+use smalti_types::parallel;
 use smalti_types::{AlignedBuf, Error, ErrorKind, Result, TimeRange};
 use std::collections::HashSet;
 
@@ -480,7 +481,7 @@ fn first_listings<T>(place: &ArrayPlace, read_commits: impl FnOnce(bool) -> T) -
     if !is_worthwhile() {
         return (read_commits(false), None);
     }
-    if rayon::current_num_threads() < 2 {
+    if parallel::thread_count() < 2 {
         // One thread gains nothing. The order is the one that has to hold for two: the folders may be older than the commits.
         let folders = store.list(&fragments).ok();
         return (read_commits(true), folders);

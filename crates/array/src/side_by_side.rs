@@ -1,16 +1,20 @@
 //! Work on many small things, shared out among threads.
 
+use smalti_types::parallel;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// The longest share: long enough that handing it out costs nothing beside the work, short enough that threads end together.
 const MAX_SHARE_LEN: usize = 64;
 
-/// Does `work` on shares of `items`, which it gets with the place of their first item, on this thread and on as many others of its
-/// pool as have nothing else to do. This thread takes share after share itself: where the others wake up late, little is
+/// Fewer items are not worth a thread.
+const FEWEST_TO_SHARE: usize = 64;
+
+/// Does `work` on shares of `items`, which it gets with the place of their first item, on this thread and on as many workers
+/// as have nothing else to do. This thread takes share after share itself: where the others wake up late, little is
 /// waited for. The outcomes are in the order of the items.
 pub(crate) fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &[T]) -> R + Sync) -> Vec<R> {
-    let thread_count = rayon::current_num_threads();
+    let thread_count = parallel::thread_count();
     let share_len = (items.len() / (4 * thread_count)).clamp(1, MAX_SHARE_LEN);
     let share_count = items.len().div_ceil(share_len);
     let next = AtomicUsize::new(0);
@@ -28,104 +32,56 @@ pub(crate) fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &
             done.lock().unwrap_or_else(PoisonError::into_inner).push((idx, outcome));
         }
     };
-    let here = Processor::of_this_thread();
-    rayon::in_place_scope(|scope| {
-        let other_count = thread_count.min(share_count).saturating_sub(1);
-        for _ in 0..other_count {
-            scope.spawn(|_| {
-                here.leave();
-                take_shares();
-            });
-        }
-        if other_count > 0 {
-            std::thread::yield_now();
-        }
-        take_shares();
-    });
+    let other_count = match items.len() {
+        FEWEST_TO_SHARE.. => thread_count.min(share_count).saturating_sub(1),
+        _ => 0,
+    };
+    match other_count {
+        0 => take_shares(),
+        _ => parallel::scope(|scope| {
+            if let Some(scope) = scope {
+                (0..other_count).for_each(|_| scope.spawn(|_| take_shares()));
+            }
+            take_shares();
+        }),
+    }
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_unstable_by_key(|(idx, _)| *idx);
     done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-/// Does `own` on this thread, and `other` at the same time on another one of its pool, if there is one that has nothing else to do.
+/// Does `own` on this thread, and `other` at the same time on a worker, if there are any.
 pub(crate) fn at_once<A, B: Send>(own: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
-    let here = Processor::of_this_thread();
     let mut outcome = None;
-    let own = rayon::in_place_scope(|scope| {
-        scope.spawn(|_| {
-            here.leave();
-            outcome = Some(other());
-        });
-        std::thread::yield_now();
+    let mut other = Some(other);
+    let own = parallel::scope(|scope| {
+        if let (Some(scope), Some(other)) = (scope, other.take_if(|_| scope.is_some())) {
+            let outcome = &mut outcome;
+            scope.spawn(move |_| *outcome = Some(other()));
+        }
         own()
     });
-    #[expect(clippy::expect_used, reason = "a scope ends when all that it spawned has ended")]
-    let other = outcome.expect("a scope ends when all that it spawned has ended");
+    #[expect(
+        clippy::expect_used,
+        reason = "a scope ends when all that it spawned has ended, and what was not spawned is here"
+    )]
+    let other = outcome.or_else(|| other.map(|other| other())).expect("either was spawned or is done here");
     (own, other)
-}
-
-/// The processor that a thread runs on.
-///
-/// In virtual machines a processor that sleeps passes for one that is taken away, so that Linux puts a thread that is woken up behind
-/// the one that woke it, and leaves it there for some milliseconds: longer than what the two are to share takes. So the one that
-/// wakes gives way for a moment, and the one that is woken moves to another processor, if it finds itself on the same one.
-#[derive(Debug, Clone, Copy)]
-struct Processor {
-    #[cfg(target_os = "linux")]
-    number: usize,
-}
-
-#[cfg(target_os = "linux")]
-impl Processor {
-    fn of_this_thread() -> Self {
-        Processor { number: rustix::thread::sched_getcpu() }
-    }
-
-    /// Moves this thread to another processor if it is on this one. It may come back at any time.
-    fn leave(self) {
-        use rustix::thread::{sched_getaffinity, sched_setaffinity};
-        if Processor::of_this_thread().number != self.number {
-            return;
-        }
-        let Ok(allowed) = sched_getaffinity(None) else { return };
-        let mut others = allowed;
-        others.unset(self.number);
-        // Refused when there is no other one.
-        if sched_setaffinity(None, &others).is_ok() {
-            let _ = sched_setaffinity(None, &allowed);
-        }
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-impl Processor {
-    fn of_this_thread() -> Self {
-        Processor {}
-    }
-
-    fn leave(self) {}
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use smalti_types::parallel::Workers;
+    use std::sync::Arc;
 
     #[test]
-    fn two_things_are_done_at_once_wherever_threads_run() {
+    fn two_things_are_done_with_workers_and_without() {
+        let workers = Arc::new(Workers::new(2));
         for _ in 0..50 {
-            let here = Processor::of_this_thread();
-            let (own, other) = at_once(|| 1, || 2);
-            here.leave();
-            assert_eq!((own, other), (1, 2));
-        }
-        #[cfg(target_os = "linux")]
-        {
-            let allowed = rustix::thread::sched_getaffinity(None).unwrap();
-            Processor::of_this_thread().leave();
-            assert!(
-                rustix::thread::sched_getaffinity(None).unwrap() == allowed,
-                "threads keep their processors"
-            );
+            assert_eq!(at_once(|| 1, || 2), (1, 2));
+            assert_eq!(workers.stand_by(|| at_once(|| 1, || 2)), (1, 2));
+            assert_eq!(workers.run(|| at_once(|| 1, || 2)), (1, 2));
         }
     }
 
@@ -133,11 +89,14 @@ mod tests {
     fn each_item_is_worked_on_once_and_outcomes_keep_their_order() {
         for count in [0, 1, 2, 7, 64, 1000, 5001] {
             let items: Vec<usize> = (0..count).collect();
-            let shares = side_by_side(&items, |start, share| {
-                assert_eq!(share.first(), Some(&start));
-                share.to_vec()
-            });
-            assert_eq!(shares.concat(), items, "{count}");
+            let shares = || {
+                side_by_side(&items, |start, share| {
+                    assert_eq!(share.first(), Some(&start));
+                    share.to_vec()
+                })
+            };
+            assert_eq!(shares().concat(), items, "{count}");
+            assert_eq!(Arc::new(Workers::new(2)).stand_by(shares).concat(), items, "{count}, shared out");
         }
     }
 }

@@ -41,7 +41,9 @@ pub(crate) fn context(global: &Global) -> Outcome<Context> {
         Some(threads) => Context::new().threads(threads.into()),
         None => Context::default(),
     });
-    context.start_threads()?;
+    if global.threads.is_some() {
+        context.start_threads()?;
+    }
     Ok(context.clone())
 }
 

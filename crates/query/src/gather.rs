@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Pace};
 use smalti_tile::{CellShape, Column, ColumnRef};
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{AlignedBuf, Error, Result};
 use std::ops::Range;
 
@@ -168,7 +169,7 @@ fn fill<T: Send>(
     if out.len() <= len * CELLS_BETWEEN_CHECKS {
         return step((0, out));
     }
-    out.par_chunks_mut(len * CELLS_BETWEEN_CHECKS).enumerate().try_for_each(step)
+    out.par_chunks_mut(len * CELLS_BETWEEN_CHECKS).enumerate().shared().try_for_each(step)
 }
 
 /// Cuts lists of runs into pieces.
@@ -250,6 +251,7 @@ fn gather_var(
     };
     let byte_lens: Vec<usize> = pieces
         .par_iter()
+        .shared()
         .map(|piece| {
             let span = |run: &CellRun| {
                 let offsets = source(run.slot).1;
@@ -294,7 +296,7 @@ fn for_each<T: Send>(tasks: Vec<T>, check: Check<'_>, work: impl Fn(T) + Sync + 
     if tasks.len() <= 1 {
         tasks.into_iter().try_for_each(work)
     } else {
-        tasks.into_par_iter().try_for_each(work)
+        tasks.into_par_iter().shared().try_for_each(work)
     }
 }
 

@@ -19,6 +19,7 @@ use crate::steps::Steps;
 use smalti_array::{FieldId, Snapshot};
 use smalti_space::CELLS_BETWEEN_CHECKS;
 use smalti_tile::{Column, ColumnRef};
+use smalti_types::parallel::{self, Workers};
 use smalti_types::{Error, Layout, Result};
 use std::mem;
 use std::sync::Arc;
@@ -33,7 +34,15 @@ pub struct Batches {
     state: State,
     steps: Steps,
     is_unwritten: bool,
+    /// Who helps: those that stood by when the read was planned, if it is large enough.
+    workers: Option<Arc<Workers>>,
 }
+
+/// Reads of fewer bytes are done by the thread that asks for them, and start no other.
+const FEWEST_BYTES_TO_SHARE: u64 = 1 << 18;
+
+/// What a value of any length is taken for.
+const TYPICAL_BYTE_LEN: u64 = 16;
 
 enum State {
     Dense(Box<DenseBatches>),
@@ -70,7 +79,17 @@ pub fn read(snapshot: &Snapshot, request: &ReadRequest) -> Result<Batches> {
         let state = if is_empty { State::Done } else { State::Labels(Box::new(alone)) };
         let steps = Steps::new(request, false, &fields);
         let announced = progress.announce(&[Phase::Reading]);
-        return Ok(Batches { fields, labels: None, progress, announced, state, steps, is_unwritten: false });
+        let batches = Batches {
+            fields,
+            labels: None,
+            progress,
+            announced,
+            state,
+            steps,
+            is_unwritten: false,
+            workers: None,
+        };
+        return Ok(batches.with_workers());
     }
     let mut batches = match LabelFields::new(snapshot, &resolved)? {
         None => read_cells(snapshot, &resolved)?,
@@ -113,7 +132,9 @@ pub(crate) fn read_cells(snapshot: &Snapshot, request: &ReadRequest) -> Result<B
     let fields: Vec<ResultField> = fields.into_iter().map(|(_, field)| field).collect();
     let leaves_out = !schema.is_dense() || request.leaves_out || request.written_only;
     let steps = Steps::new(request, leaves_out, &fields);
-    Ok(Batches { fields, labels: None, progress, announced, state, steps, is_unwritten })
+    let batches =
+        Batches { fields, labels: None, progress, announced, state, steps, is_unwritten, workers: None };
+    Ok(batches.with_workers())
 }
 
 /// Starts a read of every version of every cell of a sparse array, in global order, those of equal coordinates newest first.
@@ -137,10 +158,43 @@ pub(crate) fn read_history(
     let fields: Vec<ResultField> = fields.into_iter().map(|(_, field)| field).collect();
     let state = State::Sparse(Box::new(SparseBatches::new(plan)));
     let steps = Steps::new(request, true, &fields);
-    Ok(Batches { fields, labels: None, progress, announced, state, steps, is_unwritten: false })
+    let batches = Batches {
+        fields,
+        labels: None,
+        progress,
+        announced,
+        state,
+        steps,
+        is_unwritten: false,
+        workers: None,
+    };
+    Ok(batches.with_workers())
 }
 
 impl Batches {
+    /// Takes those that stand by as workers, if there is enough to do.
+    fn with_workers(mut self) -> Batches {
+        self.workers = parallel::standing_by().filter(|workers| {
+            let field_byte_len = |field: &ResultField| match field.shape.is_var() {
+                true => TYPICAL_BYTE_LEN,
+                false => field.shape.cell_byte_len() as u64,
+            };
+            let cell_byte_len = self.fields.iter().map(field_byte_len).sum::<u64>();
+            let most = self.cell_count().most().saturating_mul(cell_byte_len.max(8));
+            workers.count() > 1 && most >= FEWEST_BYTES_TO_SHARE
+        });
+        self
+    }
+
+    /// Does work on the cells of the read: on the threads of its context if it is large enough for them, and otherwise on this one.
+    #[doc(hidden)]
+    pub fn run<T: Send>(&mut self, work: impl FnOnce(&mut Batches) -> T + Send) -> T {
+        match self.workers.clone() {
+            Some(workers) => workers.run(|| work(self)),
+            None => work(self),
+        }
+    }
+
     /// The fields of every batch.
     pub fn fields(&self) -> &[ResultField] {
         &self.fields
@@ -162,6 +216,10 @@ impl Batches {
     /// # Errors
     /// What reading a batch reports; `OutOfMemory` when they do not fit side by side.
     pub fn join(&mut self) -> Result<Batch> {
+        self.run(Batches::joined)
+    }
+
+    fn joined(&mut self) -> Result<Batch> {
         let mut parts = self.collect::<Result<Vec<Batch>>>()?;
         if parts.len() == 1
             && let Some(only) = parts.pop()
@@ -265,11 +323,11 @@ impl Batches {
     /// What store and codecs report.
     pub(crate) fn next_unsummarised(&mut self, folded: &mut [Folded]) -> Result<Option<Batch>> {
         self.progress.check()?;
-        let pulled = match &mut self.state {
+        let pulled = self.run(|this| match &mut this.state {
             State::Dense(batches) => batches.pull_unsummarised(folded),
             State::Sparse(batches) => batches.pull_unsummarised(folded),
             State::Labels(_) | State::Done => Ok(None),
-        }?;
+        })?;
         if pulled.is_none() {
             self.end();
         }
@@ -305,10 +363,12 @@ impl Iterator for Batches {
             self.end();
             return None;
         }
-        let pulled = self.progress.check().and_then(|()| self.pull());
-        let pulled = pulled.and_then(|batch| match (&self.labels, batch) {
-            (Some(labels), Some(batch)) => labels.apply(batch).map(Some),
-            (_, batch) => Ok(batch),
+        let pulled = self.run(|this| {
+            let pulled = this.progress.check().and_then(|()| this.pull());
+            pulled.and_then(|batch| match (&this.labels, batch) {
+                (Some(labels), Some(batch)) => labels.apply(batch).map(Some),
+                (_, batch) => Ok(batch),
+            })
         });
         if let Ok(Some(batch)) = &pulled {
             self.progress.count_cells(batch.cell_count as u64);

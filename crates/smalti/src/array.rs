@@ -130,7 +130,7 @@ impl Array {
     }
 
     pub(crate) fn at_place(place: ArrayPlace, time: TimeRange, context: Context) -> Result<Array> {
-        let view = Arc::new(context.run(|| View::open(&place, time))?);
+        let view = Arc::new(context.stand_by(|| View::open(&place, time))?);
         Ok(Array { place, time, context, view })
     }
 
@@ -486,7 +486,7 @@ impl Array {
     /// ```
     pub fn read_raw(&self, request: &ReadRequest) -> Result<Batches> {
         let snapshot = self.snapshot()?;
-        self.context.run(|| smalti_query::read(&snapshot, request))
+        self.context.stand_by(|| smalti_query::read(&snapshot, request))
     }
 
     /// A planned read in the words of the engine; see [`ReadBuilder::scan`].
@@ -495,7 +495,7 @@ impl Array {
     /// As [`read_raw`](Array::read_raw).
     pub fn scan_raw(&self, request: &ReadRequest) -> Result<Scan> {
         let snapshot = self.snapshot()?;
-        let scan = self.context.run(|| smalti_query::Scan::new(&snapshot, request))?;
+        let scan = self.context.stand_by(|| smalti_query::Scan::new(&snapshot, request))?;
         Ok(Scan::new(scan, self.context.clone()))
     }
 
@@ -562,7 +562,7 @@ impl Array {
     /// ```
     pub fn explain_raw(&self, request: &ReadRequest) -> Result<Explanation> {
         let snapshot = self.snapshot()?;
-        self.context.run(|| smalti_query::explain(&snapshot, request))
+        self.context.stand_by(|| smalti_query::explain(&snapshot, request))
     }
 
     /// As [`explain_raw`](Array::explain_raw), and performs the read, whose cells are dropped.
@@ -571,7 +571,7 @@ impl Array {
     /// As [`read_raw`](Array::read_raw).
     pub fn analyze_raw(&self, request: &ReadRequest) -> Result<(Explanation, Analysis)> {
         let snapshot = self.snapshot()?;
-        self.context.run(|| smalti_query::analyze(&snapshot, request))
+        self.context.stand_by(|| smalti_query::analyze(&snapshot, request))
     }
 
     /// Aggregates in the words of the engine; see [`ReadBuilder::aggregate`].
@@ -580,7 +580,7 @@ impl Array {
     /// As [`ReadBuilder::aggregate`].
     pub fn aggregate_raw(&self, request: &AggregateRequest) -> Result<Vec<Option<Value>>> {
         let snapshot = self.snapshot()?;
-        let found = self.context.run(|| smalti_query::aggregate(&snapshot, request))?;
+        let found = self.context.stand_by(|| smalti_query::aggregate(&snapshot, request))?;
         let schema = snapshot.schema();
         let datatype = |aggregate: &Aggregate| {
             let name = aggregate.field.as_deref().unwrap_or_default();
@@ -639,6 +639,7 @@ impl Array {
 
     /// Runs an operation on the array's files with the threads of the handle.
     pub(crate) fn run<T: Send>(&self, operation: impl FnOnce(&ArrayPlace) -> Result<T> + Send) -> Result<T> {
+        self.context.check_process()?;
         self.context.run(|| operation(&self.place))
     }
 
@@ -647,12 +648,12 @@ impl Array {
     }
 
     pub(crate) fn snapshot(&self) -> Result<Snapshot> {
-        self.context.run(|| self.view.latest(&self.place, self.time))
+        self.context.stand_by(|| self.view.latest(&self.place, self.time))
     }
 
     /// A write depends on the schema, not on the cells that are there.
     pub(crate) fn snapshot_to_write(&self) -> Result<Snapshot> {
-        self.context.run(|| self.view.last(&self.place, self.time))
+        self.context.stand_by(|| self.view.last(&self.place, self.time))
     }
 
     pub(crate) fn time(&self) -> TimeRange {

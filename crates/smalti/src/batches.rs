@@ -15,11 +15,17 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct RecordBatches {
     batches: Batches,
+    output: Output,
+    context: Context,
+}
+
+/// How columns become arrays.
+#[derive(Debug)]
+struct Output {
     schema: SchemaRef,
     /// The labels of each field whose values are codes.
     dictionaries: Vec<Option<Dictionary>>,
     form: ArrowForm,
-    context: Context,
 }
 
 impl RecordBatches {
@@ -39,12 +45,12 @@ impl RecordBatches {
         };
         let dictionaries = batches.fields().iter().map(dictionary).collect::<Result<Vec<_>>>()?;
         let schema = arrow_schema(batches.fields(), &dictionaries, form);
-        Ok(RecordBatches { batches, schema, dictionaries, form, context })
+        Ok(RecordBatches { batches, output: Output { schema, dictionaries, form }, context })
     }
 
     /// The Arrow schema of every batch.
     pub fn schema(&self) -> &SchemaRef {
-        &self.schema
+        &self.output.schema
     }
 
     /// Whether nothing was ever written where a dense array is read: all cells of the result have fill values. Never so of sparse
@@ -124,10 +130,13 @@ impl Iterator for RecordBatches {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Result<RecordBatch>> {
-        let context = self.context.clone();
-        context.run(|| {
-            let batch = self.batches.next()?;
-            Some(batch.and_then(|batch| self.record_batch(batch)))
+        if let Err(error) = self.context.check_process() {
+            return Some(Err(error));
+        }
+        let RecordBatches { batches, output, .. } = self;
+        batches.run(|batches| {
+            let batch = batches.next()?;
+            Some(batch.and_then(|batch| output.record_batch(batches, batch)))
         })
     }
 }
@@ -135,10 +144,11 @@ impl Iterator for RecordBatches {
 impl RecordBatches {
     /// The cells of all batches that are left, in one.
     pub(crate) fn join(mut self) -> Result<RecordBatch> {
-        let context = self.context.clone();
-        context.run(|| {
-            let batch = self.batches.join()?;
-            self.record_batch(batch)
+        self.context.check_process()?;
+        let RecordBatches { batches, output, .. } = &mut self;
+        batches.run(|batches| {
+            let batch = batches.join()?;
+            output.record_batch(batches, batch)
         })
     }
 }
@@ -155,7 +165,7 @@ impl Iterator for Reader {
 
 impl RecordBatchReader for Reader {
     fn schema(&self) -> SchemaRef {
-        self.0.schema.clone()
+        self.0.output.schema.clone()
     }
 }
 
@@ -167,11 +177,11 @@ fn arrow_schema(fields: &[ResultField], dictionaries: &[Option<Dictionary>], for
     Arc::new(ArrowSchema::new(fields.iter().zip(dictionaries).map(one).collect::<Vec<_>>()))
 }
 
-impl RecordBatches {
-    fn record_batch(&self, batch: Batch) -> Result<RecordBatch> {
+impl Output {
+    fn record_batch(&self, batches: &Batches, batch: Batch) -> Result<RecordBatch> {
         let Batch { cell_count, columns, .. } = batch;
-        let fields = self.batches.fields().iter().zip(&self.dictionaries);
-        let progress = self.batches.progress();
+        let fields = batches.fields().iter().zip(&self.dictionaries);
+        let progress = batches.progress();
         let check = || progress.check();
         let arrays = fields
             .zip(columns)

@@ -2,8 +2,10 @@
 
 use smalti_array::Resources;
 use smalti_store::{Stores, system_env};
+use smalti_types::parallel::Workers;
 use smalti_types::{Env, Error, Result};
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::num::NonZero;
+use std::sync::{Arc, OnceLock};
 
 /// What the arrays and groups of a program share: the threads that work for them, the stores that their URIs lead to, the clock and
 /// the randomness of writes. Clones are the same context.
@@ -27,38 +29,50 @@ use std::sync::{Arc, LazyLock, OnceLock};
 pub struct Context {
     env: Env,
     stores: Stores,
-    threads: Option<Arc<Threads>>,
+    workers: Arc<Workers>,
     resources: Arc<Resources>,
 }
 
-/// Threads that start when they are first needed.
-#[derive(Debug)]
-struct Threads {
-    count: usize,
-    pool: OnceLock<Option<rayon::ThreadPool>>,
+/// A context and the process that it was made in. What a forked process needs comes behind it.
+struct OfProcess {
+    context: Context,
+    of_child: OnceLock<Box<OfProcess>>,
 }
 
 impl Default for Context {
-    /// The context of all who have none of their own: as many threads as there are cores, which start when they are first needed.
+    /// The context of all who have none of their own: as many threads as there are cores, which start when they are first needed. A forked
+    /// process has another one.
     fn default() -> Context {
-        static SHARED: LazyLock<Context> = LazyLock::new(Context::new);
-        SHARED.clone()
+        // Of the process, as its name says; nothing else is.
+        static FIRST: OnceLock<Box<OfProcess>> = OnceLock::new();
+        let mut place = &FIRST;
+        loop {
+            let of_process = place
+                .get_or_init(|| Box::new(OfProcess { context: Context::new(), of_child: OnceLock::new() }));
+            if of_process.context.check_process().is_ok() {
+                return of_process.context.clone();
+            }
+            place = &of_process.of_child;
+        }
     }
 }
 
 impl Context {
-    /// A context with stores of its own, the system's clock and randomness, and the threads of the default one.
+    /// A context with stores and threads of its own, as many as there are cores, and the system's clock and randomness.
     #[must_use]
     pub fn new() -> Context {
-        Context { env: system_env(), stores: Stores::new(), threads: None, resources: Arc::default() }
+        let workers = Arc::new(Workers::new(core_count()));
+        Context { env: system_env(), stores: Stores::new(), workers, resources: Arc::default() }
     }
 
-    /// The same context with so many threads of its own, which start when they are first needed; 0 for those of the default one.
-    /// Where the system refuses to start them, those of the default one do the work.
+    /// The same context with so many threads of its own; 0 for as many as there are cores. They start with the first work that is
+    /// large enough to be shared out, while the thread that asks waits, and end with the last handle on the context. Opening arrays of
+    /// few fragments and reads of little are done on the thread that asks, and so is everything in a context of one thread.
+    /// Who calls from a worker of a rayon pool has the work done in that pool.
     #[must_use]
     pub fn threads(self, count: usize) -> Context {
-        let threads = (count > 0).then(|| Arc::new(Threads { count, pool: OnceLock::new() }));
-        Context { threads, ..self }
+        let count = if count == 0 { core_count() } else { count };
+        Context { workers: Arc::new(Workers::new(count)), ..self }
     }
 
     /// The same context with another clock and randomness than the operating system's, for tests that replay.
@@ -116,12 +130,16 @@ impl Context {
         &self.stores
     }
 
-    /// Does work on the threads of the context; what it does with rayon is shared out among them.
+    /// Does work on the threads of the context, which start if they have not; what it does with rayon is shared out among them. In a
+    /// context of one thread, and in a forked process, which has none of the threads, it is done on this thread.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        match self.threads.as_ref().and_then(|threads| threads.pool()) {
-            Some(pool) => pool.install(work),
-            None => work(),
-        }
+        self.workers.run(work)
+    }
+
+    /// Does work on this thread, and lets threads of the context help where there is much to do.
+    pub(crate) fn stand_by<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.check_process()?;
+        self.workers.stand_by(work)
     }
 
     /// Starts the threads now, to learn whether that is possible.
@@ -129,19 +147,50 @@ impl Context {
     /// # Errors
     /// `InvalidArgument` when the system does not start so many.
     pub fn start_threads(&self) -> Result<()> {
-        match &self.threads {
-            Some(threads) if threads.pool().is_none() => {
-                Err(Error::invalid(format!("{} threads cannot be started; ask for fewer", threads.count)))
-            }
-            _ => Ok(()),
+        self.check_process()?;
+        match self.workers.can_start() {
+            true => Ok(()),
+            false => Err(Error::invalid(format!(
+                "{} threads cannot be started; ask for fewer",
+                self.workers.count()
+            ))),
         }
+    }
+
+    /// Refuses the work of a forked process: threads do not follow a fork, and locks of others may be held in it for good.
+    pub(crate) fn check_process(&self) -> Result<()> {
+        let (made_in, here) = (self.workers.process_id(), std::process::id());
+        if made_in == here {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "the context was made in process {made_in}, and this is process {here}, forked from it: make a new context here, and \
+             open arrays and groups with it"
+        )))
     }
 }
 
-impl Threads {
-    fn pool(&self) -> Option<&rayon::ThreadPool> {
-        let named = rayon::ThreadPoolBuilder::new().thread_name(|idx| format!("smalti-{idx}"));
-        let start = || named.num_threads(self.count).build().ok();
-        self.pool.get_or_init(start).as_ref()
+fn core_count() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Array, Attribute, Dimension, ErrorKind, Options, Schema};
+
+    #[test]
+    fn a_context_of_another_process_is_refused_and_says_what_to_do() -> Result<()> {
+        let context = Context::new();
+        let forked = Context { workers: Arc::new(Workers::of_process(2, 0)), ..context.clone() };
+        let schema =
+            Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a"));
+        Array::create_with("mem://forked", &schema.build()?, &Options::new().context(&context))?;
+        let refused = Array::open_with("mem://forked", &Options::new().context(&forked)).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::InvalidArgument);
+        assert!(refused.to_string().contains("make a new context"), "{refused}");
+        assert_eq!(forked.run(|| 1), 1, "nothing waits for threads that are not there");
+        assert!(Context::default().check_process().is_ok());
+        Ok(())
     }
 }

@@ -141,6 +141,9 @@ pub use smalti_types::{
     Extent, ExtentRef, Filter, FilterPipeline, FloatScale, Layout, Location, Physical, PhysicalKind,
     RectList, Result, Scalar, ScaleWidth, TimeRange, WebpFormat, dispatch_physical,
 };
+// For the program `smalti`, whose own parallel steps go the same way.
+#[doc(hidden)]
+pub use smalti_types::parallel;
 pub use smalti_upkeep::{
     CellDifference, Change, Class, DiffFields, DiffOptions, DiffSummary, Digest, DigestOptions,
     FieldDifference, Finding, FindingKind, FsckOptions, FsckReport, LostCells, MemberReport, Mended,

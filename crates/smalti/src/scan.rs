@@ -82,7 +82,7 @@ impl Scan {
     /// # Errors
     /// `Corrupt` and `Permission` from the fragments' metadata.
     pub fn byte_len(&self) -> Result<Option<Count>> {
-        self.context.run(|| self.scan.byte_len())
+        self.context.stand_by(|| self.scan.byte_len())
     }
 
     /// What is known about the values of each field, in the order of the [fields](Scan::fields).
@@ -90,7 +90,7 @@ impl Scan {
     /// # Errors
     /// `Corrupt` and `Permission` from the fragments' metadata.
     pub fn statistics(&self) -> Result<Vec<FieldStatistics>> {
-        let known = self.context.run(|| self.scan.statistics())?;
+        let known = self.context.stand_by(|| self.scan.statistics())?;
         let pairs = known.into_iter().zip(self.scan.fields());
         let one = |(known, field): (smalti_query::FieldStatistics, &ResultField)| {
             let datatype: Datatype = field.shape.datatype;
@@ -112,7 +112,7 @@ impl Scan {
     /// # Errors
     /// As [`ReadBuilder::explain`](crate::ReadBuilder::explain).
     pub fn explain(&self) -> Result<Explanation> {
-        self.context.run(|| self.scan.explain())
+        self.context.stand_by(|| self.scan.explain())
     }
 
     /// The cells as a stream of Arrow record batches.
@@ -128,7 +128,7 @@ impl Scan {
     /// # Errors
     /// As [`batches`](Scan::batches).
     pub fn columns(&self) -> Result<Batches> {
-        self.context.run(|| self.scan.read())
+        self.context.stand_by(|| self.scan.read())
     }
 
     /// Divides the read into at most so many splits that take about as many bytes each: fewer where it is too small, or where its order
@@ -139,7 +139,7 @@ impl Scan {
     /// # Errors
     /// `InvalidArgument` for no split, or more than 65,536; `NotFound` when the time range has lost cells.
     pub fn splits(&self, count: usize) -> Result<Vec<Split>> {
-        let splits = self.context.run(|| self.scan.splits(count))?;
+        let splits = self.context.stand_by(|| self.scan.splits(count))?;
         let place = self.scan.snapshot().place();
         let (form, context) = (self.form, &self.context);
         let one = |split| Split { split, place: place.clone(), form, context: context.clone() };
@@ -190,7 +190,7 @@ impl Split {
     /// # Errors
     /// As [`batches`](Split::batches).
     pub fn array(&self) -> Result<Array> {
-        let snapshot = self.context.run(|| self.split.snapshot(&self.place))?;
+        let snapshot = self.context.stand_by(|| self.split.snapshot(&self.place))?;
         Ok(Array::showing(snapshot, self.context.clone()))
     }
 
@@ -207,8 +207,8 @@ impl Split {
     /// `NotFound` when the array, its schema or a fragment is gone or another one, by name; as
     /// [`ReadBuilder::batches`](crate::ReadBuilder::batches).
     pub fn batches(&self) -> Result<RecordBatches> {
-        let snapshot = self.context.run(|| self.split.snapshot(&self.place))?;
-        let batches = self.context.run(|| self.split.read(&snapshot, None))?;
+        let snapshot = self.context.stand_by(|| self.split.snapshot(&self.place))?;
+        let batches = self.context.stand_by(|| self.split.read(&snapshot, None))?;
         RecordBatches::new(batches, &snapshot, self.form, self.context.clone())
     }
 
@@ -225,7 +225,7 @@ impl Split {
     /// # Errors
     /// As [`batches`](Split::batches).
     pub fn columns_with(&self, progress: Option<Arc<Progress>>) -> Result<Batches> {
-        self.context.run(|| self.split.read(&self.split.snapshot(&self.place)?, progress))
+        self.context.stand_by(|| self.split.read(&self.split.snapshot(&self.place)?, progress))
     }
 
     /// The split as bytes, for [`from_bytes`](Split::from_bytes) elsewhere. The array's key is not in it: what a split of an encrypted

@@ -40,6 +40,7 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn consolidate(&self, options: &FragmentOptions) -> Result<Consolidation> {
+        self.context().check_process()?;
         let done = self.context().run(|| smalti_upkeep::consolidate_fragments(self.place(), options));
         self.expire();
         done

@@ -5,6 +5,7 @@ use crate::column::{Column, values_of};
 use crate::tile_number::Coordinate;
 use crate::{CellOrder, Hilbert, OrderDim};
 use rayon::prelude::*;
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{Error, Layout, Result, dispatch_physical};
 
 /// Cells whose places are computed together.
@@ -49,7 +50,7 @@ pub fn hilbert_values(order: &CellOrder, columns: &[Column<'_>], check: Check<'_
     if cell_count <= TASK {
         places.chunks_mut(TASK).enumerate().try_for_each(task)?;
     } else {
-        places.par_chunks_mut(TASK).enumerate().try_for_each(task)?;
+        places.par_chunks_mut(TASK).enumerate().shared().try_for_each(task)?;
     }
     Ok(places)
 }

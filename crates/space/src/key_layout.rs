@@ -7,6 +7,7 @@ use crate::key_fields::{CELL_MARK, DimPlan, Field, Fields, KeySink, Packed, Spre
 use crate::keys::OrderKeys;
 use crate::{CellOrder, Hilbert, Interval, OrderDim};
 use rayon::prelude::*;
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{Error, Layout, Result, dispatch_physical};
 use std::ops::Range;
 
@@ -193,7 +194,7 @@ impl KeyLayout {
         if keys.len() <= keys_per_task {
             keys.chunks_mut(keys_per_task).enumerate().try_for_each(task)
         } else {
-            keys.par_chunks_mut(keys_per_task).enumerate().try_for_each(task)
+            keys.par_chunks_mut(keys_per_task).enumerate().shared().try_for_each(task)
         }
     }
 
@@ -235,7 +236,7 @@ impl KeyLayout {
         let parts: Vec<(Vec<usize>, Vec<u8>)> = if starts.len() < 2 {
             starts.iter().map(task).collect::<Result<_>>()?
         } else {
-            starts.par_iter().map(task).collect::<Result<_>>()?
+            starts.par_iter().shared().map(task).collect::<Result<_>>()?
         };
         let mut ends = Vec::with_capacity(cell_count);
         let mut bytes = Vec::with_capacity(parts.iter().map(|(_, bytes)| bytes.len()).sum());

@@ -3,6 +3,7 @@
 use crate::check::{CELLS_BETWEEN_CHECKS, Check};
 use crate::{BitMask, Permutation};
 use rayon::prelude::*;
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{Error, Result};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -185,7 +186,7 @@ fn first_pair<T: Copy>(keys: &[T], holds: impl Fn(T, T) -> bool) -> Option<usize
 /// The positions of which `is_repeat` holds; it is not asked of the first.
 fn mark_repeats(len: usize, check: Check<'_>, is_repeat: impl Fn(usize) -> bool + Sync) -> Result<BitMask> {
     let mut mask = BitMask::zeros(len);
-    mask.words_mut().par_chunks_mut(CELLS_BETWEEN_CHECKS / 64).enumerate().try_for_each(
+    mask.words_mut().par_chunks_mut(CELLS_BETWEEN_CHECKS / 64).enumerate().shared().try_for_each(
         |(step, words)| {
             check()?;
             for (word_idx, word) in (step * (CELLS_BETWEEN_CHECKS / 64)..).zip(words) {

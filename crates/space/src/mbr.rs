@@ -3,6 +3,7 @@
 use crate::Interval;
 use crate::column::{Column, values_of};
 use rayon::prelude::*;
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{Datatype, Error, Extent, ExtentRef, Physical, RectList, Result, dispatch_physical};
 
 /// The least and greatest ordinal of a column of numbers, NaN included, as sort keys need them; `None` for strings and
@@ -17,6 +18,7 @@ pub fn column_bounds(column: &Column<'_>) -> Option<Interval> {
     }
     values
         .par_chunks(piece_len)
+        .shared()
         .filter_map(of_piece)
         .reduce_with(|a, b| Interval { lo: a.lo.min(b.lo), hi: a.hi.max(b.hi) })
 }
@@ -61,7 +63,7 @@ pub fn tile_mbrs(columns: &[Column<'_>], cells_per_tile: usize) -> Result<RectLi
     let mbrs: Vec<Vec<Extent>> = if cell_count < 1 << 16 {
         (0..tile_count).map(mbr).collect()
     } else {
-        (0..tile_count).into_par_iter().map(mbr).collect()
+        (0..tile_count).into_par_iter().shared().map(mbr).collect()
     };
     let mut list = RectList::new(columns.iter().map(Column::is_string).collect::<Vec<bool>>());
     mbrs.iter().try_for_each(|mbr| list.push(mbr))?;

@@ -2,6 +2,7 @@
 
 use crate::check::Check;
 use smalti_types::Result;
+use smalti_types::parallel;
 use std::cmp::Ordering;
 
 /// Items that one task of a parallel merge writes.
@@ -103,7 +104,7 @@ impl<L, C> MergeSort<'_, L, C> {
         {
             let (left, right) = items.split_at_mut(middle);
             let (left_scratch, right_scratch) = scratch.split_at_mut(middle);
-            let (left, right) = rayon::join(
+            let (left, right) = parallel::join(
                 || self.sort_parts(left, left_scratch, left_ends, start, !into_scratch),
                 || self.sort_parts(right, right_scratch, right_ends, start + middle, !into_scratch),
             );
@@ -134,7 +135,7 @@ impl<L, C> MergeSort<'_, L, C> {
             let (left_low, left_high) = left.split_at(left_middle);
             let (right_low, right_high) = right.split_at(right_middle);
             let (out_low, out_high) = out.split_at_mut(left_middle + right_middle);
-            let (low, high) = rayon::join(
+            let (low, high) = parallel::join(
                 || self.merge(left_low, right_low, out_low),
                 || self.merge(left_high, right_high, out_high),
             );

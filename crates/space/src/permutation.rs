@@ -1,6 +1,7 @@
 //! New orders of cells.
 
 use rayon::prelude::*;
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{Error, Result};
 
 /// An order of cells: which cell comes at each position.
@@ -97,7 +98,7 @@ fn gather_elements<const N: usize>(indices: &[u32], src: &[u8], dst: &mut [u8]) 
     if indices.len() <= TASK {
         gather((indices, dst))
     } else {
-        indices.par_chunks(TASK).zip(dst.par_chunks_mut(TASK)).all(gather)
+        indices.par_chunks(TASK).zip(dst.par_chunks_mut(TASK)).shared().all(gather)
     }
 }
 

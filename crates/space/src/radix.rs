@@ -3,6 +3,7 @@
 use crate::check::{CELLS_BETWEEN_CHECKS, Check};
 use crate::merge_sort::{MergeSort, part_ends};
 use smalti_types::Result;
+use smalti_types::parallel;
 
 /// Below this many words per thread a further split costs more than it gives.
 const MIN_PART: usize = 1 << 15;
@@ -22,7 +23,7 @@ pub(crate) fn sort_words(words: &mut [u64], low: u32, high: u32, check: Check<'_
     let part_count = if words.len() < 2 * MIN_PART {
         1
     } else {
-        (words.len() / MIN_PART).min(rayon::current_num_threads()).next_power_of_two()
+        (words.len() / MIN_PART).min(parallel::thread_count()).next_power_of_two()
     };
     let leaf = |part: &mut [u64], scratch: &mut [u64]| sort_digits(part, scratch, low, high, check);
     let ends = part_ends(words.len(), part_count);

@@ -6,6 +6,7 @@ use crate::merge_sort::sort_items;
 use crate::radix::sort_words;
 use crate::{OrderKeys, Permutation};
 use rayon::prelude::*;
+use smalti_types::parallel::{self, Shareable as _};
 use smalti_types::{Error, ErrorKind, Result};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -39,13 +40,15 @@ pub fn sort_cells(keys: &OrderKeys, check: Check<'_>) -> Result<Permutation> {
     sort_words(&mut words, idx_bits, idx_bits + prefix_bits, check)?;
     let idx_mask = (1u64 << idx_bits) - 1;
     let mut indices = vec![0u32; cell_count];
-    indices.par_chunks_mut(CELLS_BETWEEN_CHECKS).zip(words.par_chunks(CELLS_BETWEEN_CHECKS)).try_for_each(
-        |(indices, words)| {
+    indices
+        .par_chunks_mut(CELLS_BETWEEN_CHECKS)
+        .zip(words.par_chunks(CELLS_BETWEEN_CHECKS))
+        .shared()
+        .try_for_each(|(indices, words)| {
             check()?;
             indices.iter_mut().zip(words).for_each(|(idx, word)| *idx = (word & idx_mask) as u32);
             Ok::<(), Error>(())
-        },
-    )?;
+        })?;
     if !is_whole {
         let ties = Ties { words: &words, idx_bits, check };
         match keys {
@@ -120,7 +123,7 @@ fn pack(
     prefix: impl Fn(usize) -> u64 + Sync,
 ) -> Result<Vec<u64>> {
     let mut packed = vec![0u64; cell_count];
-    packed.par_chunks_mut(CELLS_BETWEEN_CHECKS).enumerate().try_for_each(|(step, packed)| {
+    packed.par_chunks_mut(CELLS_BETWEEN_CHECKS).enumerate().shared().try_for_each(|(step, packed)| {
         check()?;
         for (cell, word) in (step * CELLS_BETWEEN_CHECKS..).zip(packed) {
             *word = prefix(cell) << idx_bits | cell as u64;
@@ -148,7 +151,7 @@ fn all_bits<K: Copy + Default + Send + std::ops::BitOr<Output = K>>(
 fn steps(cell_count: usize) -> impl ParallelIterator<Item = Range<usize>> {
     let range =
         move |step: usize| step * CELLS_BETWEEN_CHECKS..((step + 1) * CELLS_BETWEEN_CHECKS).min(cell_count);
-    (0..cell_count.div_ceil(CELLS_BETWEEN_CHECKS)).into_par_iter().map(range)
+    (0..cell_count.div_ceil(CELLS_BETWEEN_CHECKS)).into_par_iter().shared().map(range)
 }
 
 /// An order-preserving code for the bytes of keys that follow their common start: every position takes the bits that
@@ -263,7 +266,7 @@ impl Ties<'_> {
             }
             let (left, right) = words.split_at(border);
             let (left_indices, right_indices) = indices.split_at_mut(border);
-            let (left, right) = rayon::join(
+            let (left, right) = parallel::join(
                 || Ties { words: left, ..*self }.resolve(left_indices, compare),
                 || Ties { words: right, ..*self }.resolve(right_indices, compare),
             );

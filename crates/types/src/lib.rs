@@ -1,5 +1,5 @@
 //! Words that every layer of smalti shares: datatypes and their values, orders, filter configurations,
-//! rectangles, timestamps, aligned byte buffers, errors, and the injected sources of time and randomness.
+//! rectangles, timestamps, aligned byte buffers, errors, worker threads, and the injected sources of time and randomness.
 //!
 //! This crate does no I/O and knows no file layout. Numbers that stand for coordinates are compared and
 //! counted as [`Physical::ordinal`]s, so that the layers above need no code per type.
@@ -20,6 +20,7 @@ mod extent;
 mod filter;
 mod key;
 mod order;
+pub mod parallel;
 mod physical;
 mod scalar;
 pub mod text;

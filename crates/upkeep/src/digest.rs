@@ -20,6 +20,7 @@ use smalti_array::{FieldId, Snapshot, TIMESTAMPS, field_shape};
 use smalti_format::ArraySchema;
 use smalti_query::{Batch, Phase, Progress, ReadRequest, ResultField, Unit, read};
 use smalti_tile::{CellShape, ColumnRef};
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{Error, Layout, Result};
 use std::fmt;
 use std::ops::Range;
@@ -179,7 +180,7 @@ impl DigestBuilder {
         let (sum, cell_count) = match shares {
             0 => (0, 0),
             1 => share(0),
-            _ => (0..shares).into_par_iter().map(share).reduce(|| (0, 0), joined),
+            _ => (0..shares).into_par_iter().shared().map(share).reduce(|| (0, 0), joined),
         };
         self.sum = self.sum.wrapping_add(sum);
         self.cell_count += cell_count;

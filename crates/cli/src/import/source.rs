@@ -14,6 +14,7 @@ use crate::warning::warn;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field};
 use jiff::tz::TimeZone;
+use smalti::parallel;
 use smalti::{Phase, Progress, Unit};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -144,7 +145,7 @@ impl<'a> Source<'a> {
         let is_tab = files.iter().any(|file| file.path.extension().is_some_and(|ending| ending == "tsv"));
         let delimiter = args.delimiter.unwrap_or(if is_tab { b'\t' } else { b',' });
         // Those that are parsed, and those that are read at the same time.
-        let blocks = 2 * BLOCKS_PER_THREAD * rayon::current_num_threads();
+        let blocks = 2 * BLOCKS_PER_THREAD * parallel::thread_count();
         let mut rename = HashMap::new();
         for text in &args.rename {
             let (from, to) = text

@@ -8,6 +8,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Field, Schema};
 use jiff::tz::TimeZone;
 use rayon::prelude::*;
+use smalti::parallel::{self, Shareable as _};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -125,7 +126,7 @@ impl TextReading<'_> {
         let input = Box::new(self.watched.counted(self.path)?);
         let mut blocks = Blocks::open(self.format, self.path, input, self.block_byte_len)?;
         let mut first_row = 0;
-        let block_count = BLOCKS_PER_THREAD * rayon::current_num_threads();
+        let block_count = BLOCKS_PER_THREAD * parallel::thread_count();
         let (format, zone) = (self.format, &self.zone);
         let mut group = blocks.group(block_count)?;
         // Every file has its own order of columns.
@@ -140,7 +141,7 @@ impl TextReading<'_> {
                     let mut found = own.clone();
                     format.widen(block, &mut found).map(|()| found)
                 };
-                let found: Vec<_> = group.par_iter().map(widen).collect();
+                let found: Vec<_> = group.par_iter().shared().map(widen).collect();
                 for (block, found) in group.iter().zip(found) {
                     for column in found.map_err(|fault| self.failure(fault))? {
                         self.merge(block, &mut own, column);
@@ -148,9 +149,15 @@ impl TextReading<'_> {
                 }
             }
             // The next blocks are read while these are parsed.
-            let (next, parsed) = rayon::join(
+            let (next, parsed) = parallel::join(
                 || blocks.group(block_count),
-                || group.par_iter().map(|block| parse(format, zone, block, &own)).collect::<Vec<_>>(),
+                || {
+                    group
+                        .par_iter()
+                        .shared()
+                        .map(|block| parse(format, zone, block, &own))
+                        .collect::<Vec<_>>()
+                },
             );
             for (block, batch) in group.iter().zip(parsed) {
                 let batch = match batch {

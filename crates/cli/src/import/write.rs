@@ -13,6 +13,7 @@ use arrow_schema::{ArrowError, DataType};
 use rayon::prelude::*;
 use smalti::arrow::{ArrowForm, arrow_array, arrow_column, arrow_field, unpacked_byte_len};
 use smalti::format::ArraySchema;
+use smalti::parallel::Shareable as _;
 use smalti::{
     AlignedBuf, Array, CellShape, Column, ErrorKind, Phase, Progress, SealedFragment, Unit, WrittenFragment,
 };
@@ -204,7 +205,7 @@ impl<'a> Writer<'a> {
         if let Some(at) = at {
             write = write.at(at);
         }
-        let joined: Vec<Outcome<ArrayRef>> = chunk.arrays.into_par_iter().map(joined).collect();
+        let joined: Vec<Outcome<ArrayRef>> = chunk.arrays.into_par_iter().shared().map(joined).collect();
         for (field, cells) in self.fields.iter().zip(joined) {
             write = write.column(field.name.clone(), cells?);
         }

@@ -9,6 +9,7 @@ use super::cells::run_test;
 use rayon::prelude::*;
 use smalti_space::{BitMask, Check};
 use smalti_tile::ColumnRef;
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{Error, Result};
 use std::ops::Range;
 
@@ -66,7 +67,7 @@ impl BoundCondition {
         if cell_count <= TASK {
             words.chunks_mut(TASK / 64).enumerate().try_for_each(task)?;
         } else {
-            words.par_chunks_mut(TASK / 64).enumerate().try_for_each(task)?;
+            words.par_chunks_mut(TASK / 64).enumerate().shared().try_for_each(task)?;
         }
         Ok(BitMask::from_words(words, cell_count))
     }

@@ -11,6 +11,7 @@ use crate::request::Batch;
 use rayon::prelude::*;
 use smalti_space::{BitMask, CELLS_BETWEEN_CHECKS, Check};
 use smalti_tile::{CellShape, Column, ColumnRef};
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{CellValNum, Error, Result};
 
 impl DensePlan {
@@ -24,7 +25,7 @@ impl DensePlan {
         mut tasks: Vec<Task>,
         cell_count: usize,
     ) -> Result<Batch> {
-        tasks.par_iter_mut().try_for_each(|task| {
+        tasks.par_iter_mut().shared().try_for_each(|task| {
             task.verdicts = self.verdicts(filter, task)?;
             Ok::<(), Error>(())
         })?;
@@ -118,12 +119,12 @@ fn run_lists(mask: &BitMask, filler: Option<u32>, check: Check<'_>) -> Result<Ve
         fill(&mut runs, cells.end - at);
         Ok(runs)
     };
-    (0..mask.len().div_ceil(CELLS_BETWEEN_CHECKS)).into_par_iter().map(list).collect()
+    (0..mask.len().div_ceil(CELLS_BETWEEN_CHECKS)).into_par_iter().shared().map(list).collect()
 }
 
 /// Puts the fill value into the cells that a mask has not.
 fn fill_unset(cells: &mut [u8], fill: &[u8], mask: &BitMask, check: Check<'_>) -> Result<()> {
-    let steps = cells.par_chunks_mut(CELLS_BETWEEN_CHECKS * fill.len().max(1)).enumerate();
+    let steps = cells.par_chunks_mut(CELLS_BETWEEN_CHECKS * fill.len().max(1)).enumerate().shared();
     steps.try_for_each(|(step, cells)| {
         check()?;
         for (cell, bytes) in (step * CELLS_BETWEEN_CHECKS..).zip(cells.chunks_exact_mut(fill.len().max(1))) {

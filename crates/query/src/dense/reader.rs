@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use smalti_array::{Plane, Snapshot};
 use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Cross, Interval, Pace};
 use smalti_tile::{CellShape, Column, ColumnRef};
+use smalti_types::parallel::{self, Shareable as _};
 use smalti_types::{AlignedBuf, Error, Result};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -121,7 +122,7 @@ impl DensePlan {
     /// Cells of a task: whole rows of tiles where that leaves work for every thread, so that no tile is decoded twice. Of ranges in
     /// no order each task may need every tile, so there is one for each thread.
     fn task_cell_count(&self, part: &Part) -> u64 {
-        let threads = rayon::current_num_threads() as u64;
+        let threads = parallel::thread_count() as u64;
         let slowest = slow_to_fast(part.len(), self.layout)
             .into_iter()
             .find(|&dim| part[dim].end - part[dim].start > 1)
@@ -314,7 +315,7 @@ impl DensePlan {
         let trace = |task: &Task| self.trace(sources, task, purpose);
         let mut traces: Vec<Trace> = match tasks {
             [task] => vec![trace(task)?],
-            _ => tasks.par_iter().map(trace).collect::<Result<_>>()?,
+            _ => tasks.par_iter().shared().map(trace).collect::<Result<_>>()?,
         };
         // The tasks number their tiles from 0; here all have one numbering, with the fill value last.
         let mut wanted: Vec<(usize, usize)> = Vec::new();
@@ -331,6 +332,7 @@ impl DensePlan {
         let check = || self.fetch.check();
         let lists: Vec<Vec<CellRun>> = traces
             .into_par_iter()
+            .shared()
             .map(|Trace { tiles, mut runs }| {
                 for runs in runs.chunks_mut(CELLS_BETWEEN_CHECKS) {
                     check()?;
@@ -344,6 +346,7 @@ impl DensePlan {
         let tile_cell_count = self.tile_cell_count()?;
         let columns: Vec<Arc<Column>> = wanted
             .par_iter()
+            .shared()
             .map(|&(fragment_idx, tile_idx)| {
                 let source = sources[fragment_idx]
                     .as_ref()
@@ -486,7 +489,7 @@ fn for_each_task(
     if let [(task, place)] = &mut places[..] {
         return work(task, place);
     }
-    places.into_par_iter().try_for_each(|(task, place)| work(task, place))
+    places.into_par_iter().shared().try_for_each(|(task, place)| work(task, place))
 }
 
 /// Whether a box of these sides lies the same way in both buffers, so that it is one run of the output.

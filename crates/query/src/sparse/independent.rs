@@ -12,6 +12,7 @@ use crate::workspace::{Workspace, room};
 use rayon::prelude::*;
 use smalti_array::{FieldId, Plane};
 use smalti_tile::{Column, ColumnRef};
+use smalti_types::parallel::{self, Shareable as _};
 use smalti_types::{AlignedBuf, Result};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -70,7 +71,7 @@ impl SparsePlan {
         stored: &mut StoredCells,
         max_cell_count: usize,
     ) -> Result<Option<Batch>> {
-        let task_count = rayon::current_num_threads().saturating_mul(TASKS_PER_THREAD);
+        let task_count = parallel::thread_count().saturating_mul(TASKS_PER_THREAD);
         let wanted_tile_count = match self.limit {
             // What lies behind the cells that are asked for may never be.
             Some(_) => 1,
@@ -117,7 +118,7 @@ impl SparsePlan {
             }
         }
         let done: Vec<(usize, Result<()>)> =
-            tasks.into_par_iter().map(|(at, task)| (at, self.run(task))).collect();
+            tasks.into_par_iter().shared().map(|(at, task)| (at, self.run(task))).collect();
         for (at, done) in done {
             if let (Err(error), Ok(_)) = (done, &readings[at]) {
                 readings[at] = Err(error);

@@ -9,6 +9,7 @@ use super::select::Selection;
 use rayon::prelude::*;
 use smalti_space::BitMask;
 use smalti_tile::Column;
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{Datatype, ExtentRef, Layout, Result, Scalar};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -51,7 +52,7 @@ impl SparsePlan {
         let start = tiles.start;
         let mut selected = known;
         let unknown = &self.tiles[start + selected.len()..tiles.end];
-        selected.par_extend(unknown.par_iter().map(|tile| self.select_alone(tile)));
+        selected.par_extend(unknown.par_iter().shared().map(|tile| self.select_alone(tile)));
         selected.extend(ahead.drain(..));
         loop {
             self.hide_across(&self.tiles[start..], &mut selected);
@@ -66,7 +67,7 @@ impl SparsePlan {
             selected.push(self.select_alone(&self.tiles[next]));
         }
         ahead.extend(selected.drain(tiles.len()..));
-        let asked = self.tiles[tiles].par_iter().zip(selected).map(|(tile, selection)| {
+        let asked = self.tiles[tiles].par_iter().zip(selected).shared().map(|(tile, selection)| {
             let mut selection = selection?;
             if tile.is_side_by_side && self.has_predicates() && selection.count > 0 {
                 let Selection { mask, coords, timestamps, .. } = &mut selection;

@@ -15,6 +15,7 @@ use smalti_space::{
     column_bounds, sort_cells, sort_items,
 };
 use smalti_tile::{CellShape, Column, ColumnRef};
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{Error, Result};
 use std::sync::Arc;
 
@@ -37,8 +38,11 @@ impl SparsePlan {
         let schema = self.snapshot.schema();
         let check: Check<'_> = &|| self.fetch.check();
         let wants_times = self.wants_times();
-        let mut selected: Vec<Selection> =
-            tiles.par_iter().map(|tile| self.select(tile, true, wants_times)).collect::<Result<_>>()?;
+        let mut selected: Vec<Selection> = tiles
+            .par_iter()
+            .shared()
+            .map(|tile| self.select(tile, true, wants_times))
+            .collect::<Result<_>>()?;
         let mut runs = Vec::new();
         for (slot, (tile, selection)) in tiles.iter().zip(&selected).enumerate() {
             check()?;
@@ -160,19 +164,21 @@ impl SparsePlan {
             let mask = masks[slot].get_or_insert_with(|| BitMask::zeros(tiles[slot].cell_count));
             mask.set(origin as u32 as usize);
         }
-        masks.par_iter_mut().zip(&mut *selected).enumerate().try_for_each(|(slot, (mask, selection))| {
-            let Some(mask) = mask else {
-                selection.count = 0;
-                return Ok::<(), Error>(());
-            };
-            if !tiles[slot].hides {
-                return Ok(());
-            }
-            let times = selection.timestamps.as_deref();
-            self.apply_predicates(&tiles[slot], mask, &selection.coords, times)?;
-            selection.count = mask.count();
-            Ok(())
-        })?;
+        masks.par_iter_mut().zip(&mut *selected).enumerate().shared().try_for_each(
+            |(slot, (mask, selection))| {
+                let Some(mask) = mask else {
+                    selection.count = 0;
+                    return Ok::<(), Error>(());
+                };
+                if !tiles[slot].hides {
+                    return Ok(());
+                }
+                let times = selection.timestamps.as_deref();
+                self.apply_predicates(&tiles[slot], mask, &selection.coords, times)?;
+                selection.count = mask.count();
+                Ok(())
+            },
+        )?;
         let survives = |origin: u64| {
             masks[(origin >> 32) as usize].as_ref().is_some_and(|mask| mask.is_set(origin as u32 as usize))
         };
@@ -204,6 +210,7 @@ impl SparsePlan {
                 _ => tiles
                     .par_iter()
                     .zip(&*selected)
+                    .shared()
                     .map(|(tile, selection)| match selection.count {
                         0 => Ok(Arc::default()),
                         _ => self.field_column(idx, tile),
@@ -288,6 +295,7 @@ fn bounds_of(column: &CoordColumn<'_>, check: Check<'_>) -> Result<Interval> {
     let cell_count = column.cell_count();
     let bounds = (0..cell_count.div_ceil(CELLS_BETWEEN_CHECKS))
         .into_par_iter()
+        .shared()
         .map(|step| {
             check()?;
             let start = step * CELLS_BETWEEN_CHECKS;
@@ -316,7 +324,8 @@ fn origins(runs: &[CellRun], order: &Permutation, check: Check<'_>) -> Result<Ve
     }
     let Permutation::Indices(indices) = order else { return Ok(origins) };
     let mut ordered = vec![0u64; indices.len()];
-    let steps = ordered.par_chunks_mut(CELLS_BETWEEN_CHECKS).zip(indices.par_chunks(CELLS_BETWEEN_CHECKS));
+    let steps =
+        ordered.par_chunks_mut(CELLS_BETWEEN_CHECKS).zip(indices.par_chunks(CELLS_BETWEEN_CHECKS)).shared();
     steps.try_for_each(|(ordered, indices)| {
         check()?;
         ordered.iter_mut().zip(indices).for_each(|(origin, &cell)| *origin = origins[cell as usize]);

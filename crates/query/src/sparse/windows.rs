@@ -18,6 +18,7 @@ use smalti_space::{
     BitMask, CELLS_BETWEEN_CHECKS, Check, Interval, KeyLayout, OrderKeys, Permutation, merge_runs, sort_cells,
 };
 use smalti_tile::{Column, ColumnRef};
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{Layout, Result};
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -172,6 +173,7 @@ impl SparsePlan {
             self.announce_group(group.iter().map(|&slot| slot as usize));
             let found: Vec<Kept> = group
                 .par_iter()
+                .shared()
                 .map(|&slot| self.keep_cells(windows, slot, until.as_ref()))
                 .collect::<Result<_>>()?;
             kept_byte_len += found.iter().map(Kept::byte_len).sum::<u64>();
@@ -357,7 +359,7 @@ impl SparsePlan {
                 masks.entry(slot).or_insert_with(|| BitMask::zeros(self.tiles[slot as usize].cell_count));
             mask.set(origin as u32 as usize);
         }
-        masks.par_iter_mut().try_for_each(|(slot, mask)| {
+        masks.iter_mut().collect::<Vec<_>>().into_par_iter().shared().try_for_each(|(slot, mask)| {
             self.apply_predicates(&self.tiles[*slot as usize], mask, &[], None)
         })?;
         let survives = |origin: u64| {
@@ -457,10 +459,11 @@ impl SparsePlan {
                 byte_len = byte_len.saturating_add(next);
                 at += 1;
             }
-            let decoded = tiles[start..at].par_iter().zip(&of_tile[start..at]).map(|(&slot, runs)| {
-                let column = self.field_column(field, &self.tiles[slot as usize])?;
-                gather(runs, &[Column::as_ref(&column)], shape, &|| self.fetch.check())
-            });
+            let decoded =
+                tiles[start..at].par_iter().zip(&of_tile[start..at]).shared().map(|(&slot, runs)| {
+                    let column = self.field_column(field, &self.tiles[slot as usize])?;
+                    gather(runs, &[Column::as_ref(&column)], shape, &|| self.fetch.check())
+                });
             pieces.extend(decoded.collect::<Result<Vec<_>>>()?);
             if pieces.iter().map(|piece| piece.byte_len() as u64).sum::<u64>() > most {
                 return Ok(None);

@@ -5,6 +5,7 @@ use super::request::WriteRequest;
 use smalti_array::{FieldId, Snapshot, TakenMemory, dense_grid, field_shape, find_field};
 use smalti_format::ArraySchema;
 use smalti_tile::{CellShape, ColumnRef, StatsKind};
+use smalti_types::parallel;
 use smalti_types::{Layout, Result};
 
 /// Keys, their order, and what sorting takes beside them, for a cell.
@@ -37,7 +38,7 @@ impl WriteRequest<'_> {
     /// write refuses, count as nothing.
     pub fn work_byte_len(&self, schema: &ArraySchema) -> u64 {
         let cells = cell_count(schema, self).unwrap_or(0) as u64;
-        let threads = rayon::current_num_threads() as u64;
+        let threads = parallel::thread_count() as u64;
         let tile_cell_count = match schema.is_dense() {
             true => dense_grid(schema).ok().and_then(|grid| grid.cell_count_per_tile()).unwrap_or(1),
             false => schema.capacity,

@@ -13,6 +13,7 @@ use smalti_array::{NewFragment, Snapshot, dense_grid, intervals};
 use smalti_format::ArraySchema;
 use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, copy_box, intersect_rects, strides};
 use smalti_tile::{Column, ColumnRef};
+use smalti_types::parallel;
 use smalti_types::{AlignedBuf, Error, Extent, Layout, Result};
 use std::ops::Range;
 use std::sync::Arc;
@@ -153,9 +154,7 @@ impl DenseWrite {
     /// How many tiles are filtered at once.
     pub(super) fn group_len(&self, fields: &[WrittenField]) -> usize {
         let cell_byte_len: usize = fields.iter().map(|field| field.shape.cell_byte_len()).sum();
-        (GROUP_BYTE_LEN / (self.tile_cell_count * cell_byte_len).max(1))
-            .max(rayon::current_num_threads())
-            .max(1)
+        (GROUP_BYTE_LEN / (self.tile_cell_count * cell_byte_len).max(1)).max(parallel::thread_count()).max(1)
     }
 
     pub(super) fn extent(&self) -> FragmentExtent {

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use smalti_array::{FieldContent, FieldId, FragmentContent, NewFragment, Plane};
 use smalti_store::{FileWriter, NewFile, finish_all};
 use smalti_tile::{CellShape, Column, FieldCodec, FilteredTile, Stats, StatsBuilder, StatsKind};
+use smalti_types::parallel::{self, Shareable as _};
 use smalti_types::{Error, Extent, RectList, Result};
 use std::ops::Range;
 use std::sync::Arc;
@@ -113,6 +114,7 @@ impl FragmentWriter {
             let jobs = group.len() * field_count;
             (0..jobs)
                 .into_par_iter()
+                .shared()
                 .map(|job| {
                     progress.check()?;
                     let (tile, field) = (group.start + job / field_count, job % field_count);
@@ -129,7 +131,7 @@ impl FragmentWriter {
         for group in &groups {
             let before = done.take();
             let (written, filtered) =
-                rayon::join(|| before.map_or(Ok(()), |tiles| self.store_tiles(tiles)), || filter(group));
+                parallel::join(|| before.map_or(Ok(()), |tiles| self.store_tiles(tiles)), || filter(group));
             written?;
             done = Some(filtered?);
         }

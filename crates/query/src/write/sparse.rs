@@ -16,6 +16,7 @@ use smalti_space::{
     sort_cells, tile_mbrs,
 };
 use smalti_tile::{CellShape, Column, ColumnRef};
+use smalti_types::parallel::{self, Shareable as _};
 use smalti_types::{Datatype, Error, Extent, ExtentRef, Layout, RectList, Result};
 use std::ops::Range;
 use std::sync::Arc;
@@ -131,7 +132,7 @@ impl SparseWriter {
             _ => Ok(None),
         };
         let ordered: Vec<Option<Column>> =
-            self.fields.par_iter().zip(columns).map(in_order).collect::<Result<_>>()?;
+            self.fields.par_iter().zip(columns).shared().map(in_order).collect::<Result<_>>()?;
         let mut dims = Vec::new();
         for ((field, cells), ordered) in self.fields.iter().zip(columns).zip(&ordered) {
             if matches!(field.field, FieldId::Dimension(_)) {
@@ -156,7 +157,7 @@ impl SparseWriter {
         let cell_byte_len: usize =
             self.fields.iter().zip(columns).map(|field| values(field).saturating_add(8)).sum();
         let group_len = (GROUP_BYTE_LEN / capacity.saturating_mul(cell_byte_len).max(1))
-            .clamp(rayon::current_num_threads(), 1 << 16);
+            .clamp(parallel::thread_count(), 1 << 16);
         let fields = Arc::clone(&self.fields);
         self.writer.append(0..tile_count, group_len, |tile, field, spare| {
             let shape = fields[field].shape;

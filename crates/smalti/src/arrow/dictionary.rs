@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use smalti_format::Enumeration;
 use smalti_space::{CELLS_BETWEEN_CHECKS, Check};
 use smalti_tile::{CellShape, Column};
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{AlignedBuf, CellValNum, Error, PhysicalKind, Result};
 use std::sync::Arc;
 
@@ -89,7 +90,7 @@ impl Dictionary {
             bits = &bits & &bits_of(validity.as_slice(), |byte| byte != 0, check)?;
         }
         // Under a null too keys have to lie among the values.
-        codes.par_chunks_mut(CELLS_BETWEEN_CHECKS).try_for_each(|codes| {
+        codes.par_chunks_mut(CELLS_BETWEEN_CHECKS).shared().try_for_each(|codes| {
             codes.iter_mut().filter(|code| !valid(**code)).for_each(|code| *code = K::Native::default());
             check()
         })?;

@@ -11,6 +11,7 @@ use arrow_schema::{ArrowError, DataType, TimeUnit};
 use rayon::prelude::*;
 use smalti_space::{CELLS_BETWEEN_CHECKS, Check};
 use smalti_tile::{CellShape, Column, check_offsets};
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{AlignedBuf, CellValNum, Datatype, Error, Result};
 use std::sync::Arc;
 
@@ -65,7 +66,8 @@ pub(super) fn bits_of<T: Copy + Sync>(
     check: Check<'_>,
 ) -> Result<BooleanBuffer> {
     let mut words = vec![0u64; values.len().div_ceil(64)];
-    let steps = words.par_chunks_mut(CELLS_BETWEEN_CHECKS / 64).zip(values.par_chunks(CELLS_BETWEEN_CHECKS));
+    let steps =
+        words.par_chunks_mut(CELLS_BETWEEN_CHECKS / 64).zip(values.par_chunks(CELLS_BETWEEN_CHECKS)).shared();
     steps.try_for_each(|(words, values)| {
         check()?;
         for (word, values) in words.iter_mut().zip(values.chunks(64)) {
@@ -114,7 +116,7 @@ fn var_array(
     if !datatype.is_bytes() {
         let byte_len = datatype.byte_len() as u64;
         if byte_len > 1 {
-            let steps = offsets.values_mut::<u64>().par_chunks_mut(CELLS_BETWEEN_CHECKS);
+            let steps = offsets.values_mut::<u64>().par_chunks_mut(CELLS_BETWEEN_CHECKS).shared();
             steps.try_for_each(|offsets| {
                 offsets.iter_mut().for_each(|offset| *offset /= byte_len);
                 check()

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use smalti_array::{Snapshot, label_shape};
 use smalti_format::{ArraySchema, Field};
 use smalti_tile::{CellShape, Column, ColumnRef};
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{AlignedBuf, CellValNum, Datatype, Error, Result};
 
 /// Cells for one field, whose type is checked against the schema when they are written.
@@ -200,7 +201,7 @@ impl<'a> Columns<'a> {
             Ok((name, cells))
         };
         // The first column's error counts, whichever is found first.
-        let prepared: Vec<Result<_>> = self.columns.into_par_iter().map(prepare).collect();
+        let prepared: Vec<Result<_>> = self.columns.into_par_iter().shared().map(prepare).collect();
         prepared.into_iter().collect::<Result<Vec<_>>>().map(Prepared)
     }
 }

@@ -12,6 +12,8 @@ mod many_fragments;
 mod reads;
 mod scans;
 mod surface;
+#[cfg(target_os = "linux")]
+mod threads;
 mod upkeep;
 mod versions;
 

@@ -20,6 +20,7 @@ use crate::{
 };
 use bytes::Bytes;
 use rayon::prelude::*;
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{Error, ErrorKind, Result};
 use std::io;
 use std::ops::Range;
@@ -182,6 +183,7 @@ impl<D: Disk> Store for LocalStore<D> {
         }
         pieces
             .into_par_iter()
+            .shared()
             .try_for_each(|(reader, path, offset, dest)| self.read_piece(&reader, || path, offset, dest))
     }
 

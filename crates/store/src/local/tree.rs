@@ -4,6 +4,7 @@ use super::protocol::{UNKNOWN_EFFECT, create_folders, folder_of, is_absent, put,
 use super::{Disk, failed, staging};
 use crate::{NewFile, NewTree, SyncLevel};
 use rayon::prelude::*;
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{Error, ErrorKind, Result};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -156,7 +157,7 @@ pub(super) fn delete<D: Disk>(disk: &D, sync: SyncLevel, folders: &[&str]) -> Re
     let empty = |path: &PathBuf| remove_tree(disk, path).map_err(|error| failed(disk, error, path));
     match disk.write_parallelism() {
         1 => doomed.iter().try_for_each(empty),
-        _ => doomed.par_iter().try_for_each(empty),
+        _ => doomed.par_iter().shared().try_for_each(empty),
     }
 }
 

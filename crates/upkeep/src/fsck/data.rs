@@ -18,6 +18,7 @@ use smalti_query::Unit;
 use smalti_space::RTree;
 use smalti_store::{ByteRange, StoreExt, join};
 use smalti_tile::{Column, FieldCodec, FilteredTileRef, Scratch};
+use smalti_types::parallel::{self, Shareable as _};
 use smalti_types::{Datatype, Error, Extent, RectList, Result};
 use statistics::Measured;
 use std::collections::BTreeMap;
@@ -127,7 +128,7 @@ impl Check<'_> {
         let coordinates = Coordinates::new(fragment, &sources);
         let kinds = statistics::kinds(fragment, &sources, mending);
         let tile_count = usize::try_from(fragment.tile_count()).unwrap_or(usize::MAX);
-        let group = rayon::current_num_threads().max(1) * TILES_PER_THREAD;
+        let group = parallel::thread_count().max(1) * TILES_PER_THREAD;
         let mut stats: BTreeMap<FieldId, Vec<Measured>> = BTreeMap::new();
         let mut found: Vec<Finding> = Vec::new();
         let mut last: Option<Edge> = None;
@@ -138,6 +139,7 @@ impl Check<'_> {
             let end = start.saturating_add(group).min(tile_count);
             let outcomes: Vec<Outcome> = (start..end)
                 .into_par_iter()
+                .shared()
                 .map_init(Scratch::new, |scratch, tile| {
                     self.tile(examined, &sources, &coordinates, &kinds, tile, scratch)
                 })

@@ -12,6 +12,7 @@ use smalti_query::{Phase, Unit};
 use smalti_space::RTree;
 use smalti_store::{join, split};
 use smalti_tile::{ColumnRef, FilteredTile, Scratch, Stats, StatsBuilder, StatsKind};
+use smalti_types::parallel::{self, Shareable as _};
 use smalti_types::{AlignedBuf, Error, ErrorKind, RectList, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -218,13 +219,14 @@ impl View<'_> {
 /// The tiles that cannot be decoded.
 fn damages_of(fragment: &Fragment, sources: &[TileSource<'_>], options: &FsckOptions) -> Result<Damages> {
     let tile_count = usize::try_from(fragment.tile_count()).unwrap_or(usize::MAX);
-    let group = rayon::current_num_threads().max(1) * TILES_PER_THREAD;
+    let group = parallel::thread_count().max(1) * TILES_PER_THREAD;
     let mut damages = Damages::new();
     let mut start = 0;
     while start < tile_count && !sources.is_empty() {
         let end = start.saturating_add(group).min(tile_count);
         let found: Vec<Vec<((usize, FieldId), Error)>> = (start..end)
             .into_par_iter()
+            .shared()
             .map_init(Scratch::new, |scratch, tile| {
                 let failed = sources.iter().filter_map(|source| {
                     let (_, error) = source.decode(tile, scratch).err()?;

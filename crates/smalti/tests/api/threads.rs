@@ -1,0 +1,66 @@
+//! When the threads of a context start, how many they are, and when they end. Counted in a process of its own, because other tests
+//! have threads too.
+
+use smalti::{Array, Context, Dimension, Options, prelude::*};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+#[test]
+fn threads_start_with_large_work_and_end_with_their_context() {
+    let program = std::env::current_exe().unwrap();
+    let args =
+        ["--exact", "threads::of_a_process_of_its_own", "--ignored", "--test-threads=1", "--nocapture"];
+    let done = Command::new(program).args(args).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(
+        done.status.success() && said.contains("1 passed"),
+        "{said}{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+}
+
+#[test]
+#[ignore = "run by the test above, in a process of its own"]
+fn of_a_process_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let uri = folder.path().join("array").to_str().unwrap().to_owned();
+    let before = thread_count();
+    let of_threads = |count| Options::new().context(&Context::new().threads(count));
+
+    let alone = of_threads(1);
+    let dimension = Dimension::new("x", 0..=999_999).tile(10_000);
+    let schema = Schema::dense().dimension(dimension).attribute(Attribute::of::<i32>("a")).build().unwrap();
+    let array = Array::create_with(&uri, &schema, &alone).unwrap();
+    array.write().column("a", &(0..1_000_000).collect::<Vec<i32>>()).commit().unwrap();
+    assert_eq!(cells(&array, 0..=999_999).len(), 1_000_000);
+    assert_eq!(thread_count(), before, "one thread is the caller's");
+
+    let array = Array::open(&uri).unwrap();
+    assert_eq!(cells(&array, 10_000..=10_099), (10_000..10_100).collect::<Vec<i32>>());
+    assert_eq!(array.read().range("x", 7..=9).batches().unwrap().count(), 1);
+    assert_eq!(thread_count(), before, "a small read needs none");
+
+    let array = Array::open_with(&uri, &of_threads(2)).unwrap();
+    assert_eq!(cells(&array, 5..=9), [5, 6, 7, 8, 9]);
+    assert_eq!(thread_count(), before);
+    assert_eq!(cells(&array, 0..=999_999), (0..1_000_000).collect::<Vec<i32>>());
+    assert_eq!(thread_count(), before + 2, "no more than asked for");
+    let stream = array.read().batches().unwrap();
+    drop(array);
+    assert_eq!(stream.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 1_000_000);
+
+    // They end by themselves, soon after their context; the limit is for what never ends.
+    let start = Instant::now();
+    while thread_count() > before && start.elapsed() < Duration::from_secs(120) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(thread_count(), before);
+}
+
+fn cells(array: &Array, range: std::ops::RangeInclusive<i32>) -> Vec<i32> {
+    array.read().range("x", range).to_ndarray::<i32>("a").unwrap().into_raw_vec_and_offset().0
+}
+
+fn thread_count() -> usize {
+    std::fs::read_dir("/proc/self/task").unwrap().count()
+}

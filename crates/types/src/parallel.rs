@@ -1,0 +1,222 @@
+//! The worker threads of a context, and the steps that are shared out among them.
+//!
+//! Every parallel step goes through here. On a worker it is shared out by rayon among the workers of the same pool; on any other thread
+//! it is done right there, so that small work starts no thread, and rayon's process-wide pool is never used.
+
+use rayon::iter::plumbing::{Consumer, Folder, Producer, ProducerCallback, UnindexedConsumer};
+use rayon::iter::{IndexedParallelIterator, ParallelIterator};
+use std::cell::RefCell;
+use std::sync::{Arc, OnceLock};
+
+/// The threads of a context. They start with the first work that is worth it, and end with the last handle.
+#[derive(Debug)]
+pub struct Workers {
+    count: usize,
+    process_id: u32,
+    pool: OnceLock<Option<rayon::ThreadPool>>,
+}
+
+thread_local! {
+    // The workers that the work of this thread may call on; of the thread, because it is the call that belongs to a context.
+    static STANDING_BY: RefCell<Option<Arc<Workers>>> = const { RefCell::new(None) };
+}
+
+impl Workers {
+    /// So many threads, none of which runs yet. One thread is the caller's own.
+    pub fn new(count: usize) -> Workers {
+        Workers::of_process(count, std::process::id())
+    }
+
+    /// Those of a process; in any other one they do nothing.
+    pub fn of_process(count: usize, process_id: u32) -> Workers {
+        Workers { count, process_id, pool: OnceLock::new() }
+    }
+
+    /// How many they are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The process that they belong to: a forked one has none of them.
+    pub fn process_id(&self) -> u32 {
+        self.process_id
+    }
+
+    /// Whether they run, or could be started now.
+    pub fn can_start(&self) -> bool {
+        self.count < 2 || self.pool().is_some()
+    }
+
+    /// Does work on a worker, while this thread waits; the steps in it are shared out. Where there is one thread, or the system starts
+    /// none, it is done on this one; so it is on a worker of any pool, which would take up other work of its pool while it waits.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        if is_worker() {
+            return work();
+        }
+        match self.pool() {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
+    }
+
+    /// Does work on this thread, with the workers at hand for what in it is [long](scope).
+    pub fn stand_by<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> T {
+        struct Restore(Option<Arc<Workers>>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                let before = self.0.take();
+                STANDING_BY.with(|here| *here.borrow_mut() = before);
+            }
+        }
+        let _restore = Restore(STANDING_BY.with(|here| here.borrow_mut().replace(Arc::clone(self))));
+        work()
+    }
+
+    fn pool(&self) -> Option<&rayon::ThreadPool> {
+        if self.count < 2 || self.process_id != std::process::id() {
+            return None;
+        }
+        let named = rayon::ThreadPoolBuilder::new().thread_name(|idx| format!("smalti-{idx}"));
+        self.pool.get_or_init(|| named.num_threads(self.count).build().ok()).as_ref()
+    }
+}
+
+/// The workers that stand by for this thread; those of a worker are its own pool, and not told.
+pub fn standing_by() -> Option<Arc<Workers>> {
+    STANDING_BY.with(|here| here.borrow().clone())
+}
+
+/// How many threads a step of this thread may be shared out among.
+pub fn thread_count() -> usize {
+    match is_worker() {
+        true => rayon::current_num_threads(),
+        false => STANDING_BY.with(|here| here.borrow().as_ref().map_or(1, |workers| workers.count)),
+    }
+}
+
+/// Does long work on this thread, which may give parts of it to workers; they are done when this returns. `None` where there are
+/// no workers.
+pub fn scope<'s, T>(work: impl FnOnce(Option<&rayon::Scope<'s>>) -> T) -> T {
+    if is_worker() {
+        return rayon::in_place_scope(|scope| work(Some(scope)));
+    }
+    let workers = standing_by();
+    match workers.as_ref().and_then(|workers| workers.pool()) {
+        Some(pool) => pool.in_place_scope(|scope| work(Some(scope))),
+        None => work(None),
+    }
+}
+
+/// Does two things, at the same time where this thread is a worker.
+pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
+    match is_worker() {
+        true => rayon::join(a, b),
+        false => (a(), b()),
+    }
+}
+
+/// Whether this thread is a worker of some pool.
+pub fn is_worker() -> bool {
+    rayon::current_thread_index().is_some()
+}
+
+/// Steps that are shared out among workers, if the thread that takes them is one, and otherwise taken one after the other.
+///
+/// It stands behind `zip`, `enumerate` and `chunks`, which would ask rayon's process-wide pool themselves.
+pub trait Shareable: IndexedParallelIterator {
+    /// These steps.
+    fn shared(self) -> Shared<Self> {
+        Shared(self)
+    }
+}
+
+impl<I: IndexedParallelIterator> Shareable for I {}
+
+/// Steps that may be taken by workers; see [`Shareable`].
+#[derive(Debug)]
+pub struct Shared<I>(I);
+
+impl<I: IndexedParallelIterator> ParallelIterator for Shared<I> {
+    type Item = I::Item;
+
+    fn drive_unindexed<C: UnindexedConsumer<I::Item>>(self, consumer: C) -> C::Result {
+        self.drive(consumer)
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+impl<I: IndexedParallelIterator> IndexedParallelIterator for Shared<I> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn drive<C: Consumer<I::Item>>(self, consumer: C) -> C::Result {
+        match is_worker() {
+            true => self.0.drive(consumer),
+            false => self.0.with_producer(OneAfterTheOther(consumer)),
+        }
+    }
+
+    fn with_producer<B: ProducerCallback<I::Item>>(self, callback: B) -> B::Output {
+        self.0.with_producer(callback)
+    }
+}
+
+struct OneAfterTheOther<C>(C);
+
+impl<T, C: Consumer<T>> ProducerCallback<T> for OneAfterTheOther<C> {
+    type Output = C::Result;
+
+    fn callback<P: Producer<Item = T>>(self, producer: P) -> C::Result {
+        producer.fold_with(self.0.into_folder()).complete()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rayon::prelude::*;
+
+    fn doubled(count: usize) -> Vec<usize> {
+        let numbers: Vec<usize> = (0..count).collect();
+        let doubled: Result<Vec<usize>, usize> =
+            numbers.par_iter().zip(&numbers).enumerate().shared().map(|(_, (a, b))| Ok(a + b)).collect();
+        doubled.unwrap()
+    }
+
+    #[test]
+    fn steps_give_the_same_on_workers_and_beside_them() {
+        let expected: Vec<usize> = (0..1000).map(|number| 2 * number).collect();
+        let workers = Arc::new(Workers::new(2));
+        assert_eq!(doubled(1000), expected);
+        assert_eq!(workers.stand_by(|| doubled(1000)), expected);
+        assert!(workers.pool.get().is_none(), "what stands by does not run");
+        assert_eq!(workers.run(|| doubled(1000)), expected);
+        assert_eq!(workers.run(|| (is_worker(), thread_count())), (true, 2));
+        assert_eq!((is_worker(), thread_count()), (false, 1));
+    }
+
+    #[test]
+    fn steps_without_workers_are_taken_on_the_thread_that_asks() {
+        let here = std::thread::current().id();
+        let ids: Vec<_> =
+            (0..100_usize).into_par_iter().shared().map(|_| std::thread::current().id()).collect();
+        assert!(ids.iter().all(|id| *id == here));
+        let first = (0..100_usize)
+            .into_par_iter()
+            .shared()
+            .try_for_each(|step| if step < 7 { Ok(()) } else { Err(step) });
+        assert_eq!(first, Err(7), "nothing behind an error is done");
+        assert_eq!(Workers::new(1).run(|| std::thread::current().id()), here, "one thread is the caller's");
+        scope(|scope| assert!(scope.is_none()));
+    }
+
+    #[test]
+    fn another_process_uses_none_of_the_threads() {
+        let workers = Workers::of_process(2, 0);
+        assert!(!workers.run(is_worker));
+    }
+}
