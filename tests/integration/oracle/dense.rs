@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use smalti_query::condition::{Condition, Relation};
 use smalti_query::{Batch, Duplicates, GlobalWriter, ReadRequest, WriteRequest, read, write};
 use smalti_tile::ColumnRef;
+use smalti_types::parallel::Workers;
 use smalti_types::{ArrayType, ErrorKind, Extent, Layout, Physical, Scalar, TimeRange};
 use std::collections::BTreeMap;
 
@@ -267,8 +268,11 @@ fn run(case: &Case) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn dense_reads_equal_the_model(case in cases()) {
-        run(&case);
+    fn dense_reads_equal_the_model(case in cases(), is_shared_out in any::<bool>()) {
+        match is_shared_out {
+            true => Workers::new(2).run(|| run(&case)),
+            false => run(&case),
+        }
     }
 }
 

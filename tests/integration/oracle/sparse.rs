@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use smalti_query::condition::{Condition, Relation};
 use smalti_query::{Batch, Duplicates, GlobalWriter, ReadRequest, WriteRequest, delete, read, write};
 use smalti_tile::ColumnRef;
+use smalti_types::parallel::Workers;
 use smalti_types::{ArrayType, ErrorKind, Extent, Layout, Scalar, TimeRange};
 use std::cmp::Ordering;
 
@@ -344,7 +345,10 @@ fn contains(extent: &Extent, coord: &Coord) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn sparse_reads_equal_the_model(case in cases()) {
-        run(&case);
+    fn sparse_reads_equal_the_model(case in cases(), is_shared_out in any::<bool>()) {
+        match is_shared_out {
+            true => Workers::new(2).run(|| run(&case)),
+            false => run(&case),
+        }
     }
 }
