@@ -431,7 +431,7 @@ impl<'a> ReadBuilder<'a> {
         }
         self.request.fields = vec![attribute.to_owned()];
         self.request.batch_cell_count = Some(cell_count.max(1));
-        let mut batches = self.columns()?;
+        let batches = self.columns()?;
         let progress = Arc::clone(batches.progress());
         let mut values: Vec<T> = Vec::new();
         values
@@ -442,7 +442,7 @@ impl<'a> ReadBuilder<'a> {
                     format!("attribute {attribute:?} of {cell_count} cells: {error}"),
                 )
             })?;
-        while let Some(batch) = batches.next() {
+        for batch in batches {
             for column in batch?.columns {
                 let nulls = column.validity.as_ref().map(|validity| validity.as_slice());
                 if let Some(cell) = nulls.and_then(|nulls| nulls.iter().position(|&byte| byte == 0)) {

@@ -36,7 +36,7 @@ impl RectIndex {
         for rect in rects {
             sides.extend((0..dim_count).map(|dim| rect.get(dim).copied().unwrap_or(Interval::ALL)));
         }
-        let rect_count = if dim_count == 0 { 0 } else { sides.len() / dim_count };
+        let rect_count = sides.len().checked_div(dim_count).unwrap_or(0);
         // Places take 32 bits, as those of fragments do elsewhere.
         let mut order: Vec<u32> = (0..rect_count as u32).collect();
         let mut levels = Vec::new();
@@ -107,7 +107,8 @@ fn side_range(sides: &[Interval], dim_count: usize, at: usize) -> &[Interval] {
 
 /// Puts places into an order in which those of a node lie near each other.
 fn pack(order: &mut [u32], sides: &[Interval], dim_count: usize) {
-    let mut left: Vec<Range<usize>> = vec![0..order.len()];
+    let mut left: Vec<Range<usize>> = Vec::new();
+    left.push(0..order.len());
     while let Some(range) = left.pop() {
         let places = &mut order[range.clone()];
         if places.len() <= FANOUT {
