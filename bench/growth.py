@@ -1,8 +1,8 @@
 """How opening, planning and reading grow with fragments, and with the tiles of one fragment; smalti beside libtiledb.
 
-    python bench/growth.py --peer target/release/smalti-bench [--before OLD/smalti-bench] [--write docs/growth.md]
+    python bench/growth.py --peer target/release/smalti-bench [--before OLD/smalti-bench]
 
-Every measurement is a process of its own, so that its peak memory is its own: it opens the array, or opens it and reads a small box.
+Prints the tables of docs/growth.md. Every measurement is a process of its own, so that its peak memory is its own: it opens the array, or opens it and reads a small box.
 Files are in the page cache. libtiledb is left out of a line where it takes longer than the time limit.
 """
 
@@ -32,7 +32,6 @@ def main():
     parser.add_argument("--reps", type=int, default=3)
     parser.add_argument("--limit", type=float, default=300, help="seconds that a measurement may take")
     parser.add_argument("--data", help="folder that keeps the arrays for the next run")
-    parser.add_argument("--write", help="page of documentation to write")
     options = parser.parse_args()
     peers = {"before": options.before and [os.path.abspath(options.before)], "smalti": [os.path.abspath(options.peer)]}
     peers["libtiledb"] = [sys.executable, HARNESS, "--worker", "tiledb-c"]
@@ -45,9 +44,6 @@ def main():
         ]
     text = "\n\n".join(table(what, lines, peers) for what, lines in tables)
     print(text)
-    if options.write:
-        with open(options.write, "w") as page:
-            page.write(document(text, options))
 
 
 def measured(options, peers, data, kind, counts, box):
@@ -100,22 +96,6 @@ def table(what, lines, peers):
             cells.append(f"{time} | {memory}")
         text.append(f"| {line['count']:,} | {line['step']} | " + " | ".join(cells) + " |")
     return "\n".join(text)
-
-
-def document(text, options):
-    before = " \"before\" is smalti before fragments and tiles were indexed, and metadata read in pieces." if options.before else ""
-    return f"""# Growth
-
-How long it takes to open an array and to read a small box of it, and the most memory that the process ever has, as fragments grow in number, and tiles in one
-fragment. smalti beside libtiledb 2.30.0 through its C interface, each measurement in a process of its own, medians of {options.reps}, files in the page cache,
-{os.cpu_count()} threads; "-" where it took longer than {options.limit:g} seconds.{before} Of libtiledb's memory some 75 MiB are Python and the library.
-
-The fragments are a hundred cells each, scattered over the domain, written one by one, nothing consolidated. The tiles have two cells each, in the order of the first dimension.
-
-{text}
-
-To measure again: `python bench/growth.py --peer target/release/smalti-bench --write docs/growth.md`.
-"""
 
 
 if __name__ == "__main__":
