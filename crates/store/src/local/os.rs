@@ -349,7 +349,7 @@ impl Disk for OsDisk {
         }
         let file = Arc::new(OpenFile::new(&self.handles, || rustix::fs::open(&path, FILE, Mode::empty()))?);
         if reuse {
-            self.handles.keep(path, Arc::clone(&file));
+            self.handles.keep(&path, Arc::clone(&file));
         }
         Ok(file)
     }
