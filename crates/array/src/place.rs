@@ -6,7 +6,9 @@ use bytes::Bytes;
 use smalti_codecs::Encryption;
 use smalti_format::fragment::FieldId;
 use smalti_format::{ArraySchema, GenericTileHeader, Reader, Version};
-use smalti_store::{ByteRange, KeptStore, Lease, Place, Store, StoreExt, Stores, SyncLevel, join};
+use smalti_store::{
+    ByteRange, KeptStore, Lease, MeteredStore, Place, Store, StoreExt, Stores, SyncLevel, Traffic, join,
+};
 use smalti_tile::{
     DEFAULT_GENERIC_TILE_LIMIT, FieldCodec, Scratch, beyond_limit, codec_rules, read_generic_tile,
 };
@@ -27,6 +29,8 @@ pub struct ArrayPlace {
     store: Arc<dyn Store>,
     /// The store itself, for tiles, which are kept as they are decoded.
     data_store: Arc<dyn Store>,
+    /// The same, of those who count what passes through it.
+    meter: Option<Arc<MeteredStore<Arc<dyn Store>>>>,
     path: String,
     /// Where the URIs lead that files of the array or group hold.
     stores: Stores,
@@ -82,6 +86,7 @@ impl ArrayPlace {
         let metadata_limit = DEFAULT_GENERIC_TILE_LIMIT;
         ArrayPlace {
             data_store: Arc::clone(&store),
+            meter: None,
             store,
             path,
             stores: Stores::new(),
@@ -105,7 +110,21 @@ impl ArrayPlace {
     #[must_use]
     pub fn with_resources(self, resources: &Arc<Resources>) -> Self {
         let place = ArrayPlace { resources: Arc::clone(resources), ..self };
-        place.reaching(Arc::clone(&place.data_store))
+        let meter = place.meter.clone();
+        ArrayPlace { meter, ..place.reaching(Arc::clone(&place.data_store)) }
+    }
+
+    /// The same place, which counts what passes between it and the store from now on, for itself and its clones.
+    #[must_use]
+    pub fn metered(&self) -> Self {
+        let store = self.meter.as_ref().map_or(&self.data_store, |meter| meter.inner());
+        let meter = Arc::new(MeteredStore::new(Arc::clone(store)));
+        ArrayPlace { meter: Some(Arc::clone(&meter)), ..self.reaching(meter) }
+    }
+
+    /// What passed between the place and the store since somebody wanted it [counted](ArrayPlace::metered).
+    pub fn traffic(&self) -> Traffic {
+        self.meter.as_ref().map_or_else(Traffic::default, |meter| meter.traffic())
     }
 
     /// The same place in another store.
@@ -114,7 +133,7 @@ impl ArrayPlace {
             true => Arc::new(KeptStore::new(Arc::clone(&data_store), Arc::clone(self.resources.metadata()))),
             false => Arc::clone(&data_store),
         };
-        ArrayPlace { store, data_store, ..self.clone() }
+        ArrayPlace { store, data_store, meter: None, ..self.clone() }
     }
 
     /// The same place for those who check it: everything is read from the store itself.

@@ -91,6 +91,9 @@ pub struct Explanation {
     pub byte_len: u64,
     /// Ranges of data files to ask the store for.
     pub request_count: u64,
+    /// How often a store far away has to be waited for at least, until it answered them: those of a step of the read, or of a share of
+    /// its tiles, go out together. A near store is asked by each thread for one tile after the other.
+    pub round_count: u64,
     /// The memory that the read may hold.
     pub memory_byte_len: u64,
 }
@@ -126,6 +129,7 @@ pub(crate) fn blank(snapshot: &Snapshot, layout: Layout, strategy: Strategy) -> 
         delete_count: snapshot.delete_count() as u64,
         byte_len: 0,
         request_count: 0,
+        round_count: 0,
         memory_byte_len: 0,
     }
 }

@@ -244,13 +244,21 @@ impl Batches {
     /// # Errors
     /// `Corrupt` and `Permission` from the metadata.
     pub(crate) fn explanation(&self, snapshot: &Snapshot) -> Result<Explanation> {
-        match &self.state {
-            State::Dense(batches) => batches.explanation(snapshot),
-            State::Sparse(batches) => batches.explanation(),
-            State::Labels(_) | State::Done => {
-                Ok(explanation::blank(snapshot, Layout::RowMajor, Strategy::Nothing))
+        let (mut explanation, round_count) = match &self.state {
+            State::Dense(batches) => {
+                (batches.explanation(snapshot)?, self.steps.count(self.cell_count().most()))
             }
-        }
+            State::Sparse(batches) => {
+                let explanation = batches.explanation()?;
+                let share_count = explanation.byte_len.div_ceil(batches.plan().share_byte_len().max(1));
+                (explanation, share_count.max(1))
+            }
+            State::Labels(_) | State::Done => {
+                (explanation::blank(snapshot, Layout::RowMajor, Strategy::Nothing), 0)
+            }
+        };
+        explanation.round_count = round_count.min(explanation.request_count);
+        Ok(explanation)
     }
 
     /// The cells of the read, as its plan knows them.

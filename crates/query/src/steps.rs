@@ -51,6 +51,27 @@ impl Steps {
         self.left == 0
     }
 
+    /// How many steps there are until so many cells were looked at, from the first step on.
+    pub(crate) fn count(&self, cell_count: u64) -> u64 {
+        let mut left = if self.leaves_out { cell_count } else { cell_count.min(self.left) };
+        let (mut step, mut count) = (self.step_cell_count, 0_u64);
+        while left > 0 {
+            let full = step.max(1) as u64;
+            let grown = self.grown(step);
+            // The last steps are of one size, however many there are.
+            let taken = if grown == step { left.div_ceil(full) } else { 1 };
+            count = count.saturating_add(taken);
+            left = left.saturating_sub(full.saturating_mul(taken));
+            step = grown;
+        }
+        count
+    }
+
+    /// The cells of the step behind one of so many.
+    fn grown(&self, step_cell_count: usize) -> usize {
+        step_cell_count.saturating_mul(GROWTH).min(DEFAULT_BATCH_CELL_COUNT).max(step_cell_count)
+    }
+
     /// The next batch; `pull` makes the cells of a step, of about as many cells as it is told.
     ///
     /// # Errors
@@ -68,8 +89,7 @@ impl Steps {
         if self.held.is_none() {
             let wanted = if self.leaves_out { usize::MAX } else { cells(self.left) };
             let Some(step) = pull(self.step_cell_count.min(wanted))? else { return Ok(None) };
-            let grown = self.step_cell_count.saturating_mul(GROWTH).min(DEFAULT_BATCH_CELL_COUNT);
-            self.step_cell_count = grown.max(self.step_cell_count);
+            self.step_cell_count = self.grown(self.step_cell_count);
             if step.cell_count <= most {
                 self.left -= step.cell_count as u64;
                 return Ok(Some(step));
@@ -101,6 +121,30 @@ mod tests {
     use smalti_space::UNSTOPPED;
     use smalti_tile::Column;
     use smalti_types::{AlignedBuf, CellValNum, Datatype};
+
+    #[test]
+    fn the_steps_to_come_are_counted_as_they_come() {
+        for (cell_count, batch_cell_count, limit) in
+            [(0, 10, None), (1, 10, None), (5000, 10, None), (10_000_000, 1000, None), (700, 100, Some(250))]
+        {
+            let batch_cell_count = Some(batch_cell_count);
+            let request = ReadRequest { batch_cell_count, limit, ..ReadRequest::default() };
+            let mut steps = Steps::new(&request, false, &[]);
+            let (counted, mut seen, mut left) = (steps.count(cell_count as u64), 0, cell_count);
+            while let Some(_batch) = steps
+                .next(UNSTOPPED, |most| {
+                    let cell_count = most.min(left);
+                    left -= cell_count;
+                    seen += u64::from(cell_count > 0);
+                    Ok((cell_count > 0).then_some(Batch { cell_count, columns: Vec::new() }))
+                })
+                .unwrap()
+            {}
+            assert_eq!(counted, seen, "{cell_count} {request:?}");
+        }
+        let endless = Steps::new(&ReadRequest::default(), false, &[]).count(u64::MAX);
+        assert!(endless > 1 << 20, "{endless}");
+    }
 
     #[test]
     fn steps_grow_and_batches_are_cut_out_of_them() {

@@ -15,6 +15,7 @@ use smalti_query::{
     Aggregate, AggregateRequest, AggregateValue, Analysis, Batches, CutRange, Explanation, Function,
     ReadRequest, WriteRequest,
 };
+use smalti_store::Traffic;
 use smalti_types::{Datatype, Error, Extent, Result, TimeRange};
 use std::sync::Arc;
 
@@ -130,6 +131,7 @@ impl Array {
     }
 
     pub(crate) fn at_place(place: ArrayPlace, time: TimeRange, context: Context) -> Result<Array> {
+        let place = place.metered();
         let view = Arc::new(context.stand_by(|| View::open(&place, time))?);
         Ok(Array { place, time, context, view })
     }
@@ -158,6 +160,24 @@ impl Array {
     /// ```
     pub fn reopen(&self) -> Result<Array> {
         Array::at_place(self.place.clone(), self.time, self.context.clone())
+    }
+
+    /// What has passed between the handle with its clones and the store, opening included: requests, bytes, and rounds, which are requests
+    /// that waited for each other. What was kept of earlier handles is not asked for again, and not counted.
+    ///
+    /// ```
+    /// # use smalti::{Array, Dimension, prelude::*};
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// # Array::create("mem://traffic-docs", &schema)?.write().column("a", &[1, 2]).commit()?;
+    /// let array = Array::open("mem://traffic-docs")?;
+    /// let opening = array.traffic();
+    /// array.read().to_ndarray::<i32>("a")?;
+    /// let reading = array.traffic().since(&opening);
+    /// assert!(opening.request_count() > 0 && reading.read_byte_len > 8);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn traffic(&self) -> Traffic {
+        self.place.traffic()
     }
 
     /// The array's address: an absolute path or a URI.

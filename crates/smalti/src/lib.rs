@@ -133,7 +133,7 @@ pub use smalti_query::{
     FieldBuffers, Filled, FragmentFate, Function, LabelRange, OrderPart, Phase, PhaseProgress, Progress,
     ReadRequest, ReadStatistics, ResultField, Strategy, TIMESTAMPS_FIELD, Unit, WriteRequest,
 };
-pub use smalti_store::{SyncLevel, free_byte_len, system_env};
+pub use smalti_store::{SyncLevel, Traffic, free_byte_len, system_env};
 pub use smalti_tile::{CellShape, Column, ColumnRef};
 pub use smalti_types::text;
 pub use smalti_types::{

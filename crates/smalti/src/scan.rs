@@ -260,7 +260,7 @@ impl Split {
     /// # Errors
     /// As [`from_bytes`](Split::from_bytes).
     pub fn from_bytes_at(bytes: &[u8], uri: &str, options: &Options) -> Result<Split> {
-        let place = options.place(uri)?;
+        let place = options.place(uri)?.metered();
         let split = smalti_query::Split::from_bytes(bytes, &place)?;
         Ok(Split { split, place, form: ArrowForm::default(), context: options.surroundings().clone() })
     }

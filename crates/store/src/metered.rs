@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Calls and bytes since the start; [`since`](Traffic::since) gives those of an operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Traffic {
     /// Listings.
     pub list_count: u64,

@@ -150,7 +150,7 @@ pub(crate) struct AggregateArgs {
     /// Give sums that leave 64 bits as the nearest bound instead of an error
     #[arg(long)]
     pub(crate) saturate: bool,
-    /// Print to standard error what was read: bytes, requests, tiles, cells, time
+    /// Print to standard error what was opened and read: bytes, requests, rounds (requests that waited for others), tiles, cells, time
     #[arg(long)]
     pub(crate) stats: bool,
     #[command(flatten)]

@@ -49,7 +49,7 @@ pub(crate) struct ReadArgs {
     /// File to write to, `-` for standard output [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Print to standard error what was read: bytes, requests, tiles, cells, time
+    /// Print to standard error what was opened and read: bytes, requests, rounds (requests that waited for others), tiles, cells, time
     #[arg(long)]
     pub(crate) stats: bool,
     #[command(flatten)]

@@ -6,13 +6,13 @@ use crate::engine;
 use crate::failure::{Failure, Outcome};
 use crate::formats::Table;
 use crate::interrupt::Watch;
+use crate::ranges;
+use crate::statistics::Reading;
 use crate::warning::warn;
-use crate::{ranges, statistics};
 use serde_json::{Map, Value as Json, json};
 use smalti::{Aggregate, AggregateRequest, Array, Function, Progress, ReadRequest, Value};
 use std::io::Write;
 use std::sync::Arc;
-use std::time::Instant;
 
 const FUNCTIONS: &[(&str, Function)] = &[
     ("count", Function::Count),
@@ -40,7 +40,7 @@ pub(super) fn run(global: &Global, args: &AggregateArgs) -> Outcome {
         progress: Some(Arc::clone(&read)),
         ..AggregateRequest::default()
     };
-    let start = Instant::now();
+    let reading = Reading::start(&array);
     let watch = Watch::start(&read, None)?;
     let values = watch.run(|| array.aggregate_raw(&request))?;
     let is_unwritten = is_unwritten(&array, &request)?;
@@ -48,7 +48,7 @@ pub(super) fn run(global: &Global, args: &AggregateArgs) -> Outcome {
         warn(global, &args.array, super::read::UNWRITTEN);
     }
     if args.stats {
-        statistics::report(global, &read.statistics(), start.elapsed());
+        reading.end(read.statistics()).report(global);
     }
     let mut out = std::io::stdout().lock();
     let shown = |aggregate: &Aggregate, value: &Option<Value>| {

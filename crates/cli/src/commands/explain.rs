@@ -6,9 +6,10 @@ use crate::cells::Field;
 use crate::failure::{Failure, Outcome};
 use crate::formats::Table;
 use crate::interrupt::Watch;
-use crate::{engine, human, ranges, statistics};
+use crate::statistics::{Done, Reading, asked, asked_to_json, counted};
+use crate::{engine, human, ranges};
 use serde_json::{Value as Json, json};
-use smalti::{Analysis, Explanation, FragmentFate};
+use smalti::{Explanation, FragmentFate, Traffic};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -23,19 +24,21 @@ pub(super) fn run(global: &Global, args: &ExplainArgs) -> Outcome {
     let fields = Field::select(fields_of(&array, args.notation)?, labels, &args.select, args.timestamps)?;
     let wanted = ranges::of_read(global, &args.array, &array, &args.ranges)?;
     let mut request = read::request(global, args, &array, &fields, wanted, args.limit)?;
-    let (explanation, analysis) = if *analyze {
+    let opening = array.traffic();
+    let (explanation, done) = if *analyze {
         let progress = Arc::clone(request.progress.get_or_insert_default());
         let watch = Watch::start(&progress, None)?;
+        let reading = Reading::start(&array);
         let (explanation, analysis) = watch.run(|| array.analyze_raw(&request))?;
-        (explanation, Some(analysis))
+        (explanation, Some(reading.end_after(analysis.time, analysis.statistics)))
     } else {
         (array.explain_raw(&request)?, None)
     };
     let mut out = std::io::stdout().lock();
     if global.json {
-        return Ok(writeln!(out, "{}", to_json(&explanation, analysis.as_ref()))?);
+        return Ok(writeln!(out, "{}", to_json(&explanation, &opening, done.as_ref()))?);
     }
-    print(&explanation, analysis.as_ref(), &mut out)
+    print(&explanation, &opening, done.as_ref(), &mut out)
 }
 
 fn fate(fate: FragmentFate) -> &'static str {
@@ -48,7 +51,7 @@ fn fate(fate: FragmentFate) -> &'static str {
     }
 }
 
-fn print(explanation: &Explanation, analysis: Option<&Analysis>, out: &mut impl Write) -> Outcome {
+fn print(explanation: &Explanation, opening: &Traffic, done: Option<&Done>, out: &mut impl Write) -> Outcome {
     let Explanation { array_type, layout, strategy, .. } = explanation;
     writeln!(out, "{array_type} read in {layout} order: {}", strategy.describe())?;
     let read = explanation.fragments.iter().filter(|fragment| fragment.fate == FragmentFate::Read).count();
@@ -71,13 +74,15 @@ fn print(explanation: &Explanation, analysis: Option<&Analysis>, out: &mut impl 
     )?;
     writeln!(
         out,
-        "to read: {} in {} requests; memory: {}",
+        "to read: {} in {}, {} of a distant store at least; memory: {}",
         human::bytes(explanation.byte_len),
-        human::count(explanation.request_count),
+        counted(explanation.request_count, "request"),
+        counted(explanation.round_count, "round"),
         human::bytes(explanation.memory_byte_len)
     )?;
-    if let Some(Analysis { statistics, time, .. }) = analysis {
-        writeln!(out, "was read: {}", statistics::text(statistics, *time))?;
+    writeln!(out, "was opened: {}", asked(opening))?;
+    if let Some(done) = done {
+        writeln!(out, "was read: {}", done.text())?;
     }
     if explanation.fragments.is_empty() {
         return Ok(());
@@ -97,7 +102,7 @@ fn print(explanation: &Explanation, analysis: Option<&Analysis>, out: &mut impl 
     Ok(table.print(out)?)
 }
 
-fn to_json(explanation: &Explanation, analysis: Option<&Analysis>) -> Json {
+fn to_json(explanation: &Explanation, opening: &Traffic, done: Option<&Done>) -> Json {
     let fragments = explanation.fragments.iter().map(|fragment| {
         json!({
             "name": fragment.name,
@@ -117,10 +122,12 @@ fn to_json(explanation: &Explanation, analysis: Option<&Analysis>) -> Json {
         "delete_conditions": explanation.delete_count,
         "bytes": explanation.byte_len,
         "requests": explanation.request_count,
+        "rounds": explanation.round_count,
+        "opening": asked_to_json(opening),
         "memory": explanation.memory_byte_len,
     });
-    if let Some(Analysis { statistics, time, .. }) = analysis {
-        explained["analysis"] = statistics::to_json(statistics, *time);
+    if let Some(done) = done {
+        explained["analysis"] = done.to_json();
     }
     explained
 }

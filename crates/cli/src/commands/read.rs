@@ -9,8 +9,9 @@ use crate::interrupt::Watch;
 use crate::output::OutputFile;
 use crate::progress::Bar;
 use crate::ranges::{self, Ranges};
+use crate::statistics::Reading;
 use crate::warning::warn;
-use crate::{engine, human, statistics};
+use crate::{engine, human};
 use serde_json::json;
 use smalti::format::ArraySchema;
 use smalti::{
@@ -19,7 +20,6 @@ use smalti::{
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// What is said of dense reads that no fragment has cells of.
 pub(super) const UNWRITTEN: &str = "nothing is written there: these are fill values";
@@ -68,14 +68,14 @@ fn read_split(global: &Global, args: &ReadArgs, file: &Path) -> Outcome {
         [] => all,
         names => Field::select(all, labels, &[json!(names).to_string()], false)?,
     };
-    let start = Instant::now();
+    let reading = Reading::start(&array);
     let read = Arc::new(Progress::new());
     let batches = split.columns_with(Some(Arc::clone(&read)))?;
     hand_out(args, batches, &read, &fields, None, |out| {
         sink(args, out, format, &schema, &fields, &Vec::new(), None)
     })?;
     if args.stats {
-        statistics::report(global, &read.statistics(), start.elapsed());
+        reading.end(read.statistics()).report(global);
     }
     Ok(())
 }
@@ -135,7 +135,7 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
     if format == OutputFormat::Npy && !request.label_ranges.is_empty() {
         return Err(Failure::usage("ranges of labels tell no shape for npy; use another format"));
     }
-    let start = Instant::now();
+    let reading = Reading::start(array);
     let read = Arc::clone(request.progress.get_or_insert_default());
     let ranges = &request.ranges;
     // What is wrong with the request is told before there is a file.
@@ -152,7 +152,7 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
         sink(args, out, format, &schema, &fields, ranges, request.layout)
     })?;
     if args.stats {
-        statistics::report(global, &read.statistics(), start.elapsed());
+        reading.end(read.statistics()).report(global);
     }
     if is_cut && is_people {
         eprintln!("the first {} cells; --limit N shows more", human::count(TABLE_LIMIT));

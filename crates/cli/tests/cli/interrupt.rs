@@ -187,12 +187,16 @@ fn statistics_are_told_on_standard_error() {
         String::from_utf8(output.stderr).unwrap()
     };
     let text = said("read grid --select a --format csv --stats");
-    assert!(text.starts_with("was read: ") && text.contains(" tiles of fields, 12 cells, "), "{text}");
+    assert!(text.starts_with("was opened: ") && text.contains("\nwas read: "), "{text}");
+    assert!(text.contains(" rounds, ") && text.contains(" tiles of fields, 12 cells, "), "{text}");
     for line in ["--json read grid --stats", "aggregate grid count --where 'a > 12' --json --stats"] {
         let statistics: serde_json::Value = serde_json::from_str(&said(line)).unwrap();
-        for key in ["bytes", "requests", "tiles_of_fields"] {
-            assert!(statistics[key].as_u64().unwrap() > 0, "{line}: {statistics}");
+        for key in ["bytes", "requests", "rounds"] {
+            for told in [&statistics, &statistics["opening"]] {
+                assert!(told[key].as_u64().unwrap() > 0, "{line}: {statistics}");
+            }
         }
+        assert!(statistics["tiles_of_fields"].as_u64().unwrap() > 0, "{line}: {statistics}");
         assert!(statistics["ms"].is_number(), "{line}: {statistics}");
     }
     assert!(session.problem("explain grid --stats", 2).contains("--analyze"));

@@ -42,9 +42,14 @@ impl SparsePlan {
         }
     }
 
+    /// The filtered bytes that are asked for together, unless a single tile has more.
+    pub(crate) fn share_byte_len(&self) -> u64 {
+        (self.budget.share() / 4).min(MAX_SHARE_BYTE_LEN)
+    }
+
     /// Asks for a share of the tiles from a place on, and returns the place behind it.
     fn announce_from(&self, start: usize) -> usize {
-        let limit = (self.budget.share() / 4).min(MAX_SHARE_BYTE_LEN);
+        let limit = self.share_byte_len();
         let is_stored = self.stretches.iter().all(|stretch| stretch.is_stored);
         let (mut end, mut byte_len) = (start, 0_u64);
         let mut wanted = Vec::new();
