@@ -129,6 +129,58 @@ fn opening_takes_three_rounds_and_a_read_two_more_whatever_the_number_of_fragmen
     }
 }
 
+/// The array of a case of the corpus, with its only fragment so many times, under other names.
+fn old_array(case: &std::path::Path, fragment_count: usize) -> MemoryStore {
+    let store = MemoryStore::new();
+    let put = |path: String, file: &std::path::Path| {
+        smalti_store::Store::put(&store, &path, &[&std::fs::read(file).unwrap()]).unwrap();
+    };
+    for entry in std::fs::read_dir(case.join("array")).unwrap() {
+        let (entry, name) = entry.map(|entry| (entry.path(), entry.file_name())).unwrap();
+        let name = name.to_str().unwrap();
+        if entry.is_file() {
+            put(format!("array/{name}"), &entry);
+            continue;
+        }
+        // `__uuid_time`, or `__time_time_uuid`.
+        let uuid = name.split('_').find(|part| part.len() == 32);
+        for idx in 0..uuid.map_or(0, |_| fragment_count) {
+            let other = name.replace(uuid.unwrap_or_default(), &format!("{idx:032x}"));
+            for file in std::fs::read_dir(&entry).unwrap() {
+                let file = file.unwrap().path();
+                put(format!("array/{other}/{}", file.file_name().unwrap().to_str().unwrap()), &file);
+            }
+        }
+    }
+    store
+}
+
+#[test]
+fn fragments_from_before_commit_files_take_no_more_rounds() {
+    for version in 1..=4 {
+        let archive = crate::corpus::Archive::unpack(version);
+        let is_wanted = |case: &&std::path::PathBuf| {
+            let name = case.file_name().unwrap().to_str().unwrap();
+            ["", "synth_"].iter().any(|prefix| {
+                name.strip_prefix(prefix)
+                    .is_some_and(|name| ["chunks_and_cells", "chunks_and_cells_sparse"].contains(&name))
+            })
+        };
+        let cases = archive.cases();
+        let cases: Vec<_> = cases.iter().filter(is_wanted).collect();
+        assert_eq!(cases.len(), 2, "version {version}");
+        for case in cases {
+            let far = Far::new(&old_array(case, 100));
+            let (snapshot, opening) = far.open();
+            assert_eq!(snapshot.fragments().len(), 100, "{case:?}");
+            assert!(opening.round_count <= 3, "{case:?}: {opening:?}");
+            assert!(opening.request_count() <= 8 + 2 * 100, "{case:?}: {opening:?}");
+            let (cells, reading) = far.spent(|| cell_count(&snapshot, &ReadRequest::default()));
+            assert!(cells > 0 && reading.round_count <= 2, "{case:?}: {reading:?}");
+        }
+    }
+}
+
 #[test]
 fn two_threads_have_a_hundred_requests_under_way() {
     let (store, _) = array(ArrayType::Sparse, 100);

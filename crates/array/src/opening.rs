@@ -6,14 +6,24 @@
 
 use crate::commits::MAX_LIST_BYTE_LEN;
 use crate::listing::{MAX_GONE_BYTE_LEN, newest_meta, schema_paths};
-use crate::{ArrayPlace, ListedDelete};
+use crate::{ArrayPlace, ListedDelete, ListedFragment};
+use smalti_format::Rule;
 use smalti_format::names::{
-    COMMITS_FOLDER, CommitKind, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, SCHEMA_FOLDER, parse_commit_file,
-    parse_gone, parse_pending_vacuum,
+    COMMITS_FOLDER, CommitKind, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, SCHEMA_FOLDER, TimestampedName,
+    parse_commit_file, parse_gone, parse_pending_vacuum,
 };
-use smalti_store::{AheadStore, Request, Store, join};
+use smalti_store::{AheadStore, Entry, Request, Store, join};
 use smalti_types::TimeRange;
 use std::sync::Arc;
+
+/// The folders of fragments from before there were commit files, among the entries of an array's folder.
+fn old_names(root: &[Entry]) -> impl Iterator<Item = &str> {
+    let is_old = |entry: &&Entry| {
+        let listed = TimestampedName::parse(&entry.name).and_then(ListedFragment::named);
+        entry.is_folder() && listed.is_ok_and(|listed| !listed.version.has(Rule::CommitFiles))
+    };
+    root.iter().filter(is_old).map(|entry| entry.name.as_str())
+}
 
 /// Schemas that are asked for beside the one that counts: fragments that were written before it name them.
 const OLDER_SCHEMA_COUNT: usize = 4;
@@ -63,6 +73,8 @@ impl ArrayPlace {
                 }
             }
         }
+        // Fragments of these versions are there if their metadata is; its bytes follow in the third round.
+        wanted.extend(old_names(&root).map(|name| Request::List { folder: self.join(name) }));
         if fragments.len() + root.iter().filter(|entry| entry.is_folder()).count() >= 2
             && let Some(path) = newest_meta(&root, &meta)
         {
@@ -71,16 +83,15 @@ impl ArrayPlace {
         ahead.announce(wanted);
     }
 
-    /// Asks for the ends of fragments' metadata files, with their paths relative to the array, and for delete commits.
+    /// Asks for the ends of fragments' metadata files, with their paths relative to the array and as much as is wanted of them, and for
+    /// delete commits.
     pub(crate) fn announce_last(
         &self,
         ahead: &AheadStore,
-        metadata_paths: impl Iterator<Item = String>,
-        tail_byte_len: u64,
+        metadata_paths: impl Iterator<Item = (String, u64)>,
         deletes: &[ListedDelete],
     ) {
-        let tails =
-            metadata_paths.map(|path| Request::Tail { path: self.join(&path), byte_len: tail_byte_len });
+        let tails = metadata_paths.map(|(path, byte_len)| Request::Tail { path: self.join(&path), byte_len });
         let deletes = deletes
             .iter()
             .filter(|delete| delete.tile.is_none())

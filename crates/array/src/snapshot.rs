@@ -8,7 +8,7 @@ use crate::side_by_side::side_by_side;
 use crate::{ArrayPlace, DeleteCommit, Fragment, ListedDelete, ListedFragment};
 use smalti_format::fragment::FieldId;
 use smalti_format::names::{CommitKind, OLD_SCHEMA_FILE, TimestampedName, commit_path};
-use smalti_format::{ArraySchema, Enumeration, Version};
+use smalti_format::{ArraySchema, Enumeration, Rule, Version};
 use smalti_store::{Lease, Store};
 use smalti_tile::FieldCodec;
 use smalti_types::{Error, Extent, Result, TimeRange};
@@ -117,7 +117,12 @@ impl Snapshot {
         };
         let deletes = OnceLock::new();
         if let Some(ahead) = &ahead {
-            asking.announce_last(ahead, footers.lone_paths(listed), tail_byte_len, &listing.deletes);
+            let tails = footers.lone_paths(listed).map(|path| (path, tail_byte_len));
+            // All of the metadata of the oldest versions is one tile.
+            let is_tile = |listed: &&ListedFragment| !listed.version.has(Rule::FragmentFooter);
+            let tiles = listed.iter().filter(is_tile);
+            let tiles = tiles.map(|listed| (listed.metadata_path(), asking.tile_file_byte_len()));
+            asking.announce_last(ahead, tails.chain(tiles), &listing.deletes);
             // What cannot be read is an error when it is asked for.
             if let Ok(read) = asking.read_deletes(&listing.deletes) {
                 let _ = deletes.set(read);
