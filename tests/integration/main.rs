@@ -10,6 +10,7 @@ mod corpus;
 mod digest;
 mod evolution;
 mod explain;
+mod forks;
 mod fsck;
 mod gather;
 mod groups;

@@ -2,5 +2,6 @@
 #![deny(unsafe_code)]
 
 pub mod counting;
+pub mod forked;
 pub mod fuzz;
 pub mod many_tiles;

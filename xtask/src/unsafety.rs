@@ -25,6 +25,11 @@ const EXCEPTIONS: &[Exception] = &[
         module: "tests/src/counting.rs",
         reason: "an allocator that counts is an unsafe trait",
     },
+    Exception {
+        crate_folder: "tests",
+        module: "tests/src/forked.rs",
+        reason: "a test of forked processes forks",
+    },
 ];
 
 /// The file whose table and tests name what they look for.

@@ -34,6 +34,8 @@ pub struct Batches {
     state: State,
     steps: Steps,
     is_unwritten: bool,
+    /// Who stood by when the read was planned.
+    owner: Option<Arc<Workers>>,
     /// Who helps: those that stood by when the read was planned, if it is large enough.
     workers: Option<Arc<Workers>>,
 }
@@ -87,6 +89,7 @@ pub fn read(snapshot: &Snapshot, request: &ReadRequest) -> Result<Batches> {
             state,
             steps,
             is_unwritten: false,
+            owner: None,
             workers: None,
         };
         return Ok(batches.with_workers());
@@ -132,8 +135,17 @@ pub(crate) fn read_cells(snapshot: &Snapshot, request: &ReadRequest) -> Result<B
     let fields: Vec<ResultField> = fields.into_iter().map(|(_, field)| field).collect();
     let leaves_out = !schema.is_dense() || request.leaves_out || request.written_only;
     let steps = Steps::new(request, leaves_out, &fields);
-    let batches =
-        Batches { fields, labels: None, progress, announced, state, steps, is_unwritten, workers: None };
+    let batches = Batches {
+        fields,
+        labels: None,
+        progress,
+        announced,
+        state,
+        steps,
+        is_unwritten,
+        owner: None,
+        workers: None,
+    };
     Ok(batches.with_workers())
 }
 
@@ -166,6 +178,7 @@ pub(crate) fn read_history(
         state,
         steps,
         is_unwritten: false,
+        owner: None,
         workers: None,
     };
     Ok(batches.with_workers())
@@ -174,7 +187,8 @@ pub(crate) fn read_history(
 impl Batches {
     /// Takes those that stand by as workers, if there is enough to do.
     fn with_workers(mut self) -> Batches {
-        self.workers = parallel::standing_by().filter(|workers| {
+        self.owner = parallel::standing_by();
+        self.workers = self.owner.clone().filter(|workers| {
             let field_byte_len = |field: &ResultField| match field.shape.is_var() {
                 true => TYPICAL_BYTE_LEN,
                 false => field.shape.cell_byte_len() as u64,
@@ -370,6 +384,9 @@ impl Iterator for Batches {
         if self.steps.are_done() {
             self.end();
             return None;
+        }
+        if let Some(Err(error)) = self.owner.as_ref().map(|owner| owner.check_process()) {
+            return Some(Err(error));
         }
         let pulled = self.run(|this| {
             let pulled = this.progress.check().and_then(|()| this.pull());

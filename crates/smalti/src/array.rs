@@ -343,7 +343,7 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn first_write(&self) -> Result<Option<u64>> {
-        let listing = Listing::read(&self.place, TimeRange::ALL, self.schema().is_dense())?;
+        let listing = Listing::read(self.here()?, TimeRange::ALL, self.schema().is_dense())?;
         Ok(listing.fragments.iter().map(|fragment| fragment.name.range().start).min())
     }
 
@@ -387,7 +387,7 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn upgrade(&self, upgrade: &Upgrade) -> Result<Option<u64>> {
-        self.place.upgrade(upgrade)
+        self.here()?.upgrade(upgrade)
     }
 
     /// The metadata in the time range: keys with typed values.
@@ -397,7 +397,7 @@ impl Array {
     ///
     /// See [`write_metadata`](Array::write_metadata) for an example.
     pub fn metadata(&self) -> Result<Metadata> {
-        self.place.metadata(self.time).and_then(Metadata::new)
+        self.here()?.metadata(self.time).and_then(Metadata::new)
     }
 
     /// Starts a change of metadata: any number of keys, seen all together or not at all.
@@ -414,7 +414,7 @@ impl Array {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn write_metadata(&self) -> MetadataBuilder<'_> {
-        MetadataBuilder::new(&self.place)
+        MetadataBuilder::new(&self.place, &self.context)
     }
 
     /// The array of a dimension label, in the same time range: one dimension, and the labels as an attribute. For reading the
@@ -444,7 +444,7 @@ impl Array {
     }
 
     /// Starts a read; see [`ReadBuilder`].
-    pub fn read(&self) -> ReadBuilder<'_> {
+    pub fn read(&self) -> ReadBuilder {
         ReadBuilder::new(self)
     }
 
@@ -655,6 +655,12 @@ impl Array {
     /// About how many bytes [`write_raw`](Array::write_raw) holds at once beside the columns of a request.
     pub fn write_byte_len(&self, request: &WriteRequest<'_>) -> u64 {
         self.context.run(|| request.work_byte_len(&self.schema()))
+    }
+
+    /// Where the array is, for work of the process that the handle is of.
+    fn here(&self) -> Result<&ArrayPlace> {
+        self.context.check_process()?;
+        Ok(&self.place)
     }
 
     /// Runs an operation on the array's files with the threads of the handle.

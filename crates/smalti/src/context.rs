@@ -159,14 +159,7 @@ impl Context {
 
     /// Refuses the work of a forked process: threads do not follow a fork, and locks of others may be held in it for good.
     pub(crate) fn check_process(&self) -> Result<()> {
-        let (made_in, here) = (self.workers.process_id(), std::process::id());
-        if made_in == here {
-            return Ok(());
-        }
-        Err(Error::invalid(format!(
-            "the context was made in process {made_in}, and this is process {here}, forked from it: make a new context here, and \
-             open arrays and groups with it"
-        )))
+        self.workers.check_process()
     }
 }
 

@@ -29,7 +29,7 @@ use smalti_types::{Error, Result, TimeRange};
 /// assert_eq!(weather.array("snow")?.schema().attributes.len(), 1);
 /// # Ok::<(), smalti::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Group {
     place: ArrayPlace,
     /// The symbolic link that it was opened by.
@@ -108,7 +108,7 @@ impl Group {
     /// # Errors
     /// `NotFound` when the group has gone; `Corrupt` and `Permission`, with the file named.
     pub fn members(&self) -> Result<Vec<Member>> {
-        let members = self.place.members(self.time)?;
+        let members = self.here()?.members(self.time)?;
         Ok(members.into_iter().map(|member| self.member_of(member)).collect())
     }
 
@@ -175,7 +175,7 @@ impl Group {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn write_members(&self) -> MembersBuilder<'_> {
-        MembersBuilder { place: &self.place, edits: Vec::new(), at: None }
+        MembersBuilder { group: self, edits: Vec::new(), at: None }
     }
 
     /// The metadata in the time range: keys with typed values.
@@ -183,7 +183,13 @@ impl Group {
     /// # Errors
     /// `Corrupt` and `Permission`, with the file named.
     pub fn metadata(&self) -> Result<Metadata> {
-        self.place.metadata(self.time).and_then(Metadata::new)
+        self.here()?.metadata(self.time).and_then(Metadata::new)
+    }
+
+    /// Where the group is, for work of the process that the handle is of.
+    fn here(&self) -> Result<&ArrayPlace> {
+        self.options.surroundings().check_process()?;
+        Ok(&self.place)
     }
 
     pub(crate) fn time_range(&self) -> TimeRange {
@@ -196,7 +202,7 @@ impl Group {
 
     /// Starts a change of metadata, as [`Array::write_metadata`].
     pub fn write_metadata(&self) -> MetadataBuilder<'_> {
-        MetadataBuilder::new(&self.place)
+        MetadataBuilder::new(&self.place, self.options.surroundings())
     }
 
     /// The members, those of groups among them, and so on, each group before its members. Groups outside the folder of this one
@@ -220,7 +226,7 @@ impl Group {
     /// # Ok::<(), smalti::Error>(())
     /// ```
     pub fn walk(&self) -> Result<impl Iterator<Item = Visit>> {
-        Ok(self.place.walk_members(self.time, false)?.map(Visit::new))
+        Ok(self.here()?.walk_members(self.time, false)?.map(Visit::new))
     }
 
     /// As [`walk`](Group::walk), wherever the members are: for groups that one trusts, as their lists then decide
@@ -229,7 +235,7 @@ impl Group {
     /// # Errors
     /// As [`walk`](Group::walk).
     pub fn walk_everywhere(&self) -> Result<impl Iterator<Item = Visit>> {
-        Ok(self.place.walk_members(self.time, true)?.map(Visit::new))
+        Ok(self.here()?.walk_members(self.time, true)?.map(Visit::new))
     }
 
     /// Deletes the group: its list and metadata, and its folder unless something else is in that. No member is deleted. Of a group
@@ -266,6 +272,7 @@ impl Group {
     }
 
     fn delete_or_unlink(self, is_recursive: bool) -> Result<DeletedGroup> {
+        self.here()?;
         match &self.link {
             Some(link) => link.unlink_group(),
             None => self.place.delete_group(is_recursive),
@@ -367,7 +374,7 @@ impl Visit {
 #[derive(Debug, Clone)]
 #[must_use = "nothing is written before commit"]
 pub struct MembersBuilder<'a> {
-    place: &'a ArrayPlace,
+    group: &'a Group,
     edits: Vec<MemberEdit>,
     at: Option<u64>,
 }
@@ -400,6 +407,6 @@ impl MembersBuilder<'_> {
     /// # Errors
     /// As [`Group::add`] and [`Group::remove`]; `InvalidArgument` for no changes, or a name that is changed twice.
     pub fn commit(self) -> Result<u64> {
-        self.place.put_members(&self.edits, self.at)
+        self.group.here()?.put_members(&self.edits, self.at)
     }
 }

@@ -1,6 +1,6 @@
 //! Metadata of arrays and groups: keys with typed values.
 
-use crate::{IntoTimestamp, Value};
+use crate::{Context, IntoTimestamp, Value};
 use smalti_array::ArrayPlace;
 use smalti_format::{MetadataEntry, MetadataValue};
 use smalti_types::Result;
@@ -58,13 +58,14 @@ impl<'a> IntoIterator for &'a Metadata {
 #[must_use = "nothing is written before commit"]
 pub struct MetadataBuilder<'a> {
     place: &'a ArrayPlace,
+    context: &'a Context,
     entries: Vec<MetadataEntry>,
     at: Option<u64>,
 }
 
 impl<'a> MetadataBuilder<'a> {
-    pub(crate) fn new(place: &'a ArrayPlace) -> Self {
-        MetadataBuilder { place, entries: Vec::new(), at: None }
+    pub(crate) fn new(place: &'a ArrayPlace, context: &'a Context) -> Self {
+        MetadataBuilder { place, context, entries: Vec::new(), at: None }
     }
 
     /// Sets a key.
@@ -92,6 +93,7 @@ impl<'a> MetadataBuilder<'a> {
     /// # Errors
     /// `InvalidArgument` for no keys, a key given twice, or text of type `STRING_ASCII` that is not ASCII; what the store reports.
     pub fn commit(self) -> Result<u64> {
+        self.context.check_process()?;
         self.place.put_metadata(self.entries, self.at)
     }
 }

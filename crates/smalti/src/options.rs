@@ -102,6 +102,7 @@ impl Options {
     }
 
     pub(crate) fn place(&self, uri: &str) -> Result<ArrayPlace> {
+        self.context.check_process()?;
         let env = self.context.env_of_writes().clone();
         let place = ArrayPlace::open(self.context.stores(), uri, self.sync, self.key.clone(), env)?;
         let place = place.with_resources(self.context.resources());
@@ -113,6 +114,7 @@ impl Options {
 
     /// The symbolic link that a URI names, if it names one.
     pub(crate) fn link(&self, uri: &str) -> Result<Option<ArrayPlace>> {
+        self.context.check_process()?;
         let env = self.context.env_of_writes().clone();
         let link = ArrayPlace::open_link(self.context.stores(), uri, self.sync, self.key.clone(), env)?;
         Ok(link.map(|place| place.with_resources(self.context.resources())))

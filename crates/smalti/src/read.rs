@@ -39,19 +39,19 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug, Clone)]
 #[must_use = "nothing is read before batches, columns, collect or to_ndarray"]
-pub struct ReadBuilder<'a> {
-    array: &'a Array,
+pub struct ReadBuilder {
+    array: Array,
     request: ReadRequest,
     form: ArrowForm,
     /// The first thing that was wrong, for the call that starts the read.
     refused: Option<Error>,
 }
 
-impl<'a> ReadBuilder<'a> {
-    pub(crate) fn new(array: &'a Array) -> Self {
+impl ReadBuilder {
+    pub(crate) fn new(array: &Array) -> Self {
         let ranges = vec![Vec::new(); array.schema().dimensions.len()];
         let request = ReadRequest { ranges, ..ReadRequest::default() };
-        ReadBuilder { array, request, form: ArrowForm::default(), refused: None }
+        ReadBuilder { array: array.clone(), request, form: ArrowForm::default(), refused: None }
     }
 
     /// The fields to read, in this order; dimensions too. Adds to earlier ones.
@@ -83,7 +83,7 @@ impl<'a> ReadBuilder<'a> {
                 let open = (is_open(range.start_bound()), is_open(range.end_bound()));
                 extent_of(dimension, &range).map(|extent| (idx, within(extent, current, open)))
             }
-            None => Err(no_dimension(self.array, dimension)),
+            None => Err(no_dimension(&self.array, dimension)),
         };
         self.add(extent);
         self
@@ -131,7 +131,7 @@ impl<'a> ReadBuilder<'a> {
     pub fn label_range<T: RangeEnd>(mut self, label: &str, range: impl RangeBounds<T>) -> Self {
         let extent = match self.array.schema().label(label) {
             Some(found) => extent_of(&found.as_dimension(), &range),
-            None => Err(no_label(self.array, label)),
+            None => Err(no_label(&self.array, label)),
         };
         match extent {
             Ok(extent) => {
@@ -151,7 +151,7 @@ impl<'a> ReadBuilder<'a> {
     /// As [`range`](ReadBuilder::range), in the numbers of the engine.
     pub fn extent(mut self, dimension: &str, extent: Extent) -> Self {
         let found = self.array.schema().dimension(dimension).map(|(idx, _)| (idx, extent));
-        self.add(found.ok_or_else(|| no_dimension(self.array, dimension)));
+        self.add(found.ok_or_else(|| no_dimension(&self.array, dimension)));
         self
     }
 
@@ -241,8 +241,8 @@ impl<'a> ReadBuilder<'a> {
     /// `InvalidArgument` for unknown fields, ranges that do not fit their dimension, or an order that the array does not
     /// have; `Corrupt` and `Permission` from the array's files.
     pub fn batches(self) -> Result<RecordBatches> {
-        let (form, array) = (self.form, self.array);
-        RecordBatches::new(self.columns()?, &array.snapshot()?, form, array.context().clone())
+        let (form, snapshot, context) = (self.form, self.array.snapshot(), self.array.context().clone());
+        RecordBatches::new(self.columns()?, &snapshot?, form, context)
     }
 
     /// Plans the read: how much it will give, and the splits that it divides into.
@@ -483,7 +483,7 @@ fn shaped<T: Number>(
 }
 
 /// The number of positions on each dimension that a dense read takes.
-fn axes(read: &ReadBuilder<'_>) -> Result<Vec<usize>> {
+fn axes(read: &ReadBuilder) -> Result<Vec<usize>> {
     let schema = read.array.schema();
     let current = schema.current_domain.rectangle();
     let dimensions = schema.dimensions.iter().zip(&read.request.ranges).enumerate();

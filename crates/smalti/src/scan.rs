@@ -35,9 +35,9 @@ use std::sync::Arc;
 /// assert_eq!(cell_count, 80);
 /// # Ok::<(), smalti::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Scan {
-    scan: smalti_query::Scan,
+    scan: Arc<smalti_query::Scan>,
     form: ArrowForm,
     context: Context,
 }
@@ -60,7 +60,7 @@ pub struct FieldStatistics {
 
 impl Scan {
     pub(crate) fn new(scan: smalti_query::Scan, context: Context) -> Scan {
-        Scan { scan, form: ArrowForm::default(), context }
+        Scan { scan: Arc::new(scan), form: ArrowForm::default(), context }
     }
 
     pub(crate) fn with_form(self, form: ArrowForm) -> Scan {

@@ -431,6 +431,7 @@ impl GlobalWriter {
     /// and store report; the array is as before then.
     pub fn commit(self) -> Result<WrittenFragment> {
         let GlobalWriter { array, writer } = self;
+        array.context().check_process()?;
         let name = array.context().run(|| writer.finalize())?;
         array.expire();
         Ok(WrittenFragment::new(name))

@@ -3,6 +3,7 @@
 //! Every parallel step goes through here. On a worker it is shared out by rayon among the workers of the same pool; on any other thread
 //! it is done right there, so that small work starts no thread, and rayon's process-wide pool is never used.
 
+use crate::{Error, Result};
 use rayon::iter::plumbing::{Consumer, Folder, Producer, ProducerCallback, UnindexedConsumer};
 use rayon::iter::{IndexedParallelIterator, ParallelIterator};
 use std::cell::RefCell;
@@ -37,9 +38,19 @@ impl Workers {
         self.count
     }
 
-    /// The process that they belong to: a forked one has none of them.
-    pub fn process_id(&self) -> u32 {
-        self.process_id
+    /// Refuses the work of a forked process: threads do not follow a fork, and locks of others may be held in it for good.
+    ///
+    /// # Errors
+    /// `InvalidArgument` in another process than theirs.
+    pub fn check_process(&self) -> Result<()> {
+        let (made_in, here) = (self.process_id, std::process::id());
+        if made_in == here {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "the context was made in process {made_in}, and this is process {here}, forked from it: make a new context here, and \
+             open arrays and groups with it"
+        )))
     }
 
     /// Whether they run, or could be started now.
@@ -182,7 +193,7 @@ mod tests {
 
     fn doubled(count: usize) -> Vec<usize> {
         let numbers: Vec<usize> = (0..count).collect();
-        let doubled: Result<Vec<usize>, usize> =
+        let doubled: std::result::Result<Vec<usize>, usize> =
             numbers.par_iter().zip(&numbers).enumerate().shared().map(|(_, (a, b))| Ok(a + b)).collect();
         doubled.unwrap()
     }

@@ -241,7 +241,7 @@ fn cells_outside_a_current_domain_that_comes_later_are_read_at_earlier_times() {
         batch.column(0).as_primitive::<Int32Type>().values().to_vec()
     };
     assert_eq!(cells(&array), [1, 2]);
-    let count = |read: smalti::ReadBuilder<'_>| read.collect().unwrap().num_rows();
+    let count = |read: smalti::ReadBuilder| read.collect().unwrap().num_rows();
     assert_eq!(count(array.read().range("s", "b"..)), 1);
     assert_eq!(count(array.read().range("s", "o"..="z")), 0);
     let then = Array::open_with("mem://sparse-current", &Options::new().at(time - 1)).unwrap();

@@ -30,7 +30,19 @@ fn handles_and_streams_can_be_sent_anywhere() {
     is_free::<smalti::RecordBatches>();
     is_free::<smalti::GlobalWriter>();
     is_free::<smalti::BufferedRead>();
-    is_free::<smalti::Fragment>();
+}
+
+#[test]
+fn handles_can_be_cloned_and_shared() {
+    fn is_handle<T: Clone + Send + Sync + 'static>() {}
+    is_handle::<smalti::Context>();
+    is_handle::<Array>();
+    is_handle::<smalti::Group>();
+    is_handle::<smalti::Object>();
+    is_handle::<smalti::Fragment>();
+    is_handle::<smalti::ReadBuilder>();
+    is_handle::<smalti::Scan>();
+    is_handle::<smalti::Split>();
 }
 
 #[test]
