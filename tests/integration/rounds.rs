@@ -4,7 +4,10 @@ use crate::oracle::arrays::{Columns, Row, dimension, schema};
 use smalti_array::{ArrayPlace, Resources, Snapshot};
 use smalti_query::condition::{Condition, Relation};
 use smalti_query::{Duplicates, ReadRequest, WriteRequest, read, write};
-use smalti_store::{DistantStore, ManualClock, MemoryStore, MeteredStore, SeededEntropy, Traffic};
+use smalti_store::{
+    DistantStore, LocalStore, ManualClock, MemoryStore, MeteredStore, SeededEntropy, SimDisk, SyncLevel,
+    Traffic,
+};
 use smalti_tile::ColumnRef;
 use smalti_types::{ArrayType, Env, Extent, Layout, Physical, Scalar, TimeRange};
 use smalti_upkeep::{Options, consolidate_commits, consolidate_fragment_meta};
@@ -28,7 +31,12 @@ fn extent(lo: i32, hi: i32) -> Extent {
 /// An array of fragments, one behind the other.
 fn array(array_type: ArrayType, fragment_count: i32) -> (MemoryStore, ArrayPlace) {
     let store = MemoryStore::new();
-    let place = place_in(Arc::new(store.clone()));
+    let place = array_in(Arc::new(store.clone()), array_type, fragment_count);
+    (store, place)
+}
+
+fn array_in(store: Arc<dyn smalti_store::Store>, array_type: ArrayType, fragment_count: i32) -> ArrayPlace {
+    let place = place_in(store);
     let x = dimension(
         "x",
         Some((Scalar::I32(0), Scalar::I32(fragment_count * CELL_COUNT - 1))),
@@ -60,7 +68,7 @@ fn array(array_type: ArrayType, fragment_count: i32) -> (MemoryStore, ArrayPlace
         }
         write(&snapshot, &request).unwrap();
     }
-    (store, place)
+    place
 }
 
 struct Far {
@@ -233,5 +241,31 @@ fn what_a_program_has_read_it_does_not_ask_for_again() {
             let (cells, reading) = far.spent(|| cell_count(&snapshot, &request));
             assert_eq!((cells, reading.request_count()), (1_900, 0), "{array_type}: {reading:?}");
         }
+    }
+}
+
+#[test]
+fn a_disk_that_has_to_be_waited_for_is_told_what_comes() {
+    for array_type in [ArrayType::Sparse, ArrayType::Dense] {
+        let disk = SimDisk::new();
+        array_in(Arc::new(LocalStore::on(disk.clone(), SyncLevel::None)), array_type, 40);
+        let told = |disk: SimDisk| {
+            let store = Arc::new(MeteredStore::new(LocalStore::on(disk.clone(), SyncLevel::None)));
+            let told_byte_len = || disk.told().iter().map(|range| range.byte_len).sum::<u64>();
+            let snapshot = Snapshot::open(place_in(store.clone()), TimeRange::ALL).unwrap();
+            let footer_count = disk.told().len();
+            // The first read brings what is known of the fragments too.
+            assert_eq!(cell_count(&snapshot, &ReadRequest::default()), 800);
+            let before = (told_byte_len(), store.traffic());
+            assert_eq!(cell_count(&snapshot, &ReadRequest::default()), 800);
+            (footer_count, told_byte_len() - before.0, store.traffic().since(&before.1).read_byte_len)
+        };
+        let (footer_count, told_byte_len, _) = told(disk.clone());
+        assert_eq!((footer_count, told_byte_len), (0, 0), "{array_type}");
+        let (footer_count, told_byte_len, read_byte_len) = told(disk.with_waits());
+        assert_eq!(footer_count, 40, "{array_type}");
+        // Of a field in several files each may be told of when the first one is read, and again when its own turn has come.
+        let all = read_byte_len..=2 * read_byte_len;
+        assert!(all.contains(&told_byte_len), "{array_type}: told of {told_byte_len}, read {read_byte_len}");
     }
 }

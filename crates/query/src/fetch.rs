@@ -2,7 +2,8 @@
 //!
 //! A whole tile is one read; of a tile that no filter touched only the bytes that are wanted are read, merged as the
 //! store likes it; of a filtered tile only the chunks that are wanted are decoded.
-//! On a distant store whole tiles of the next steps are asked for before they are needed ([`Fetch::announce`]).
+//! On a distant store whole tiles of the next steps are asked for before they are needed, and a near one whose reads have to wait
+//! is told of them ([`Fetch::announce`]).
 
 use crate::kept::{KeptName, KeptTiles};
 use crate::progress::Progress;
@@ -12,11 +13,12 @@ use smalti_array::{
     CachedChunks, CachedFile, CachedTile, FieldId, Fragment, Plane, Snapshot, TileKey, TilePart,
 };
 use smalti_format::Rule;
-use smalti_store::{AheadStore, ByteRange, ReadInto, Request, Store};
+use smalti_store::{AheadStore, ByteRange, ReadInto, Request, Store, coalesce};
 use smalti_tile::{
     CellShape, ChunkDirectory, Codec, Column, FieldCodec, FilteredTileRef, PlainLayout, Scratch,
 };
 use smalti_types::{AlignedBuf, CellValNum, Error, ErrorKind, Result};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -157,6 +159,10 @@ const MAX_UNCHECKED_BYTE_LEN: u64 = 1 << 20;
 /// Larger tiles are asked for when they are read: their length may be a lie, which is found out then.
 const MAX_ANNOUNCED_BYTE_LEN: u64 = 64 << 20;
 
+/// What a near store is told of at a time: enough for hundreds of small tiles, and so little that it is still in memory when it is
+/// read.
+const MAX_TOLD_BYTE_LEN: u64 = 4 << 20;
+
 impl Fetch {
     /// For a read that may let tiles of so many bytes stay in the cache.
     pub(crate) fn new(
@@ -211,16 +217,49 @@ impl Fetch {
         self.progress.count_requests(reads.len() as u64, byte_len);
     }
 
-    /// Whether it is worth [announcing](Fetch::announce) tiles.
-    pub(crate) fn runs_ahead(&self) -> bool {
+    /// Whether tiles should be asked for before they are needed, and what is asked for is kept until then.
+    pub(crate) fn is_distant(&self) -> bool {
         self.ahead.is_some()
     }
 
-    /// On a distant store, asks for tiles that will be read before the read is behind a turn: all at once, each as one range of every
-    /// file that holds some of it.
+    /// Whether it is worth [announcing](Fetch::announce) tiles: on distant stores ever, on near ones while reads wait for the disk.
+    pub(crate) fn runs_ahead(&self) -> bool {
+        self.is_distant() || self.store.has_waited()
+    }
+
+    /// Filtered bytes of tiles that are worth announcing together, unless a single tile has more.
+    pub(crate) fn announced_byte_len(&self, share_byte_len: u64) -> u64 {
+        if self.is_distant() { share_byte_len } else { MAX_TOLD_BYTE_LEN }
+    }
+
+    /// Of a distant store, asks for tiles that will be read before the read is behind a turn: all at once, each as one range of every
+    /// file that holds some of it. A near one is told which bytes will be needed, and may have them in memory by then.
     pub(crate) fn announce<'s>(&self, tiles: impl Iterator<Item = (&'s FieldSource, usize)>, turn: u64) {
-        let Some(ahead) = &self.ahead else { return };
-        let mut requests = Vec::new();
+        let places = self.unknown_places(tiles);
+        if let Some(ahead) = &self.ahead {
+            let requests = places.into_iter().map(|(path, range)| Request::Range { path, range }).collect();
+            let (count, byte_len) = ahead.announce_ranges(requests, turn);
+            self.progress.count_requests(count, byte_len);
+            return;
+        }
+        let mut by_file: BTreeMap<String, Vec<ByteRange>> = BTreeMap::new();
+        for (path, range) in places {
+            by_file.entry(path).or_default().push(range);
+        }
+        let limits = self.store.coalescing();
+        for (path, ranges) in by_file {
+            let merged: Vec<ByteRange> =
+                coalesce(&ranges, limits).into_iter().map(|merged| merged.range).collect();
+            self.store.will_need(&path, &merged);
+        }
+    }
+
+    /// Where the bytes of tiles are of which no earlier read left what this one wants.
+    fn unknown_places<'s>(
+        &self,
+        tiles: impl Iterator<Item = (&'s FieldSource, usize)>,
+    ) -> Vec<(String, ByteRange)> {
+        let mut places = Vec::new();
         for (source, tile_idx) in tiles {
             for plane in planes(source) {
                 if self.is_kept(source, plane, tile_idx) {
@@ -232,12 +271,11 @@ impl Fetch {
                 let (Ok(place), Ok(path)) = (place, fragment.data_file(*field, plane)) else { continue };
                 let range = ByteRange { start: place.start, byte_len: place.end - place.start };
                 if range.byte_len <= MAX_ANNOUNCED_BYTE_LEN {
-                    requests.push(Request::Range { path, range });
+                    places.push((path, range));
                 }
             }
         }
-        let (count, byte_len) = ahead.announce_ranges(requests, turn);
-        self.progress.count_requests(count, byte_len);
+        places
     }
 
     /// Whether an earlier read left what this one wants of a tile. From far away tiles are kept whole.

@@ -40,7 +40,7 @@ impl DistantStore {
 
 impl Store for DistantStore {
     forward_store!(self => self.store;
-        list, byte_len, version, read_into, read_tail, read_tails, put, replace, put_batch, create, sync_folder, create_folder, create_tree, delete_files, delete_folders, move_folder, address, list_recursive, list_names, is_long, leftovers, lease, last_change_ms);
+        list, byte_len, version, read_into, read_tail, read_tails, has_waited, will_need, put, replace, put_batch, create, sync_folder, create_folder, create_tree, delete_files, delete_folders, move_folder, address, list_recursive, list_names, is_long, leftovers, lease, last_change_ms);
 
     fn submit(&self, requests: Vec<Request>) -> Vec<Pending> {
         let count = requests.len() as u64;

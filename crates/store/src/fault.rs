@@ -1,8 +1,8 @@
 //! A store whose k-th call fails.
 
 use crate::{
-    Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending, ReadInto,
-    Request, Store, Tail,
+    ByteRange, Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending,
+    ReadInto, Request, Store, Tail,
 };
 use smalti_types::{Error, ErrorKind, Result};
 use std::io;
@@ -275,6 +275,14 @@ impl<S: Store> Store for FaultStore<S> {
             passed.map_or_else(|error| Pending::ready(Err(error)), |()| answer)
         };
         passed.into_iter().map(answer).collect()
+    }
+
+    fn has_waited(&self) -> bool {
+        self.store.has_waited()
+    }
+
+    fn will_need(&self, path: &str, ranges: &[ByteRange]) {
+        self.store.will_need(path, ranges);
     }
 
     fn is_distant(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::fault::FaultSwitch;
 use crate::local::{Disk, DiskEntry};
-use crate::{Claim, Entry, FaultPlan, FileVersion, Lease};
+use crate::{ByteRange, Claim, Entry, FaultPlan, FileVersion, Lease};
 use std::io;
 use std::path::Path;
 
@@ -126,6 +126,14 @@ impl<D: Disk> Disk for FaultDisk<D> {
 
     fn read_exact_at(&self, file: &D::Reader, dest: &mut [u8], offset: u64) -> io::Result<()> {
         self.reading(|| self.disk.read_exact_at(file, dest, offset))
+    }
+
+    fn has_waited(&self) -> bool {
+        self.disk.has_waited()
+    }
+
+    fn will_need(&self, file: &D::Reader, range: ByteRange) {
+        self.disk.will_need(file, range);
     }
 
     fn lease(&self, path: &Path, claim: Claim) -> io::Result<Option<Lease>> {

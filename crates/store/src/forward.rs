@@ -43,6 +43,16 @@ macro_rules! forward_store {
             $inner.submit(requests)
         }
     };
+    (@has_waited $this:ident => $inner:expr) => {
+        fn has_waited(&$this) -> bool {
+            $inner.has_waited()
+        }
+    };
+    (@will_need $this:ident => $inner:expr) => {
+        fn will_need(&$this, path: &str, ranges: &[$crate::ByteRange]) {
+            $inner.will_need(path, ranges);
+        }
+    };
     (@is_distant $this:ident => $inner:expr) => {
         fn is_distant(&$this) -> bool {
             $inner.is_distant()
@@ -144,7 +154,7 @@ pub(crate) use forward_store;
 /// A shared store is a store.
 impl<S: Store + ?Sized> Store for Arc<S> {
     forward_store!(self => (**self);
-        list, byte_len, version, read_into, read_tail, read_tails, submit, is_distant, put, replace, put_batch, create, sync_folder, create_folder, create_tree, delete_files, delete_folders, move_folder, address, list_recursive, list_names, is_long, leftovers, lease, last_change_ms, coalescing);
+        list, byte_len, version, read_into, read_tail, read_tails, submit, has_waited, will_need, is_distant, put, replace, put_batch, create, sync_folder, create_folder, create_tree, delete_files, delete_folders, move_folder, address, list_recursive, list_names, is_long, leftovers, lease, last_change_ms, coalescing);
 }
 
 #[cfg(test)]

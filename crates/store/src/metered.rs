@@ -1,8 +1,8 @@
 //! A store that counts what passes through it.
 
 use crate::{
-    Answer, Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending,
-    ReadInto, Request, Store, Tail,
+    Answer, ByteRange, Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree,
+    Pending, ReadInto, Request, Store, Tail,
 };
 use smalti_types::Result;
 use std::sync::Arc;
@@ -184,6 +184,14 @@ impl<S: Store> Store for MeteredStore<S> {
             })
         };
         self.store.submit(requests).into_iter().map(counted).collect()
+    }
+
+    fn has_waited(&self) -> bool {
+        self.store.has_waited()
+    }
+
+    fn will_need(&self, path: &str, ranges: &[ByteRange]) {
+        self.store.will_need(path, ranges);
     }
 
     fn is_distant(&self) -> bool {

@@ -3,7 +3,7 @@
 use crate::crash::{DiskOp, FileId, Image, Layout};
 use crate::lease::Claims;
 use crate::local::{Disk, DiskEntry};
-use crate::{Claim, Entry, EntryKind, Lease};
+use crate::{ByteRange, Claim, Entry, EntryKind, Lease};
 use bytes::Bytes;
 use std::ffi::OsString;
 use std::io;
@@ -22,6 +22,8 @@ pub struct SimDisk {
     locks: Locks,
     /// Whether every folder counts as one of many hundreds of names.
     has_long_folders: bool,
+    /// Whether every read counts as one that waited.
+    waits: bool,
 }
 
 /// What locks a [`SimDisk`] has.
@@ -37,6 +39,7 @@ enum Locks {
 struct SimState {
     layout: Layout,
     ops: Vec<DiskOp>,
+    told: Vec<ByteRange>,
     unique_count: u64,
 }
 
@@ -68,6 +71,17 @@ impl SimDisk {
     #[must_use]
     pub fn with_long_folders(self) -> Self {
         SimDisk { has_long_folders: true, ..self }
+    }
+
+    /// The same disk, all of whose reads say that they waited, so that it is [told](SimDisk::told) what comes.
+    #[must_use]
+    pub fn with_waits(self) -> Self {
+        SimDisk { waits: true, ..self }
+    }
+
+    /// What the disk was told that it will be asked for, one range after the other.
+    pub fn told(&self) -> Vec<ByteRange> {
+        self.state().told.clone()
     }
 
     /// What the disk holds now.
@@ -188,6 +202,14 @@ impl Disk for SimDisk {
 
     fn is_long(&self, _folder: &Path) -> bool {
         self.has_long_folders
+    }
+
+    fn has_waited(&self) -> bool {
+        self.waits
+    }
+
+    fn will_need(&self, _file: &Arc<Bytes>, range: ByteRange) {
+        self.state().told.push(range);
     }
 
     fn open(&self, path: &Path, _reuse: bool) -> io::Result<Arc<Bytes>> {

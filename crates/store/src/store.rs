@@ -1,6 +1,6 @@
 //! The trait that every backend implements, and the words of its contracts.
 
-use crate::{Coalescing, Pending, Request};
+use crate::{ByteRange, Coalescing, Pending, Request};
 use smalti_types::{Error, Result};
 use std::fmt::Debug;
 
@@ -185,6 +185,19 @@ pub trait Store: Send + Sync + Debug {
     /// side by side is the store's to say. Stores that are not [distant](Store::is_distant) answer before they return.
     fn submit(&self, requests: Vec<Request>) -> Vec<Pending> {
         requests.iter().map(|request| Pending::ready(request.ask(self))).collect()
+    }
+
+    /// Whether reads of late had to wait for something slower than memory, so that it pays to say
+    /// [what will be needed](Store::will_need). A guess that costs next to nothing; distant stores, which are asked
+    /// [early](Store::submit), need none.
+    fn has_waited(&self) -> bool {
+        false
+    }
+
+    /// Says which bytes of a file will be read soon, so that the store may fetch them meanwhile; returns before they are there. It
+    /// is advice: what is wrong with it shows when the bytes are read.
+    fn will_need(&self, path: &str, ranges: &[ByteRange]) {
+        let _ = (path, ranges);
     }
 
     /// Whether a request takes so long that it is worth asking for what will be needed later, and for more than

@@ -1,5 +1,6 @@
 //! Reading dense arrays.
 
+mod ahead;
 mod blank;
 mod boxes;
 mod coordinates;

@@ -1,5 +1,6 @@
 //! Reads cells of dense arrays: plan, fetch, decode and copy, one batch at a time.
 
+use super::ahead::Told;
 use super::boxes::{Part, contiguous_parts, slow_to_fast};
 use super::coordinates::write_coordinates;
 use super::plan::{DenseField, DenseFragment, DensePlan, FragmentTiles, contains};
@@ -15,10 +16,9 @@ use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Cross, Interval, Pace};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::parallel::{self, Shareable as _};
 use smalti_types::{AlignedBuf, Error, Result};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Of several parts that are read at once those with fewer cells are not shared out.
 const LEAST_TASK_CELL_COUNT: u64 = 1 << 14;
@@ -67,7 +67,7 @@ impl Task {
 pub(super) struct Share<'p> {
     pub(super) fragment_idx: usize,
     pub(super) tile_idx: usize,
-    rect: Vec<Interval>,
+    pub(super) rect: Vec<Interval>,
     piece: &'p Piece<'p>,
     /// The index in the tile of a cell that was written alone.
     cell: Option<usize>,
@@ -141,7 +141,7 @@ impl DensePlan {
 
     fn run(&self, tasks: Vec<Task>) -> Result<Batch> {
         let cell_count = tasks.iter().map(|task| task.cell_count).sum();
-        self.announce(&tasks)?;
+        self.ask_ahead(&tasks)?;
         if let Some(filter) = &self.filter {
             return self.run_filtered(filter, tasks, cell_count);
         }
@@ -151,36 +151,6 @@ impl DensePlan {
             .map(|field| self.read_field(field, &tasks, cell_count, Purpose::Result))
             .collect::<Result<_>>()?;
         Ok(Batch { cell_count, columns })
-    }
-
-    /// On a distant store, asks for the tiles of all fields that some tasks will read, at once.
-    fn announce(&self, tasks: &[Task]) -> Result<()> {
-        if !self.fetch.runs_ahead() {
-            return Ok(());
-        }
-        // One batch is read after the other.
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        self.fetch.forget(|before| before < turn);
-        let looked_at = self.filter.iter().flat_map(|filter| &filter.fields);
-        let mut wanted = Vec::new();
-        let mut known = HashSet::new();
-        for (at, field) in self.fields.iter().chain(looked_at).enumerate() {
-            let DenseField::Attribute { sources, .. } = field else { continue };
-            for task in tasks {
-                for piece in task.target.pieces() {
-                    self.fetch.check()?;
-                    for share in self.shares(&piece, sources)?.0 {
-                        if let Some(source) = &sources[share.fragment_idx]
-                            && known.insert((at, share.fragment_idx, share.tile_idx))
-                        {
-                            wanted.push((source, share.tile_idx));
-                        }
-                    }
-                }
-            }
-        }
-        self.fetch.announce(wanted.into_iter(), turn);
-        Ok(())
     }
 
     pub(super) fn read_field(
@@ -244,8 +214,10 @@ impl DensePlan {
     ) -> Result<()> {
         for_each_task(tasks, out, byte_len, |task, out| {
             self.workspaces.with(|workspace| {
-                for piece in task.pieces(purpose) {
+                let mut told = Told::default();
+                for (at, piece) in task.pieces(purpose).enumerate() {
                     self.fetch.check()?;
+                    self.tell_pieces(&mut told, sources, at, || task.pieces(purpose))?;
                     let (shares, is_covered) = self.shares(&piece, sources)?;
                     if !is_covered {
                         piece.cells(&piece.rect).fill(out, &task.target.strides, fill)?;
@@ -346,8 +318,10 @@ impl DensePlan {
         let tile_cell_count = self.tile_cell_count()?;
         let columns: Vec<Arc<Column>> = wanted
             .par_iter()
+            .enumerate()
             .shared()
-            .map(|&(fragment_idx, tile_idx)| {
+            .map(|(at, &(fragment_idx, tile_idx))| {
+                self.tell_tiles(sources, &wanted, at);
                 let source = sources[fragment_idx]
                     .as_ref()
                     .ok_or_else(|| Error::corrupt("a tile without a source"))?;

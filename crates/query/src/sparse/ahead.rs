@@ -2,7 +2,8 @@
 //!
 //! On a distant store a read that asks for each tile when it decodes it has as many requests under way as threads. Here the
 //! requests for the tiles that come next, of all fields, go out in shares, two of which are in memory or under way at a time: one that is
-//! decoded, and one that is on its way meanwhile.
+//! decoded, and one that is on its way meanwhile. A near store whose reads have to wait for the disk is told of smaller shares in the
+//! same way, and has them in the page cache, or on their way there.
 
 use super::plan::{SparsePlan, TileRef};
 use crate::fetch::FieldSource;
@@ -49,7 +50,7 @@ impl SparsePlan {
 
     /// Asks for a share of the tiles from a place on, and returns the place behind it.
     fn announce_from(&self, start: usize) -> usize {
-        let limit = self.share_byte_len();
+        let limit = self.fetch.announced_byte_len(self.share_byte_len());
         let is_stored = self.stretches.iter().all(|stretch| stretch.is_stored);
         let (mut end, mut byte_len) = (start, 0_u64);
         let mut wanted = Vec::new();

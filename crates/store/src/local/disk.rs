@@ -1,6 +1,6 @@
 //! The single steps of a file system that the local write protocol is made of.
 
-use crate::{Claim, FileVersion, Lease};
+use crate::{ByteRange, Claim, FileVersion, Lease};
 use std::ffi::OsString;
 use std::fmt::Debug;
 use std::io;
@@ -75,14 +75,9 @@ pub trait Disk: Send + Sync + Debug + 'static {
     fn open(&self, path: &Path, reuse: bool) -> io::Result<Self::Reader>;
     /// Opens files below a folder, one after the other in the order of `paths`, which are relative to it, and hands over what
     /// became of each.
-    fn open_each(
-        &self,
-        folder: &Path,
-        paths: &[String],
-        opened: &mut dyn FnMut(&str, io::Result<Self::Reader>),
-    ) {
+    fn open_each(&self, folder: &Path, paths: &[String], opened: &mut dyn FnMut(io::Result<Self::Reader>)) {
         for path in paths {
-            opened(path, self.open(&folder.join(path), false));
+            opened(self.open(&folder.join(path), false));
         }
     }
     /// The size of an open file in bytes.
@@ -94,6 +89,14 @@ pub trait Disk: Send + Sync + Debug + 'static {
     }
     /// Fills `dest`; `UnexpectedEof` when the file ends before.
     fn read_exact_at(&self, file: &Self::Reader, dest: &mut [u8], offset: u64) -> io::Result<()>;
+    /// Whether reads of late had to wait for something slower than memory.
+    fn has_waited(&self) -> bool {
+        false
+    }
+    /// Advises that bytes of an open file will be read soon. Returns before they are there, and says nothing of what is wrong.
+    fn will_need(&self, file: &Self::Reader, range: ByteRange) {
+        let _ = (file, range);
+    }
 
     /// Claims a file or folder; `None` when somebody holds a claim that stands against it, `Unsupported` where nothing can be
     /// locked.

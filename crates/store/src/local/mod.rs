@@ -6,6 +6,7 @@ mod os;
 mod protocol;
 mod staging;
 mod tree;
+mod waits;
 
 pub use disk::{Disk, DiskEntry};
 pub(crate) use handles::Handles;
@@ -123,6 +124,8 @@ fn failed<D: Disk>(disk: &D, error: io::Error, path: &Path) -> Error {
 
 /// What a file is expected to have of which the end is wanted together with those of others.
 const EXPECTED_TAIL_BYTE_LEN: usize = 8 << 10;
+/// How many ends of files a disk that has waited is told of before the first of them is read.
+const TAILS_AHEAD: usize = 32;
 /// Batches below this size are read by the calling thread: waking others costs more than copying so much.
 const PARALLEL_BYTE_LEN: usize = 1 << 20;
 /// Long reads are cut into pieces of this size for several threads.
@@ -187,6 +190,16 @@ impl<D: Disk> Store for LocalStore<D> {
             .try_for_each(|(reader, path, offset, dest)| self.read_piece(&reader, || path, offset, dest))
     }
 
+    fn has_waited(&self) -> bool {
+        self.disk.has_waited()
+    }
+
+    fn will_need(&self, path: &str, ranges: &[ByteRange]) {
+        if let Ok(reader) = self.open(path, true) {
+            ranges.iter().for_each(|&range| self.disk.will_need(&reader, range));
+        }
+    }
+
     fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail> {
         let reader = self.open(path, false)?;
         let file_byte_len = self.disk.byte_len(&reader).map_err(|error| self.failed(error, path))?;
@@ -206,23 +219,41 @@ impl<D: Disk> Store for LocalStore<D> {
             paths.len() * usize::try_from(byte_len).unwrap_or(usize::MAX).min(EXPECTED_TAIL_BYTE_LEN),
         );
         let mut ends = Vec::with_capacity(paths.len());
-        self.disk.open_each(Path::new(folder), paths, &mut |path, opened| {
-            let read = || -> Result<(u64, Range<usize>)> {
-                let whole_path = || crate::join(folder, path);
-                let reader = opened.map_err(|error| self.failed(error, whole_path()))?;
-                let file_byte_len =
-                    self.disk.byte_len(&reader).map_err(|error| self.failed(error, whole_path()))?;
-                let start = bytes.len();
-                let tail_byte_len = file_byte_len.min(byte_len);
-                grow(&mut bytes, tail_byte_len)?;
-                #[expect(clippy::indexing_slicing, reason = "that was its length before it grew")]
-                let dest = &mut bytes[start..];
-                self.read_piece(&reader, whole_path, file_byte_len - tail_byte_len, dest)
-                    .inspect_err(|_| bytes.truncate(start))?;
-                Ok((file_byte_len, start..bytes.len()))
-            };
-            ends.push(read());
+        let (mut names, mut group) = (paths.iter(), Vec::new());
+        let mut read_group = |group: &mut Vec<(&str, io::Result<D::Reader>)>| {
+            if group.len() > 1 {
+                let there = group.iter().filter_map(|(_, opened)| opened.as_ref().ok());
+                for reader in there {
+                    let file_byte_len = self.disk.byte_len(reader).unwrap_or_default();
+                    let byte_len = file_byte_len.min(byte_len);
+                    self.disk.will_need(reader, ByteRange { start: file_byte_len - byte_len, byte_len });
+                }
+            }
+            for (path, opened) in group.drain(..) {
+                let read = || -> Result<(u64, Range<usize>)> {
+                    let whole_path = || crate::join(folder, path);
+                    let reader = opened.map_err(|error| self.failed(error, whole_path()))?;
+                    let file_byte_len =
+                        self.disk.byte_len(&reader).map_err(|error| self.failed(error, whole_path()))?;
+                    let start = bytes.len();
+                    let tail_byte_len = file_byte_len.min(byte_len);
+                    grow(&mut bytes, tail_byte_len)?;
+                    #[expect(clippy::indexing_slicing, reason = "that was its length before it grew")]
+                    let dest = &mut bytes[start..];
+                    self.read_piece(&reader, whole_path, file_byte_len - tail_byte_len, dest)
+                        .inspect_err(|_| bytes.truncate(start))?;
+                    Ok((file_byte_len, start..bytes.len()))
+                };
+                ends.push(read());
+            }
+        };
+        self.disk.open_each(Path::new(folder), paths, &mut |opened| {
+            group.extend(names.next().map(|path| (path.as_str(), opened)));
+            if group.len() >= TAILS_AHEAD || !self.disk.has_waited() {
+                read_group(&mut group);
+            }
         });
+        read_group(&mut group);
         let bytes = Bytes::from(bytes);
         let tail = |(file_byte_len, range)| Tail { file_byte_len, bytes: bytes.slice(range) };
         ends.into_iter().map(|end| end.map(tail)).collect()

@@ -1,8 +1,9 @@
 //! The file system of the operating system.
 
 use super::handles::Handles;
+use super::waits::Waits;
 use super::{Disk, DiskEntry};
-use crate::{Claim, Entry, EntryKind, FileVersion, Lease};
+use crate::{ByteRange, Claim, Entry, EntryKind, FileVersion, Lease};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -23,6 +24,7 @@ use std::time::{Duration, SystemTime};
 pub struct OsDisk {
     root: PathBuf,
     handles: Handles,
+    waits: Waits,
 }
 
 /// A file open for reading, with its size when it was opened: files do not change once they are named.
@@ -96,7 +98,7 @@ impl OsDisk {
 
     /// As [`new`](OsDisk::new), with the open files of other disks.
     pub(crate) fn sharing(root: impl AsRef<Path>, handles: Handles) -> io::Result<Self> {
-        Ok(OsDisk { root: std::path::absolute(root)?, handles })
+        Ok(OsDisk { root: std::path::absolute(root)?, handles, waits: Waits::default() })
     }
 
     /// Opens a folder step by step, refusing symbolic links.
@@ -355,12 +357,7 @@ impl Disk for OsDisk {
     }
 
     /// From the opened folder on: the way to it is gone once.
-    fn open_each(
-        &self,
-        folder: &Path,
-        paths: &[String],
-        opened: &mut dyn FnMut(&str, io::Result<Arc<OpenFile>>),
-    ) {
+    fn open_each(&self, folder: &Path, paths: &[String], opened: &mut dyn FnMut(io::Result<Arc<OpenFile>>)) {
         let folder = self.root.join(folder);
         // A folder that is not to be listed may still let those through who know a name in it.
         let start = rustix::fs::open(&folder, FOLDER, Mode::empty());
@@ -369,7 +366,7 @@ impl Disk for OsDisk {
                 Ok(start) => rustix::fs::openat(start, path.as_str(), FILE, Mode::empty()),
                 Err(_) => rustix::fs::open(folder.join(path), FILE, Mode::empty()),
             });
-            opened(path, file.map(Arc::new));
+            opened(file.map(Arc::new));
         }
     }
 
@@ -399,7 +396,9 @@ impl Disk for OsDisk {
 
     fn read_exact_at(&self, file: &Arc<OpenFile>, dest: &mut [u8], offset: u64) -> io::Result<()> {
         // Without the standard library's way over a cancellation point, which tells in thousands of short reads.
-        let (mut left, mut offset) = (dest, offset);
+        let at_once = self.waits.read_at_once(&file.file, dest, offset);
+        let mut left = dest.get_mut(at_once..).unwrap_or_default();
+        let mut offset = offset.saturating_add(at_once as u64);
         while !left.is_empty() {
             match rustix::io::retry_on_intr(|| rustix::io::pread(&file.file, &mut *left, offset)) {
                 Err(Errno::ISDIR) => return Err(is_folder()),
@@ -412,6 +411,20 @@ impl Disk for OsDisk {
             }
         }
         Ok(())
+    }
+
+    fn has_waited(&self) -> bool {
+        self.waits.has_waited()
+    }
+
+    #[cfg(target_os = "linux")]
+    fn will_need(&self, file: &Arc<OpenFile>, range: ByteRange) {
+        let byte_len = range.end().min(file.byte_len).checked_sub(range.start);
+        if let Some(byte_len) = byte_len.and_then(std::num::NonZeroU64::new) {
+            // What the kernel makes of it is its own affair.
+            let _ =
+                rustix::fs::fadvise(&file.file, range.start, Some(byte_len), rustix::fs::Advice::WillNeed);
+        }
     }
 
     fn lease(&self, path: &Path, claim: Claim) -> io::Result<Option<Lease>> {

@@ -1,0 +1,111 @@
+//! Whether a disk's reads are answered from memory, as the kernel tells.
+//!
+//! What is in the page cache is read as fast as it is copied, and advice would be a call too many. What is not costs tens of
+//! microseconds on the fastest disks and milliseconds on others, one read after the other; told early, a disk works on
+//! many at once.
+
+use std::fs::File;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// After so many reads in a row that were answered from memory a disk no longer counts as one that has waited.
+const FORGOTTEN_AFTER: u32 = 64;
+
+/// What reads of a disk had to wait for of late.
+#[derive(Debug)]
+pub(super) struct Waits {
+    /// Reads since the last one that waited; [`FORGOTTEN_AFTER`] at most.
+    since: AtomicU32,
+    /// Whether the file system cannot tell.
+    is_unknown: AtomicBool,
+}
+
+impl Default for Waits {
+    fn default() -> Self {
+        Waits {
+            since: AtomicU32::new(FORGOTTEN_AFTER),
+            is_unknown: AtomicBool::new(!cfg!(target_os = "linux")),
+        }
+    }
+}
+
+impl Waits {
+    /// Whether one of the last reads had to wait.
+    pub(super) fn has_waited(&self) -> bool {
+        self.since.load(Ordering::Relaxed) < FORGOTTEN_AFTER
+    }
+
+    /// Fills the start of `dest` with what is in memory of a file from `offset` on, and returns how many bytes that are; notes
+    /// whether more are to be waited for. Errors are left to the read that follows.
+    #[cfg(target_os = "linux")]
+    pub(super) fn read_at_once(&self, file: &File, dest: &mut [u8], offset: u64) -> usize {
+        use rustix::io::{Errno, ReadWriteFlags};
+        if self.is_unknown.load(Ordering::Relaxed) || dest.is_empty() {
+            return 0;
+        }
+        let wanted = dest.len();
+        let mut dests = [std::io::IoSliceMut::new(dest)];
+        match rustix::io::preadv2(file, &mut dests, offset, ReadWriteFlags::NOWAIT) {
+            Ok(byte_len) => {
+                self.note(byte_len < wanted);
+                byte_len
+            }
+            Err(Errno::AGAIN) => {
+                self.note(true);
+                0
+            }
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM) => {
+                self.is_unknown.store(true, Ordering::Relaxed);
+                0
+            }
+            Err(_) => 0,
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn read_at_once(&self, _file: &File, _dest: &mut [u8], _offset: u64) -> usize {
+        0
+    }
+
+    fn note(&self, has_waited: bool) {
+        if has_waited {
+            self.since.store(0, Ordering::Relaxed);
+        } else if self.has_waited() {
+            self.since.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_forgotten_after_reads_that_did_not() {
+        let waits = Waits::default();
+        assert!(!waits.has_waited());
+        waits.note(true);
+        for _ in 0..FORGOTTEN_AFTER {
+            assert!(waits.has_waited());
+            waits.note(false);
+        }
+        assert!(!waits.has_waited());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_in_memory_is_read_at_once() {
+        let path = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(path.path(), b"0123456789").unwrap();
+        let file = File::open(path.path()).unwrap();
+        let waits = Waits::default();
+        let mut dest = [0; 4];
+        let byte_len = waits.read_at_once(&file, &mut dest, 3);
+        if waits.is_unknown.load(Ordering::Relaxed) {
+            return;
+        }
+        // A page may be thrown out of memory at any moment, so that a short answer is one too.
+        assert_eq!(dest[..byte_len], b"3456"[..byte_len]);
+        assert_eq!(waits.has_waited(), byte_len < dest.len());
+        assert_eq!(waits.read_at_once(&file, &mut dest, 100), 0);
+    }
+}
