@@ -12,9 +12,13 @@ use smalti_tile::ColumnRef;
 use smalti_types::{ArrayType, Env, Extent, Layout, Physical, Scalar, TimeRange};
 use smalti_upkeep::{Options, consolidate_commits, consolidate_fragment_meta};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The cells of a fragment, and how far it is from one to the next.
 const CELL_COUNT: i32 = 20;
+
+/// How long an answer takes, on a clock that does not run by itself.
+const ROUND_TRIP: Duration = Duration::from_millis(50);
 
 fn env() -> Env {
     Env::new(ManualClock::new(1), SeededEntropy::new(3))
@@ -78,7 +82,7 @@ struct Far {
 
 impl Far {
     fn new(store: &MemoryStore) -> Self {
-        let distant = DistantStore::new(Arc::new(store.clone()));
+        let distant = DistantStore::new(Arc::new(store.clone())).with_round_trip(ROUND_TRIP);
         Far { metered: Arc::new(MeteredStore::new(distant.clone())), distant }
     }
 
@@ -186,6 +190,26 @@ fn fragments_from_before_commit_files_take_no_more_rounds() {
             let (cells, reading) = far.spent(|| cell_count(&snapshot, &ReadRequest::default()));
             assert!(cells > 0 && reading.round_count <= 2, "{case:?}: {reading:?}");
         }
+    }
+}
+
+#[test]
+fn time_follows_rounds_not_requests() {
+    for fragment_count in [1, 100, 3_000] {
+        let (store, _) = array(ArrayType::Sparse, fragment_count);
+        let far = Far::new(&store);
+        let (snapshot, opening) = far.open();
+        let opened_after = far.distant.waited();
+        assert_eq!(opened_after, ROUND_TRIP * opening.round_count as u32, "{opening:?}");
+        assert!(opened_after <= 3 * ROUND_TRIP, "{opened_after:?}, {fragment_count} fragments");
+        let request = ReadRequest { layout: Some(Layout::GlobalOrder), ..ReadRequest::default() };
+        let (cells, reading) = far.spent(|| cell_count(&snapshot, &request));
+        assert_eq!(cells as i32, fragment_count * CELL_COUNT);
+        let read_after = far.distant.waited() - opened_after;
+        assert!(read_after <= 2 * ROUND_TRIP, "{read_after:?}, {fragment_count} fragments");
+        // One request after the other would take as long as this.
+        let requests = opening.request_count() + reading.request_count();
+        assert!(requests >= 4 * fragment_count as u64, "{opening:?}, {reading:?}");
     }
 }
 

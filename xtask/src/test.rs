@@ -24,8 +24,13 @@ const DEPENDENCIES: &[(&str, Step)] = &[("licences and sources of dependencies",
 
 /// The steps that compile. Tests and program share the release profile, so that every dependency is built
 /// once; the lints share its build scripts.
-const BUILDS: &[(&str, Step)] =
-    &[("lints", lints), ("the program", program), ("tests", tests), ("documentation", documentation)];
+const BUILDS: &[(&str, Step)] = &[
+    ("lints", lints),
+    ("the program", program),
+    ("tests", tests),
+    ("the public interface in a context of its own", tests_in_own_context),
+    ("documentation", documentation),
+];
 
 /// Runs all steps. The last line printed holds the counts of tests.
 pub(crate) fn run_all(workspace: &Workspace, with: Interop) -> Outcome {
@@ -106,6 +111,11 @@ fn tests(workspace: &Workspace, tally: &mut Tally) -> Outcome {
         cargo_in(workspace).args(["test", "--release", "--locked", "--workspace", "--no-fail-fast"]),
         tally,
     )
+}
+
+fn tests_in_own_context(workspace: &Workspace, tally: &mut Tally) -> Outcome {
+    let api = ["test", "--release", "--locked", "--workspace", "--test", "api"];
+    run_counted(cargo_in(workspace).args(api).env("SMALTI_TESTS_CONTEXT", "own"), tally)
 }
 
 fn documentation(workspace: &Workspace, _: &mut Tally) -> Outcome {

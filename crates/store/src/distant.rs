@@ -1,17 +1,23 @@
 //! A store that behaves as one far away does, for tests: each request takes a round trip, and many go side by side.
 
 use crate::forward::forward_store;
-use crate::{Coalescing, Pending, Request, Store};
+use crate::{Coalescing, Entry, Pending, ReadInto, Request, Store, Tail};
+use smalti_types::Result;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-/// Wraps a store and makes a distant one of it. No time passes: what would take long is counted, by a
-/// [`MeteredStore`](crate::MeteredStore) around it, and by [`most_under_way`](DistantStore::most_under_way).
+/// Wraps a store and makes a distant one of it. No real time passes: what would take long is counted, by a
+/// [`MeteredStore`](crate::MeteredStore) around it, by [`most_under_way`](DistantStore::most_under_way), and on a clock of its own
+/// ([`waited`](DistantStore::waited)).
 #[derive(Debug, Clone)]
 pub struct DistantStore {
     store: Arc<dyn Store>,
     coalescing: Coalescing,
     under_way: Arc<UnderWay>,
+    round_trip: Duration,
+    /// Nanoseconds.
+    clock: Arc<AtomicU64>,
 }
 
 #[derive(Debug, Default)]
@@ -23,13 +29,44 @@ struct UnderWay {
 impl DistantStore {
     /// The store, far away.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        DistantStore { store, coalescing: Coalescing::default(), under_way: Arc::default() }
+        DistantStore {
+            store,
+            coalescing: Coalescing::default(),
+            under_way: Arc::default(),
+            round_trip: Duration::ZERO,
+            clock: Arc::default(),
+        }
     }
 
     /// The same store, with other wishes for how reads are joined.
     #[must_use]
     pub fn with_coalescing(self, coalescing: Coalescing) -> Self {
         DistantStore { coalescing, ..self }
+    }
+
+    /// The same store, whose answers take so long on its own clock, however many requests are under way.
+    #[must_use]
+    pub fn with_round_trip(self, round_trip: Duration) -> Self {
+        DistantStore { round_trip, ..self }
+    }
+
+    /// The time on the store's own clock: it goes on when an answer is waited for that is not there yet.
+    pub fn waited(&self) -> Duration {
+        Duration::from_nanos(self.clock.load(Ordering::Relaxed))
+    }
+
+    /// When the answer to a request is there that is sent now.
+    fn due(&self) -> u64 {
+        let round_trip = u64::try_from(self.round_trip.as_nanos()).unwrap_or(u64::MAX);
+        self.clock.load(Ordering::Relaxed).saturating_add(round_trip)
+    }
+
+    /// Asks and waits.
+    fn trip<T>(&self, ask: impl FnOnce(&dyn Store) -> T) -> T {
+        let due = self.due();
+        let answer = ask(&*self.store);
+        self.clock.fetch_max(due, Ordering::Relaxed);
+        answer
     }
 
     /// The most submitted requests that were under way at the same time.
@@ -40,17 +77,47 @@ impl DistantStore {
 
 impl Store for DistantStore {
     forward_store!(self => self.store;
-        list, byte_len, version, read_into, read_tail, read_tails, has_waited, will_need, put, replace, put_batch, create, sync_folder, create_folder, create_tree, delete_files, delete_folders, move_folder, address, list_recursive, list_names, is_long, leftovers, lease, last_change_ms);
+        version, has_waited, will_need, put, replace, put_batch, create, sync_folder, create_folder, create_tree, delete_files, delete_folders, move_folder, address, is_long, leftovers, lease, last_change_ms);
+
+    fn list(&self, folder: &str) -> Result<Vec<Entry>> {
+        self.trip(|store| store.list(folder))
+    }
+
+    fn byte_len(&self, path: &str) -> Result<u64> {
+        self.trip(|store| store.byte_len(path))
+    }
+
+    fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
+        self.trip(|store| store.read_into(reads))
+    }
+
+    fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail> {
+        self.trip(|store| store.read_tail(path, byte_len))
+    }
+
+    fn read_tails(&self, folder: &str, paths: &[String], byte_len: u64) -> Vec<Result<Tail>> {
+        self.trip(|store| store.read_tails(folder, paths, byte_len))
+    }
+
+    fn list_recursive(&self, folder: &str) -> Result<Vec<Entry>> {
+        self.trip(|store| store.list_recursive(folder))
+    }
+
+    fn list_names(&self, folder: &str) -> Result<Vec<String>> {
+        self.trip(|store| store.list_names(folder))
+    }
 
     fn submit(&self, requests: Vec<Request>) -> Vec<Pending> {
         let count = requests.len() as u64;
         let now = self.under_way.now.fetch_add(count, Ordering::Relaxed) + count;
         self.under_way.most.fetch_max(now, Ordering::Relaxed);
+        let due = self.due();
         let pending = requests.into_iter().map(|request| {
-            let (store, under_way) = (Arc::clone(&self.store), Arc::clone(&self.under_way));
+            let distant = self.clone();
             Pending::new(move || {
-                under_way.now.fetch_sub(1, Ordering::Relaxed);
-                request.ask(&*store)
+                distant.under_way.now.fetch_sub(1, Ordering::Relaxed);
+                distant.clock.fetch_max(due, Ordering::Relaxed);
+                request.ask(&*distant.store)
             })
         });
         pending.collect()

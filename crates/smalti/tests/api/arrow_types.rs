@@ -73,9 +73,10 @@ fn cells_of_every_datatype_and_shape_pass_through_arrow_unchanged() {
                     assert_eq!(datatype, Datatype::Any, "{context}");
                     continue;
                 };
-                let array = Array::create(
+                let array = Array::create_with(
                     &format!("mem://all-types/{}", context.replace([' ', '{', '}', ':'], "")),
                     &schema,
+                    &crate::options(),
                 );
                 let array = array.unwrap();
                 let arrow = arrow_array(sample(shape), shape, CELLS, ArrowForm::default()).unwrap();
@@ -296,7 +297,7 @@ fn an_empty_read_is_an_empty_batch_of_the_right_types() {
         .attribute(Attribute::var::<f64>("a").nullable())
         .build()
         .unwrap();
-    let array = Array::create("mem://empty-read", &schema).unwrap();
+    let array = Array::create_with("mem://empty-read", &schema, &crate::options()).unwrap();
     let batch = array.read().collect().unwrap();
     assert_eq!(batch.num_rows(), 0);
     assert_eq!(batch.schema(), array.arrow_schema().unwrap());

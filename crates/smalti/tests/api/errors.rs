@@ -33,7 +33,7 @@ fn sparse() -> Schema {
 }
 
 fn key(byte: u8) -> Options {
-    Options::new().key(EncryptionKey::new(&[byte; 32]).unwrap())
+    crate::options().key(EncryptionKey::new(&[byte; 32]).unwrap())
 }
 
 fn stopped() -> Arc<Progress> {
@@ -46,22 +46,34 @@ fn stopped() -> Arc<Progress> {
 fn opening_and_changing_arrays_fail_as_documented() {
     use ErrorKind::*;
     let array = line("errors-array", 4, Attribute::of::<i32>("a"));
-    let cells = Array::create("mem://errors-cells", &sparse()).unwrap();
+    let cells = Array::create_with("mem://errors-cells", &sparse(), &crate::options()).unwrap();
     cells.write().column("x", &[1, 2]).column("a", &[1, 2]).column("s", &["a", "b"]).at(10).commit().unwrap();
     let locked =
         Array::create_with("mem://errors-locked", &dense(Attribute::of::<i32>("a")), &key(1)).unwrap();
     locked.write().column("a", &[1, 2, 3, 4]).commit().unwrap();
     let old = Upgrade { to: Version::new(12).unwrap(), ..Upgrade::default() };
     check(&[
-        ("create at a taken place", kind(Array::create("mem://errors-array", &sparse())), AlreadyExists),
-        ("create nowhere", kind(Array::create("", &sparse())), InvalidArgument),
-        ("create in unknown storage", kind(Array::create("s3://bucket/a", &sparse())), Unsupported),
-        ("open nothing", kind(Array::open("mem://errors-nothing")), NotFound),
-        ("open without the key", kind(Array::open("mem://errors-locked")), Permission),
+        (
+            "create at a taken place",
+            kind(Array::create_with("mem://errors-array", &sparse(), &crate::options())),
+            AlreadyExists,
+        ),
+        ("create nowhere", kind(Array::create_with("", &sparse(), &crate::options())), InvalidArgument),
+        (
+            "create in unknown storage",
+            kind(Array::create_with("s3://bucket/a", &sparse(), &crate::options())),
+            Unsupported,
+        ),
+        ("open nothing", kind(Array::open_with("mem://errors-nothing", &crate::options())), NotFound),
+        (
+            "open without the key",
+            kind(Array::open_with("mem://errors-locked", &crate::options())),
+            Permission,
+        ),
         ("open with another key", kind(Array::open_with("mem://errors-locked", &key(2))), Permission),
         (
             "an inverted time",
-            kind(Array::open_with("mem://errors-array", &Options::new().since(2).at(1))),
+            kind(Array::open_with("mem://errors-array", &crate::options().since(2).at(1))),
             InvalidArgument,
         ),
         ("bounds of no attribute", kind(array.attribute_bounds("b")), NotFound),
@@ -97,7 +109,7 @@ fn reads_and_writes_fail_as_documented() {
     let array = line("errors-dense", 4, Attribute::of::<i32>("a"));
     array.write().column("a", &[1, 2, 3, 4]).commit().unwrap();
     let other = line("errors-other", 4, Attribute::of::<i32>("a"));
-    let cells = Array::create("mem://errors-sparse", &sparse()).unwrap();
+    let cells = Array::create_with("mem://errors-sparse", &sparse(), &crate::options()).unwrap();
     let write = |x: [i32; 2]| {
         cells.write().column("x", &x.to_vec()).column("a", &[1, 2]).column("s", &["a", "b"]).commit()
     };
@@ -145,7 +157,7 @@ fn upkeep_and_checks_fail_as_documented() {
     array.copy_fragments(&[&name], &same, None).unwrap();
     let other = line("errors-differs", 4, Attribute::of::<i64>("a"));
     let locked = Array::create_with("mem://errors-key", &dense(Attribute::of::<i32>("a")), &key(1)).unwrap();
-    let options = Options::new();
+    let options = crate::options();
     let listed = |names: &[&str]| FragmentOptions {
         choice: Choice::Listed(names.iter().map(ToString::to_string).collect()),
         ..FragmentOptions::default()
@@ -175,7 +187,7 @@ fn upkeep_and_checks_fail_as_documented() {
 #[test]
 fn groups_and_objects_fail_as_documented() {
     use ErrorKind::*;
-    let group = Group::create("mem://errors-group").unwrap();
+    let group = Group::create_with("mem://errors-group", &crate::options()).unwrap();
     line("errors-member", 4, Attribute::of::<i32>("a"));
     group.add("mem://errors-member").unwrap();
     let name = group.members().unwrap()[0].key().to_owned();
@@ -187,12 +199,16 @@ fn groups_and_objects_fail_as_documented() {
         gone
     };
     check(&[
-        ("create at a taken place", kind(Group::create("mem://errors-group")), AlreadyExists),
-        ("create nowhere", kind(Group::create("")), InvalidArgument),
-        ("open an array", kind(Group::open("mem://errors-member")), NotFound),
+        (
+            "create at a taken place",
+            kind(Group::create_with("mem://errors-group", &crate::options())),
+            AlreadyExists,
+        ),
+        ("create nowhere", kind(Group::create_with("", &crate::options())), InvalidArgument),
+        ("open an array", kind(Group::open_with("mem://errors-member", &crate::options())), NotFound),
         (
             "open an inverted time",
-            kind(Group::open_with("mem://errors-group", &Options::new().since(2).at(1))),
+            kind(Group::open_with("mem://errors-group", &crate::options().since(2).at(1))),
             InvalidArgument,
         ),
         ("no member", kind(group.member("nothing")), NotFound),
@@ -214,7 +230,7 @@ fn groups_and_objects_fail_as_documented() {
 fn damaged_files_are_corrupt_and_named() {
     let folder = tempfile::tempdir().unwrap();
     let uri = folder.path().join("array").display().to_string();
-    let array = Array::create(&uri, &dense(Attribute::of::<i32>("a"))).unwrap();
+    let array = Array::create_with(&uri, &dense(Attribute::of::<i32>("a")), &crate::options()).unwrap();
     array.write().column("a", &[1, 2, 3, 4]).commit().unwrap();
     array.write_metadata().put("k", "v").commit().unwrap();
     let spoil = |below: &str| {
@@ -230,7 +246,7 @@ fn damaged_files_are_corrupt_and_named() {
         assert!(error.to_string().contains(&name), "{error}");
     }
     let name = spoil("__schema");
-    let error = Array::open(&uri).unwrap_err();
+    let error = Array::open_with(&uri, &crate::options()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     assert!(error.to_string().contains(&name), "{error}");
 }

@@ -75,14 +75,14 @@ fn a_handle_at_a_time_keeps_that_time() {
     array.write().column("a", &[1, 1]).at(1000).commit().unwrap();
     array.write().column("a", &[2, 2]).at(2000).commit().unwrap();
     let at = |options: Options| Array::open_with("mem://at-a-time", &options).unwrap();
-    let then = at(Options::new().at(1500));
+    let then = at(crate::options().at(1500));
     assert_eq!(cells(&then), [1, 1]);
     then.write().column("a", &[3, 3]).at(3000).commit().unwrap();
     assert_eq!(cells(&then), [1, 1]);
     assert_eq!(cells(&array.reopen().unwrap()), [3, 3]);
-    assert_eq!(cells(&at(Options::new().since(2000).at(2000))), [2, 2]);
-    assert_eq!(cells(&at(Options::new().at(999))), [i32::MIN, i32::MIN]);
-    let error = Array::open_with("mem://at-a-time", &Options::new().since(2).at(1)).unwrap_err();
+    assert_eq!(cells(&at(crate::options().since(2000).at(2000))), [2, 2]);
+    assert_eq!(cells(&at(crate::options().at(999))), [i32::MIN, i32::MIN]);
+    let error = Array::open_with("mem://at-a-time", &crate::options().since(2).at(1)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 }
 
@@ -109,7 +109,7 @@ fn a_handle_with_few_threads_reads_the_same() {
     array.write().column("a", &(0..100).collect::<Vec<_>>()).commit().unwrap();
     let alone = Array::open_with(
         array.uri().as_str(),
-        &Options::new().context(&smalti::Context::default().threads(1)),
+        &crate::options().context(&smalti::Context::default().threads(1)),
     )
     .unwrap();
     assert_eq!(cells(&alone), cells(&array));
@@ -125,14 +125,14 @@ fn arrays_on_disk_are_found_again() {
         .attribute(Attribute::of::<u64>("n"))
         .build()
         .unwrap();
-    let written = Array::create(path, &schema)
+    let written = Array::create_with(path, &schema, &crate::options())
         .unwrap()
         .write()
         .column("d", &["b", "a"])
         .column("n", &[2_u64, 1])
         .commit()
         .unwrap();
-    let array = Array::open(path).unwrap();
+    let array = Array::open_with(path, &crate::options()).unwrap();
     assert_eq!(array.schema(), schema);
     assert_eq!(array.fragments().unwrap()[0].name(), written.name());
     assert_eq!(array.fragments().unwrap()[0].time().end, written.timestamp());
@@ -157,7 +157,7 @@ fn metadata_keeps_types_and_times() {
     assert_eq!(now.get("t"), None);
     assert_eq!(now.get("l").unwrap().to_vec::<f64>(), Some(vec![1.5, 2.5]));
     assert!(now.get("e").unwrap().is_empty());
-    let then = Array::open_with("mem://metadata", &Options::new().at(15)).unwrap().metadata().unwrap();
+    let then = Array::open_with("mem://metadata", &crate::options().at(15)).unwrap().metadata().unwrap();
     assert_eq!(
         then.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>(),
         ["e=\"\"", "l=[1.5, 2.5]", "n=5", "t=\"x\""]
@@ -168,7 +168,7 @@ fn metadata_keeps_types_and_times() {
 #[test]
 fn ascii_text_of_metadata_is_ascii() {
     let array = line("metadata-text", 2, Attribute::of::<i32>("a"));
-    let group = smalti::Group::create("mem://metadata-text-group").unwrap();
+    let group = smalti::Group::create_with("mem://metadata-text-group", &crate::options()).unwrap();
     let cases = [
         (Datatype::StringAscii, "caf\u{e9}".as_bytes(), Some("ASCII")),
         (Datatype::StringAscii, b"cafe", None),

@@ -17,7 +17,7 @@ fn map(name: &str) -> Array {
         .label(Label::of_datatype("day", "row", Datatype::DateTimeDay).tile(3))
         .build()
         .unwrap();
-    Array::create(&format!("mem://{name}"), &schema).unwrap()
+    Array::create_with(&format!("mem://{name}"), &schema, &crate::options()).unwrap()
 }
 
 fn filled(name: &str) -> Array {
@@ -134,7 +134,10 @@ fn labels_of_a_time_are_read_at_that_time() {
         batch.column(0).as_string::<i64>().iter().flatten().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(names(&array), ["c", "d"]);
-    assert_eq!(names(&Array::open_with("mem://label-times", &Options::new().at(1999)).unwrap()), ["a", "b"]);
+    assert_eq!(
+        names(&Array::open_with("mem://label-times", &crate::options().at(1999)).unwrap()),
+        ["a", "b"]
+    );
     assert_eq!(array.label("name").unwrap().fragments().unwrap()[0].time().start, 1000);
 }
 
@@ -147,7 +150,7 @@ fn sparse_arrays_have_labels_that_are_written_on_their_own() {
         .label(Label::of::<i64>("year", "x"))
         .build()
         .unwrap();
-    let array = Array::create("mem://sparse-labels", &schema).unwrap();
+    let array = Array::create_with("mem://sparse-labels", &schema, &crate::options()).unwrap();
     array
         .write()
         .column("x", &[1, 3, 9])
@@ -194,7 +197,7 @@ fn what_is_written_of_labels_is_told_in_the_history() {
         told[..3],
         ["1000: label lat: wrote 6 cells", "2000: wrote 12 cells", "2000: label name: wrote 2 cells"]
     );
-    let since = Array::open_with("mem://label-history", &Options::new().since(2000).at(3000)).unwrap();
+    let since = Array::open_with("mem://label-history", &crate::options().since(2000).at(3000)).unwrap();
     assert_eq!(since.history().unwrap().len(), 2);
 }
 
@@ -204,7 +207,7 @@ fn an_array_and_its_labels_are_created_at_the_time_that_is_asked_for() {
         .dimension(Dimension::new("row", 1..=6).tile(2))
         .attribute(Attribute::of::<i32>("a"))
         .label(Label::of::<f64>("lat", "row"));
-    let options = Options::new().created_at(1000);
+    let options = crate::options().created_at(1000);
     let array = Array::create_with("mem://created-at", &schema.build().unwrap(), &options).unwrap();
     assert_eq!(array.schema_timestamp(), Some(1000));
     assert_eq!(array.label("lat").unwrap().schema_timestamp(), Some(1000));

@@ -17,13 +17,25 @@ mod threads;
 mod upkeep;
 mod versions;
 
-use smalti::{Array, Dimension, prelude::*};
+use smalti::{Array, Context, Dimension, Options, prelude::*};
 use smalti::{Column, ReadRequest};
+use std::sync::OnceLock;
+
+/// How tests open what they do not open in another way: in the default context, or, where `SMALTI_TESTS_CONTEXT` is `own`, in
+/// one that the tests have made, with threads and memory of its own. `cargo xtask test` runs them both ways.
+fn options() -> Options {
+    static OWN: OnceLock<Option<Context>> = OnceLock::new();
+    let own = OWN.get_or_init(|| {
+        let is_own = std::env::var("SMALTI_TESTS_CONTEXT").is_ok_and(|context| context == "own");
+        is_own.then(|| Context::new().threads(3).memory(1 << 30))
+    });
+    own.as_ref().map_or_else(Options::new, |context| Options::new().context(context))
+}
 
 /// A dense line of cells with one attribute, `a`.
 fn line(name: &str, cell_count: i32, attribute: Attribute) -> Array {
     let schema = Schema::dense().dimension(Dimension::new("x", 0..=cell_count - 1)).attribute(attribute);
-    Array::create(&format!("mem://{name}"), &schema.build().unwrap()).unwrap()
+    Array::create_with(&format!("mem://{name}"), &schema.build().unwrap(), &crate::options()).unwrap()
 }
 
 /// All cells of the attribute `a`.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const COUNT: usize = 700;
 
 fn options() -> Options {
-    Options::new().sync(SyncLevel::None)
+    crate::options().sync(SyncLevel::None)
 }
 
 /// An array with a cell in each of many fragments, the values counting up.

@@ -53,7 +53,7 @@ fn written(splits: &[Split]) -> Vec<Vec<u8>> {
 #[test]
 fn a_split_sees_what_the_read_saw_whatever_comes_after_it_and_lists_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let array = points(folder.path(), &Options::new());
+    let array = points(folder.path(), &crate::options());
     let expected = numbers(array.read().batches().unwrap()).unwrap();
     assert_eq!(expected.len(), 97);
     let splits = written(&array.read().scan().unwrap().splits(5).unwrap());
@@ -64,7 +64,7 @@ fn a_split_sees_what_the_read_saw_whatever_comes_after_it_and_lists_nothing() {
     std::fs::remove_dir_all(folder.path().join("points/__commits")).unwrap();
     for _ in 0..2 {
         let read = |bytes: &Vec<u8>| {
-            let options = Options::new().context(&Context::new().threads(2));
+            let options = crate::options().context(&Context::new().threads(2));
             numbers(Split::from_bytes(bytes, &options).unwrap().batches().unwrap()).unwrap()
         };
         let together: Vec<i32> = splits.iter().flat_map(read).collect();
@@ -75,14 +75,14 @@ fn a_split_sees_what_the_read_saw_whatever_comes_after_it_and_lists_nothing() {
 #[test]
 fn splits_of_other_arrays_and_of_what_was_vacuumed_are_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
-    let mut array = points(folder.path(), &Options::new());
+    let mut array = points(folder.path(), &crate::options());
     let [bytes] = &written(&array.read().scan().unwrap().splits(1).unwrap())[..] else { panic!() };
     let fragment = array.fragments().unwrap()[0].name().to_owned();
 
     let other = folder.path().join("other");
     std::fs::create_dir(&other).unwrap();
-    let other = points(&other, &Options::new());
-    let elsewhere = Split::from_bytes_at(bytes, &other.uri(), &Options::new()).unwrap();
+    let other = points(&other, &crate::options());
+    let elsewhere = Split::from_bytes_at(bytes, &other.uri(), &crate::options()).unwrap();
     let error = elsewhere.batches().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert!(
@@ -90,11 +90,11 @@ fn splits_of_other_arrays_and_of_what_was_vacuumed_are_refused_by_name() {
             && error.message().contains("plan the read again")
     );
     let nowhere = folder.path().join("nowhere");
-    let nowhere = Split::from_bytes_at(bytes, nowhere.to_str().unwrap(), &Options::new()).unwrap();
+    let nowhere = Split::from_bytes_at(bytes, nowhere.to_str().unwrap(), &crate::options()).unwrap();
     assert_eq!(nowhere.batches().unwrap_err().kind(), ErrorKind::NotFound);
 
     array.consolidate(&FragmentOptions::default()).unwrap();
-    let split = Split::from_bytes(bytes, &Options::new()).unwrap();
+    let split = Split::from_bytes(bytes, &crate::options()).unwrap();
     assert_eq!(numbers(split.batches().unwrap()).unwrap().len(), 97);
     array.vacuum(&VacuumOptions::default()).unwrap();
     let error = split.batches().unwrap_err();
@@ -106,7 +106,7 @@ fn splits_of_other_arrays_and_of_what_was_vacuumed_are_refused_by_name() {
 fn what_a_split_of_an_encrypted_array_says_is_encrypted() {
     let folder = tempfile::tempdir().unwrap();
     let key = [9_u8; 32];
-    let options = Options::new().key(EncryptionKey::new(&key).unwrap());
+    let options = crate::options().key(EncryptionKey::new(&key).unwrap());
     let array = points(folder.path(), &options);
     let read = array.read().filter("s != 'secret words'".parse().unwrap());
     let splits = written(&read.clone().scan().unwrap().splits(2).unwrap());
@@ -115,7 +115,7 @@ fn what_a_split_of_an_encrypted_array_says_is_encrypted() {
     for bytes in &splits {
         let holds = |wanted: &[u8]| bytes.windows(wanted.len()).any(|bytes| bytes == wanted);
         assert!(!holds(&key) && !holds(b"secret words") && holds(array.uri().as_bytes()));
-        assert_eq!(Split::from_bytes(bytes, &Options::new()).unwrap_err().kind(), ErrorKind::Permission);
+        assert_eq!(Split::from_bytes(bytes, &crate::options()).unwrap_err().kind(), ErrorKind::Permission);
         together.extend(numbers(Split::from_bytes(bytes, &options).unwrap().batches().unwrap()).unwrap());
     }
     assert_eq!(together, expected);
@@ -124,9 +124,9 @@ fn what_a_split_of_an_encrypted_array_says_is_encrypted() {
 #[test]
 fn a_scan_knows_what_metadata_tells() {
     let folder = tempfile::tempdir().unwrap();
-    let array = points(folder.path(), &Options::new());
+    let array = points(folder.path(), &crate::options());
     // Before the delete every cell counts.
-    let before = Array::open_with(&array.uri(), &Options::new().at(1999)).unwrap();
+    let before = Array::open_with(&array.uri(), &crate::options().at(1999)).unwrap();
     let scan = before.read().scan().unwrap();
     assert_eq!(scan.cell_count(), Count::AtMost(100), "cells of writes that interleave may hide others");
     let known = scan.statistics().unwrap();
@@ -138,7 +138,7 @@ fn a_scan_knows_what_metadata_tells() {
     assert_eq!(ends("a"), (Value::from(901), Value::from(1000)));
     assert_eq!(known[2].null_count, Some(Count::AtMost(100)));
 
-    let first = Array::open_with(&array.uri(), &Options::new().at(1000)).unwrap();
+    let first = Array::open_with(&array.uri(), &crate::options().at(1000)).unwrap();
     let scan = first.read().select(["x", "a"]).scan().unwrap();
     assert_eq!((scan.cell_count(), scan.byte_len().unwrap()), (Count::Exact(25), Some(Count::Exact(200))));
     assert!(scan.statistics().unwrap().iter().all(|known| known.is_exact));
@@ -152,7 +152,7 @@ fn a_scan_knows_what_metadata_tells() {
 #[test]
 fn each_split_gives_as_many_cells_as_the_limit_at_most() {
     let folder = tempfile::tempdir().unwrap();
-    let array = points(folder.path(), &Options::new());
+    let array = points(folder.path(), &crate::options());
     let expected = numbers(array.read().limit(30).batches().unwrap()).unwrap();
     let splits = array.read().limit(30).scan().unwrap().splits(2).unwrap();
     let mut together = Vec::new();
@@ -167,7 +167,7 @@ fn each_split_gives_as_many_cells_as_the_limit_at_most() {
 #[test]
 fn a_limit_is_refused_where_all_cells_count() {
     let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a"));
-    let array = Array::create("mem://limits", &schema.build().unwrap()).unwrap();
+    let array = Array::create_with("mem://limits", &schema.build().unwrap(), &crate::options()).unwrap();
     for error in [
         array.read().limit(3).to_ndarray::<i32>("a").unwrap_err(),
         array.read().limit(3).aggregate([smalti::Aggregate::count()]).unwrap_err(),
@@ -216,7 +216,7 @@ async fn next(stream: &mut BatchStream) -> Option<smalti::Result<smalti::arrow_a
 #[test]
 fn a_stream_gives_the_batches_of_the_iterator_in_any_runtime() {
     let folder = tempfile::tempdir().unwrap();
-    let array = points(folder.path(), &Options::new());
+    let array = points(folder.path(), &crate::options());
     let expected: Vec<_> = array.read().batch_cells(9).batches().unwrap().map(Result::unwrap).collect();
     let mut streams: Vec<BatchStream> =
         (0..3).map(|_| array.read().batch_cells(9).batches().unwrap().into_stream()).collect();
@@ -242,7 +242,7 @@ fn a_stream_gives_the_batches_of_the_iterator_in_any_runtime() {
 #[test]
 fn a_stream_that_is_dropped_or_cancelled_ends() {
     let folder = tempfile::tempdir().unwrap();
-    let array = points(folder.path(), &Options::new());
+    let array = points(folder.path(), &crate::options());
     let stream = |progress: &Arc<Progress>| {
         let read = array.read().progress(Arc::clone(progress)).batch_cells(1);
         read.batches().unwrap().into_stream()

@@ -13,7 +13,7 @@ fn sparse(name: &str, allows_dups: bool) -> Array {
         .allow_duplicates(allows_dups)
         .build()
         .unwrap();
-    Array::create(&format!("mem://{name}"), &schema).unwrap()
+    Array::create_with(&format!("mem://{name}"), &schema, &crate::options()).unwrap()
 }
 
 /// Writes `a = 100 * round + x`.
@@ -27,7 +27,7 @@ fn put(array: &Array, round: i64, cells: &[i32]) {
 
 /// All cells as text, with their times, at a time.
 fn shown(uri: &str, at: u64) -> Vec<String> {
-    let array = Array::open_with(uri, &Options::new().at(at)).unwrap();
+    let array = Array::open_with(uri, &crate::options().at(at)).unwrap();
     let batch = array.read().select(["x", "a", "s", "__timestamps"]).collect().unwrap();
     let mut rows: Vec<String> = (0..batch.num_rows())
         .map(|row| {
@@ -65,7 +65,7 @@ fn purged(name: &str) -> (Array, u64) {
 
 /// The positions that are read at a time, or the error.
 fn positions(uri: &str, at: u64) -> smalti::Result<Vec<i32>> {
-    let array = Array::open_with(uri, &Options::new().at(at))?;
+    let array = Array::open_with(uri, &crate::options().at(at))?;
     let batch = array.read().select(["x"]).collect()?;
     let column = batch.column(0).as_any().downcast_ref::<arrow_array::Int32Array>().unwrap();
     Ok(column.values().to_vec())
@@ -157,7 +157,7 @@ fn purged_cells_are_gone_and_times_before_are_refused() {
         array.consolidate(&purge).unwrap();
         assert_eq!(shown(&array.uri(), 60), before);
         assert_eq!(shown(&array.uri(), 35).len(), shown(&array.uri(), 39).len());
-        let early = Array::open_with(&array.uri(), &Options::new().at(30)).unwrap();
+        let early = Array::open_with(&array.uri(), &crate::options().at(30)).unwrap();
         let error = early.read().collect().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound);
         assert!(error.message().contains("purged"), "{error}");
@@ -181,7 +181,7 @@ fn purging_every_cell_leaves_an_empty_array() {
     let done = array.consolidate(&purge).unwrap();
     assert_eq!(done.merges[0].outputs, Vec::<String>::new());
     assert!(shown(&array.uri(), 40).is_empty());
-    let check = || Array::fsck(&array.uri(), &Options::new(), &smalti::FsckOptions::default()).unwrap();
+    let check = || Array::fsck(&array.uri(), &crate::options(), &smalti::FsckOptions::default()).unwrap();
     assert!(check().is_sound(), "{:?}", check());
     assert_eq!(array.vacuum(&VacuumOptions::default()).unwrap().fragments.len(), 2);
     assert!(shown(&array.uri(), 40).is_empty());
@@ -192,7 +192,7 @@ fn purging_every_cell_leaves_an_empty_array() {
 #[test]
 fn an_open_reader_keeps_its_fragments() {
     let mut array = history("upkeep-reader", false);
-    let reader = Array::open(&array.uri()).unwrap();
+    let reader = Array::open_with(&array.uri(), &crate::options()).unwrap();
     array.consolidate(&FragmentOptions::default()).unwrap();
     let waiting = array.vacuum(&VacuumOptions::default()).unwrap();
     assert!(waiting.waits_for_readers && waiting.fragments.is_empty());
@@ -208,7 +208,7 @@ fn a_stream_keeps_its_fragments_when_its_handle_has_gone() {
     let expected = array.read().collect().unwrap().num_rows();
     let mut stream = array.read().batch_cells(1).batches().unwrap();
     drop(array);
-    let mut other = Array::open(&uri).unwrap();
+    let mut other = Array::open_with(&uri, &crate::options()).unwrap();
     other.consolidate(&FragmentOptions::default()).unwrap();
     assert!(other.vacuum(&VacuumOptions::default()).unwrap().waits_for_readers);
     let first = stream.next().unwrap().unwrap().num_rows();
@@ -234,7 +234,7 @@ fn a_handle_that_writes_and_reads_thousands_of_times_holds_one_claim() {
     let folder = tempfile::tempdir().unwrap();
     let uri = folder.path().join("array").display().to_string();
     let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a"));
-    let options = Options::new().sync(smalti::SyncLevel::None);
+    let options = crate::options().sync(smalti::SyncLevel::None);
     let array = Array::create_with(&uri, &schema.build().unwrap(), &options).unwrap();
     let open_files = || std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count());
     array.write().range("x", 0..=0).column("a", &[1]).at(1).commit().unwrap();
@@ -256,7 +256,7 @@ fn plane(name: &str) -> Array {
         .attribute(Attribute::of::<i32>("a"))
         .build()
         .unwrap();
-    Array::create(&format!("mem://{name}"), &schema).unwrap()
+    Array::create_with(&format!("mem://{name}"), &schema, &crate::options()).unwrap()
 }
 
 fn fill(
@@ -287,7 +287,7 @@ fn dense_history_is_kept_until_the_vacuum_and_refused_after() {
     fill(&array, 0..=99, 0..=99, 1, 10);
     fill(&array, 5..=14, 5..=14, 2, 20);
     fill(&array, 90..=99, 0..=3, 3, 30);
-    let (uri, options) = (array.uri(), |at| Options::new().at(at));
+    let (uri, options) = (array.uri(), |at| crate::options().at(at));
     let before: Vec<_> = [10, 20, 30].map(|at| all_of(&Array::open_with(&uri, &options(at)).unwrap())).into();
     array.consolidate(&FragmentOptions::default()).unwrap();
     assert_eq!(array.fragments().unwrap().len(), 1);
@@ -325,7 +325,7 @@ fn merging_dense_fragments_covers_neither_older_nor_newer_cells() {
     assert_eq!(all_of(&array), before);
     assert_eq!(
         array.non_empty_domain().unwrap(),
-        Array::open(&array.uri()).unwrap().non_empty_domain().unwrap()
+        Array::open_with(&array.uri(), &crate::options()).unwrap().non_empty_domain().unwrap()
     );
 }
 
@@ -408,7 +408,8 @@ fn cells_outside_the_current_domain_of_an_older_schema_are_merged() {
             .current_domain("x", 0..=9)
             .build()
             .unwrap();
-        let array = Array::create(&format!("mem://upkeep-grown-{is_dense}"), &schema).unwrap();
+        let array = Array::create_with(&format!("mem://upkeep-grown-{is_dense}"), &schema, &crate::options())
+            .unwrap();
         let xs = |start: i32| (start..start + 10).collect::<Vec<i32>>();
         let (first, second) = (xs(0), xs(13));
         let write = array.write().column("a", &first).column("b", &first);
@@ -434,7 +435,7 @@ fn other_bytes_in_ascii_cells_are_found_and_harm_nothing() {
         .attribute(Attribute::utf8("u"))
         .build()
         .unwrap();
-    let array = Array::create("mem://not-ascii", &schema).unwrap();
+    let array = Array::create_with("mem://not-ascii", &schema, &crate::options()).unwrap();
     // As raw bytes, which nobody checks: other writers put any into such cells.
     let bytes = |bytes: &[u8]| {
         let mut buf = smalti::AlignedBuf::new();
@@ -454,7 +455,7 @@ fn other_bytes_in_ascii_cells_are_found_and_harm_nothing() {
         .commit()
         .unwrap();
     let options = smalti::FsckOptions { reads_data: true, ..smalti::FsckOptions::default() };
-    let report = Array::fsck(&array.uri(), &Options::new(), &options).unwrap();
+    let report = Array::fsck(&array.uri(), &crate::options(), &options).unwrap();
     let [finding] = report.findings.as_slice() else { panic!("{:?}", report.findings) };
     assert_eq!((finding.kind.name(), finding.class), ("text-not-ascii", smalti::Class::Harmless));
     assert!(finding.message.contains("cell 2 of tile 0 of \"s\" is \"caf\u{e9}\""), "{finding}");

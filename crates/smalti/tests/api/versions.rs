@@ -34,7 +34,7 @@ fn create(seed: u64, numbers: &mut Numbers) -> Array {
         .allow_duplicates(false)
         .build()
         .unwrap();
-    Array::create(&format!("mem://versions-{seed}"), &schema).unwrap()
+    Array::create_with(&format!("mem://versions-{seed}"), &schema, &crate::options()).unwrap()
 }
 
 /// Writes some cells, each with the number of the write.
@@ -69,7 +69,7 @@ fn shown(uri: &str, end: u64) -> Vec<String> {
     let mut all = Vec::new();
     let condition = || Condition::compare("a", Relation::Ge, Literal::from(300_i64));
     for at in (1..=end).chain([u64::MAX]) {
-        let array = Array::open_with(uri, &Options::new().at(at)).unwrap();
+        let array = Array::open_with(uri, &crate::options().at(at)).unwrap();
         for layout in [Layout::Unordered, Layout::GlobalOrder, Layout::RowMajor] {
             for (kind, batch_cell_count) in [1, 2, 5, 1000].into_iter().enumerate() {
                 let mut read = array.read().order(layout).batch_cells(batch_cell_count);
@@ -119,18 +119,18 @@ fn merged_fragments_show_at_every_time_what_they_were_made_of() {
             }
         }
         let before = shown(&uri, end);
-        let fragments = Array::open(&uri).unwrap().fragments().unwrap();
+        let fragments = Array::open_with(&uri, &crate::options()).unwrap().fragments().unwrap();
         let names: Vec<String> = fragments.iter().map(|fragment| fragment.name().to_string()).collect();
         let count = names.len() - numbers.below(2) as usize;
         let choice = Choice::Listed(names[..count].to_vec());
-        Array::open(&uri)
+        Array::open_with(&uri, &crate::options())
             .unwrap()
             .consolidate(&FragmentOptions { choice, ..FragmentOptions::default() })
             .unwrap();
         for (before, after) in before.iter().zip(shown(&uri, end)) {
             assert_eq!(*before, after, "seed {seed}");
         }
-        Array::open(&uri).unwrap().vacuum(&VacuumOptions::default()).unwrap();
+        Array::open_with(&uri, &crate::options()).unwrap().vacuum(&VacuumOptions::default()).unwrap();
         for (before, after) in
             before.iter().zip(shown(&uri, end)).filter(|(before, _)| before.contains("18446744073709551615"))
         {

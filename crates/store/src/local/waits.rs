@@ -39,7 +39,9 @@ impl Waits {
     #[cfg(target_os = "linux")]
     pub(super) fn read_at_once(&self, file: &File, dest: &mut [u8], offset: u64) -> usize {
         use rustix::io::{Errno, ReadWriteFlags};
-        if self.is_unknown.load(Ordering::Relaxed) || dest.is_empty() {
+        // To this call the largest number means the place where the file stands.
+        let is_place = i64::try_from(offset).is_ok();
+        if self.is_unknown.load(Ordering::Relaxed) || dest.is_empty() || !is_place {
             return 0;
         }
         let wanted = dest.len();
@@ -106,6 +108,8 @@ mod tests {
         // A page may be thrown out of memory at any moment, so that a short answer is one too.
         assert_eq!(dest[..byte_len], b"3456"[..byte_len]);
         assert_eq!(waits.has_waited(), byte_len < dest.len());
-        assert_eq!(waits.read_at_once(&file, &mut dest, 100), 0);
+        for beyond in [100, u64::MAX] {
+            assert_eq!(waits.read_at_once(&file, &mut dest, beyond), 0);
+        }
     }
 }
