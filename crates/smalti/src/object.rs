@@ -48,7 +48,7 @@ impl Object {
         Object::at_with(uri, &Options::new())
     }
 
-    /// As [`at`](Object::at), with another durability of moves and removals.
+    /// As [`at`](Object::at), in another context, or with another durability of moves and removals.
     ///
     /// # Errors
     /// As [`at`](Object::at).
@@ -63,9 +63,16 @@ impl Object {
     /// # Errors
     /// `NotFound` when there is no such folder; as [`at`](Object::at).
     pub fn children(uri: &str) -> Result<Vec<Object>> {
-        let options = Options::new();
+        Object::children_with(uri, &Options::new())
+    }
+
+    /// As [`children`](Object::children), in another context, or with another durability of moves and removals.
+    ///
+    /// # Errors
+    /// As [`children`](Object::children).
+    pub fn children_with(uri: &str, options: &Options) -> Result<Vec<Object>> {
         let found = options.place(uri)?.child_objects()?;
-        Ok(found.into_iter().map(|found| Object::found(found, &options)).collect())
+        Ok(found.into_iter().map(|found| Object::found(found, options)).collect())
     }
 
     /// The arrays and groups in a folder, those in them, and so on, sorted by name at each level. Folders that are neither
@@ -74,9 +81,16 @@ impl Object {
     /// # Errors
     /// As [`children`](Object::children).
     pub fn walk(uri: &str, order: WalkOrder) -> Result<Vec<Object>> {
-        let options = Options::new();
+        Object::walk_with(uri, order, &Options::new())
+    }
+
+    /// As [`walk`](Object::walk), in another context, or with another durability of moves and removals.
+    ///
+    /// # Errors
+    /// As [`children`](Object::children).
+    pub fn walk_with(uri: &str, order: WalkOrder, options: &Options) -> Result<Vec<Object>> {
         let found = options.place(uri)?.walk_objects(order)?;
-        Ok(found.into_iter().map(|found| Object::found(found, &options)).collect())
+        Ok(found.into_iter().map(|found| Object::found(found, options)).collect())
     }
 
     fn found((place, kind): (ArrayPlace, ObjectKind), options: &Options) -> Object {

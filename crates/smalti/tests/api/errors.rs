@@ -191,11 +191,11 @@ fn groups_and_objects_fail_as_documented() {
     line("errors-member", 4, Attribute::of::<i32>("a"));
     group.add("mem://errors-member").unwrap();
     let name = group.members().unwrap()[0].key().to_owned();
-    let object = Object::at("mem://errors-member").unwrap().unwrap();
+    let object = Object::at_with("mem://errors-member", &crate::options()).unwrap().unwrap();
     let gone = {
         line("errors-gone", 4, Attribute::of::<i32>("a"));
-        let gone = Object::at("mem://errors-gone").unwrap().unwrap();
-        Object::at("mem://errors-gone").unwrap().unwrap().remove().unwrap();
+        let gone = Object::at_with("mem://errors-gone", &crate::options()).unwrap().unwrap();
+        Object::at_with("mem://errors-gone", &crate::options()).unwrap().unwrap().remove().unwrap();
         gone
     };
     check(&[
@@ -218,8 +218,12 @@ fn groups_and_objects_fail_as_documented() {
         ("remove nothing", kind(group.remove("nothing")), NotFound),
         ("no changes", kind(group.write_members().commit()), InvalidArgument),
         ("unknown storage", kind(group.member_at("s3://bucket/a")), Unsupported),
-        ("an object nowhere", kind(Object::at("")), InvalidArgument),
-        ("children of nothing", kind(Object::children("mem://errors-none")), NotFound),
+        ("an object nowhere", kind(Object::at_with("", &crate::options())), InvalidArgument),
+        (
+            "children of nothing",
+            kind(Object::children_with("mem://errors-none", &crate::options())),
+            NotFound,
+        ),
         ("move to a taken place", kind(object.move_to("mem://errors-group")), AlreadyExists),
         ("move into itself", kind(object.move_to("mem://errors-member/inside")), InvalidArgument),
         ("remove what has gone", kind(gone.remove()), NotFound),

@@ -105,7 +105,14 @@ fn threads_share_a_handle() {
 
 #[test]
 fn a_handle_with_few_threads_reads_the_same() {
-    let array = line("few-threads", 100, Attribute::of::<i32>("a"));
+    let folder = tempfile::tempdir().unwrap();
+    let schema = Schema::dense()
+        .dimension(Dimension::new("x", 0..=99))
+        .attribute(Attribute::of::<i32>("a"))
+        .build()
+        .unwrap();
+    let array = Array::create_with(folder.path().join("array").to_str().unwrap(), &schema, &crate::options())
+        .unwrap();
     array.write().column("a", &(0..100).collect::<Vec<_>>()).commit().unwrap();
     let alone = Array::open_with(
         array.uri().as_str(),
