@@ -18,6 +18,7 @@
 mod commits;
 mod content;
 mod create;
+mod decoders;
 mod definitions;
 mod deletes;
 mod enumeration;

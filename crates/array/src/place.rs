@@ -9,9 +9,7 @@ use smalti_format::{ArraySchema, GenericTileHeader, Reader, Version};
 use smalti_store::{
     ByteRange, KeptStore, Lease, MeteredStore, Place, Store, StoreExt, Stores, SyncLevel, Traffic, join,
 };
-use smalti_tile::{
-    DEFAULT_GENERIC_TILE_LIMIT, FieldCodec, Scratch, beyond_limit, codec_rules, read_generic_tile,
-};
+use smalti_tile::{DEFAULT_GENERIC_TILE_LIMIT, FieldCodec, beyond_limit, codec_rules, read_generic_tile};
 use smalti_types::{AlignedBuf, EncryptionKey, Env, Error, Result};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -297,7 +295,9 @@ impl ArrayPlace {
     /// # Errors
     /// `Corrupt`; `Permission` for a wrong key; `OutOfMemory` beyond the limit.
     pub fn open_tile(&self, bytes: &[u8]) -> Result<(AlignedBuf, u64)> {
-        read_generic_tile(bytes, self.cipher(), self.metadata_limit, &mut Scratch::new())
+        self.resources
+            .decoders()
+            .with(|decoder| read_generic_tile(bytes, self.cipher(), self.metadata_limit, decoder))
     }
 
     /// The codecs of a field in fragments of a version. They go by the rules of the schema's version, which fragments that

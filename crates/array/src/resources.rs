@@ -1,6 +1,7 @@
 //! What all reads, writes and upkeep of a program share: its memory, and what is kept in it.
 
 use crate::TileCache;
+use crate::decoders::Decoders;
 use crate::section_blocks::SectionBlocks;
 use smalti_store::KeptBytes;
 use smalti_types::{Error, ErrorKind, Result};
@@ -29,6 +30,7 @@ pub struct Resources {
     metadata: Arc<KeptBytes>,
     metadata_capacity: u64,
     section_blocks: Arc<SectionBlocks>,
+    decoders: Arc<Decoders>,
     /// What work may hold at once; `None` for no limit.
     limit: Option<u64>,
     taken: Mutex<u64>,
@@ -65,9 +67,15 @@ impl Resources {
             metadata: Arc::new(KeptBytes::new(metadata_capacity)),
             metadata_capacity,
             section_blocks: Arc::new(SectionBlocks::new(blocks)),
+            decoders: Arc::default(),
             limit,
             taken: Mutex::default(),
         }
+    }
+
+    /// Decoders of metadata.
+    pub(crate) fn decoders(&self) -> &Arc<Decoders> {
+        &self.decoders
     }
 
     /// Decoded blocks of long sections of fragment metadata.

@@ -66,6 +66,12 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
+    /// The bytes that its memory takes.
+    pub(crate) fn capacity(&self) -> usize {
+        let of = |list: &PartList| list.bytes.capacity() + list.ends.capacity() * size_of::<usize>();
+        of(&self.metadata) + of(&self.data)
+    }
+
     /// Forgets all parts and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.metadata.clear();

@@ -33,6 +33,26 @@ impl Scratch {
     pub fn new() -> Self {
         Scratch::default()
     }
+
+    /// Lets go of buffers that are longer than so many bytes, and keeps the compressors' contexts, which take no more for long tiles.
+    pub fn shed(&mut self, byte_len: usize) {
+        for buffer in [&mut self.data, &mut self.metadata]
+            .into_iter()
+            .flat_map(|flow| [&mut flow.front, &mut flow.back])
+        {
+            if buffer.capacity() > byte_len {
+                *buffer = Vec::new();
+            }
+        }
+        for parts in [&mut self.front, &mut self.back] {
+            if parts.capacity() > byte_len {
+                *parts = Parts::default();
+            }
+        }
+        if self.ends.capacity().saturating_mul(size_of::<usize>()) > byte_len {
+            self.ends = Vec::new();
+        }
+    }
 }
 
 impl std::fmt::Debug for Scratch {

@@ -9,6 +9,7 @@ use crate::kept::{KeptName, KeptTiles};
 use crate::progress::Progress;
 use crate::request::ReadRequest;
 use crate::workspace::{Workspace, room};
+use rayon::prelude::*;
 use smalti_array::{
     CachedChunks, CachedFile, CachedTile, FieldId, Fragment, Plane, Snapshot, TileKey, TilePart,
 };
@@ -17,6 +18,7 @@ use smalti_store::{AheadStore, ByteRange, ReadInto, Request, Store, coalesce};
 use smalti_tile::{
     CellShape, ChunkDirectory, Codec, Column, FieldCodec, FilteredTileRef, PlainLayout, Scratch,
 };
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{AlignedBuf, CellValNum, Error, ErrorKind, Result};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -163,6 +165,9 @@ const MAX_ANNOUNCED_BYTE_LEN: u64 = 64 << 20;
 /// read.
 const MAX_TOLD_BYTE_LEN: u64 = 4 << 20;
 
+/// The files that a near store is told of at a time: they are opened for it, and still open when they are read.
+const MAX_TOLD_FILE_COUNT: usize = 128;
+
 impl Fetch {
     /// For a read that may let tiles of so many bytes stay in the cache.
     pub(crate) fn new(
@@ -247,7 +252,7 @@ impl Fetch {
             by_file.entry(path).or_default().push(range);
         }
         let limits = self.store.coalescing();
-        for (path, ranges) in by_file {
+        for (path, ranges) in by_file.into_iter().take(MAX_TOLD_FILE_COUNT) {
             let merged: Vec<ByteRange> =
                 coalesce(&ranges, limits).into_iter().map(|merged| merged.range).collect();
             self.store.will_need(&path, &merged);
@@ -259,23 +264,23 @@ impl Fetch {
         &self,
         tiles: impl Iterator<Item = (&'s FieldSource, usize)>,
     ) -> Vec<(String, ByteRange)> {
-        let mut places = Vec::new();
-        for (source, tile_idx) in tiles {
-            for plane in planes(source) {
-                if self.is_kept(source, plane, tile_idx) {
-                    continue;
-                }
-                // What is wrong is found when the tile is read.
-                let FieldSource { fragment, field, .. } = source;
-                let place = fragment.tile_place(*field, plane, tile_idx);
-                let (Ok(place), Ok(path)) = (place, fragment.data_file(*field, plane)) else { continue };
-                let range = ByteRange { start: place.start, byte_len: place.end - place.start };
-                if range.byte_len <= MAX_ANNOUNCED_BYTE_LEN {
-                    places.push((path, range));
-                }
+        let unknown_place = |source: &FieldSource, plane, tile_idx| {
+            if self.is_kept(source, plane, tile_idx) {
+                return None;
             }
-        }
-        places
+            // What is wrong is found when the tile is read.
+            let place = source.fragment.tile_place(source.field, plane, tile_idx).ok()?;
+            let path = source.fragment.data_file(source.field, plane).ok()?;
+            let range = ByteRange { start: place.start, byte_len: place.end - place.start };
+            (range.byte_len <= MAX_ANNOUNCED_BYTE_LEN).then_some((path, range))
+        };
+        // The lists of places are decoded with the first one that is asked for of each fragment.
+        let tiles: Vec<(&FieldSource, usize)> = tiles.collect();
+        let of_tiles = tiles.par_iter().shared().map(|&(source, tile_idx)| {
+            let planes = planes(source).into_iter();
+            planes.filter_map(|plane| unknown_place(source, plane, tile_idx)).collect::<Vec<_>>()
+        });
+        of_tiles.collect::<Vec<_>>().into_iter().flatten().collect()
     }
 
     /// Whether an earlier read left what this one wants of a tile. From far away tiles are kept whole.

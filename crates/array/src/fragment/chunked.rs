@@ -1,12 +1,13 @@
 //! A section that is too long to be held: bytes of it are read when they are wanted.
 
 use super::bytes::{MetadataBytes, MetadataPlace};
+use crate::decoders::Decoders;
 use crate::section_blocks::SectionBlocks;
 use bytes::Bytes;
 use smalti_format::GenericTileHeader;
 use smalti_format::fragment::Section;
 use smalti_store::{ByteRange, Request, Store, StoreExt};
-use smalti_tile::{ChunkedTile, Scratch};
+use smalti_tile::ChunkedTile;
 use smalti_types::{AlignedBuf, Error, Result};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -33,6 +34,7 @@ pub(super) struct ChunkedSection {
     store: Arc<dyn Store>,
     path: String,
     blocks: Arc<SectionBlocks>,
+    decoders: Arc<Decoders>,
     /// Its name among the blocks.
     id: u64,
 }
@@ -72,6 +74,7 @@ impl ChunkedSection {
             store: Arc::clone(store),
             path: at.path(),
             blocks,
+            decoders: Arc::clone(place.resources().decoders()),
             id,
         }))
     }
@@ -123,7 +126,7 @@ impl ChunkedSection {
     }
 
     fn decode(&self, idx: usize, filtered: &[u8]) -> Result<Arc<AlignedBuf>> {
-        let decoded = self.tile.decode(idx, filtered, &mut Scratch::new());
+        let decoded = self.decoders.with(|decoder| self.tile.decode(idx, filtered, decoder));
         let block = Arc::new(decoded.map_err(|error| self.named(error.at_offset(self.place_of(idx).start)))?);
         self.blocks.keep(self.id, idx, &block);
         Ok(block)

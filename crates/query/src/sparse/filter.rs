@@ -16,9 +16,7 @@ use std::sync::Arc;
 impl SparsePlan {
     /// Whether anything but the ranges and the time takes cells out.
     pub(crate) fn has_predicates(&self) -> bool {
-        self.fragments
-            .iter()
-            .any(|fragment| !fragment.predicates.is_empty() || fragment.delete_times.is_some())
+        self.has_predicates
     }
 
     /// Takes the cells out of a mask that were deleted, or do not fulfil the read's condition. `coords` holds the

@@ -247,8 +247,7 @@ impl SparsePlan {
 
     /// Whether the times of cells decide which of them hides the others.
     pub(crate) fn wants_times(&self) -> bool {
-        (self.drops_repeats() || self.history.is_some())
-            && self.fragments.iter().any(|fragment| fragment.timestamps.is_some())
+        (self.drops_repeats() || self.history.is_some()) && self.has_times
     }
 
     /// The next cells of an ordered read; `None` at the end.

@@ -42,6 +42,12 @@ pub(crate) struct SparseFragment {
     pub(crate) splits_in_time: bool,
 }
 
+impl SparseFragment {
+    pub(super) fn has_predicates(&self) -> bool {
+        !self.predicates.is_empty() || self.delete_times.is_some()
+    }
+}
+
 /// A tile that the ranges may meet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TileRef {
@@ -71,6 +77,10 @@ pub(crate) struct SparsePlan {
     pub(crate) fields: Vec<SparseField>,
     /// Newest first.
     pub(crate) fragments: Vec<SparseFragment>,
+    /// Whether cells of some fragment have times of their own.
+    pub(super) has_times: bool,
+    /// Whether cells of some fragment have to fulfil something beside the ranges.
+    pub(super) has_predicates: bool,
     /// Stretch by stretch.
     pub(crate) tiles: Vec<TileRef>,
     /// One behind the other in the order of the read.

@@ -81,6 +81,8 @@ impl SparsePlan {
             layout,
             ranges,
             fields,
+            has_times: fragments.iter().any(|fragment: &SparseFragment| fragment.timestamps.is_some()),
+            has_predicates: fragments.iter().any(SparseFragment::has_predicates),
             fragments,
             tiles,
             stretches: Vec::new(),
