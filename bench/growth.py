@@ -19,8 +19,11 @@ HARNESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bench_peers.
 # What is done to the array, by the names that the peers know.
 STEPS = [("S8a", "open"), ("S8q", "open and read")]
 FRAGMENT_BOX = [[[500_000, 520_000], [500_000, 520_000]]]
-# Cells of the array of many tiles lie on a line in x, two to a tile.
-TILE_BOX = [[[500_000, 500_010], [0, 1_000_000]]]
+
+
+def box_of_tiles(count):
+    """Cells of the array of many tiles lie on a line in x, two to a tile; these are in the middle."""
+    return [[[count, count + 10], [0, 1_000_000]]]
 
 
 def main():
@@ -39,18 +42,18 @@ def main():
     with tempfile.TemporaryDirectory(prefix="smalti-growth-") as scratch:
         data = options.data or scratch
         tables = [
-            ("fragments", measured(options, peers, data, "nfr", options.fragments, FRAGMENT_BOX)),
-            ("tiles in one fragment", measured(options, peers, data, "tiles", options.tiles, TILE_BOX)),
+            ("fragments", measured(options, peers, data, "nfr", options.fragments, lambda _: FRAGMENT_BOX)),
+            ("tiles in one fragment", measured(options, peers, data, "tiles", options.tiles, box_of_tiles)),
         ]
     text = "\n\n".join(table(what, lines, peers) for what, lines in tables)
     print(text)
 
 
-def measured(options, peers, data, kind, counts, box):
+def measured(options, peers, data, kind, counts, box_of):
     lines = []
     for count in [int(count) for count in counts.split(",") if count]:
         path = os.path.join(data, f"{kind}-{count}")
-        query = {"path": path, "ds": kind, "v": "plain", "n": count, "boxes": box}
+        query = {"path": path, "ds": kind, "v": "plain", "n": count, "boxes": box_of(count)}
         if not os.path.exists(path + ".ok"):
             shutil.rmtree(path, ignore_errors=True)
             asked(peers["smalti"], [{"op": "build", "w": "", **query}], None)
