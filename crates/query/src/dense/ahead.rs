@@ -5,8 +5,8 @@
 //! its way.
 
 use super::plan::{DenseField, DensePlan};
-use super::reader::{Share, Task};
 use super::target::Piece;
+use super::task::{Share, Task};
 use crate::fetch::FieldSource;
 use smalti_types::Result;
 use std::collections::HashSet;

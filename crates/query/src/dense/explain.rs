@@ -2,8 +2,8 @@
 
 use super::DenseBatches;
 use super::plan::{DenseField, DensePlan};
-use super::reader::Purpose;
 use super::target::Target;
+use super::task::Purpose;
 use crate::condition::Verdict;
 use crate::explanation::{ExplainedFragment, Explanation, FragmentFate, Strategy, blank, stored_cost};
 use smalti_array::Snapshot;

@@ -4,7 +4,7 @@
 //! condition are read first; where no cell of a batch fulfils it, nothing else is.
 
 use super::plan::{DenseField, DenseFilter, DensePlan};
-use super::reader::{Purpose, Task};
+use super::task::{Purpose, Task};
 use crate::condition::Verdict;
 use crate::gather::{CellRun, constant, gather_lists};
 use crate::request::Batch;

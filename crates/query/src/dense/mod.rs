@@ -15,6 +15,7 @@ mod prune;
 mod reader;
 mod summarise;
 mod target;
+mod task;
 mod walk;
 mod work;
 

@@ -7,8 +7,8 @@ use super::boxes::Axis;
 use super::plan::{
     DenseField, DenseFilter, DenseFragment, DensePlan, FragmentStatistics, FragmentTiles, contains,
 };
-use super::reader::Task;
 use super::target::{Piece, Target};
+use super::task::Task;
 use crate::condition::{BoundCondition, BoundField, FieldBounds, Verdict};
 use crate::tile_statistics::TileStatistics;
 use smalti_array::FieldId;

@@ -5,14 +5,14 @@ use super::boxes::{Part, contiguous_parts, slow_to_fast};
 use super::coordinates::write_coordinates;
 use super::plan::{DenseField, DenseFragment, DensePlan, FragmentTiles, contains};
 use super::target::{Piece, Target, part_len};
-use crate::condition::Verdict;
+use super::task::{Purpose, Share, Task};
 use crate::fetch::{FieldSource, MAX_GAP};
 use crate::gather::{CellRun, gather_lists};
 use crate::request::Batch;
 use crate::workspace::{Workspace, Workspaces, room};
 use rayon::prelude::*;
 use smalti_array::{Plane, Snapshot};
-use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Cross, Interval, Pace};
+use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Interval, Pace};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::parallel::{self, Shareable as _};
 use smalti_types::{AlignedBuf, Error, Result};
@@ -22,68 +22,6 @@ use std::sync::Arc;
 
 /// Of several parts that are read at once those with fewer cells are not shared out.
 const LEAST_TASK_CELL_COUNT: u64 = 1 << 14;
-
-/// A contiguous piece of the output and what fills it.
-pub(super) struct Task {
-    pub(super) target: Target,
-    pub(super) cell_count: usize,
-    /// What the condition says about the pieces of the target, one after the other; empty without a condition.
-    pub(super) verdicts: Vec<Verdict>,
-}
-
-/// What a field is read for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// For the result: of pieces that are ruled out nothing is read.
-    Result,
-    /// For the condition alone: only pieces are read of which nothing is known.
-    Condition,
-}
-
-impl Purpose {
-    pub(super) fn wants(self, verdict: Verdict) -> bool {
-        match verdict {
-            Verdict::None => false,
-            Verdict::Some => true,
-            Verdict::All => self == Purpose::Result,
-        }
-    }
-}
-
-impl Task {
-    fn new(target: Target, cell_count: usize) -> Self {
-        Task { target, cell_count, verdicts: Vec::new() }
-    }
-
-    /// The pieces of the target that are read for a purpose.
-    fn pieces(&self, purpose: Purpose) -> impl Iterator<Item = Piece<'_>> {
-        let mut verdicts = self.verdicts.iter();
-        let is_wanted = move |_: &Piece<'_>| verdicts.next().is_none_or(|verdict| purpose.wants(*verdict));
-        self.target.pieces().filter(is_wanted)
-    }
-}
-
-/// A fragment's share of a piece.
-pub(super) struct Share<'p> {
-    pub(super) fragment_idx: usize,
-    pub(super) tile_idx: usize,
-    pub(super) rect: Vec<Interval>,
-    piece: &'p Piece<'p>,
-    /// The index in the tile of a cell that was written alone.
-    cell: Option<usize>,
-}
-
-impl Share<'_> {
-    /// Whether it is a cell that was written alone.
-    pub(super) fn is_single_cell(&self) -> bool {
-        self.cell.is_some()
-    }
-
-    /// Its cells, from the tile to the output.
-    fn cells(&self) -> Cross {
-        self.piece.cells(&self.rect)
-    }
-}
 
 impl DensePlan {
     /// Reads parts of the result in row-major or column-major order, one behind the other.
