@@ -272,22 +272,23 @@ fn what_a_program_has_read_it_does_not_ask_for_again() {
 fn a_disk_that_has_to_be_waited_for_is_told_what_comes() {
     for array_type in [ArrayType::Sparse, ArrayType::Dense] {
         let disk = SimDisk::new();
-        array_in(Arc::new(LocalStore::on(disk.clone(), SyncLevel::None)), array_type, 40);
+        // No more files than are worth opening before the first of them is read.
+        array_in(Arc::new(LocalStore::on(disk.clone(), SyncLevel::None)), array_type, 20);
         let told = |disk: SimDisk| {
             let store = Arc::new(MeteredStore::new(LocalStore::on(disk.clone(), SyncLevel::None)));
             let told_byte_len = || disk.told().iter().map(|range| range.byte_len).sum::<u64>();
             let snapshot = Snapshot::open(place_in(store.clone()), TimeRange::ALL).unwrap();
             let footer_count = disk.told().len();
             // The first read brings what is known of the fragments too.
-            assert_eq!(cell_count(&snapshot, &ReadRequest::default()), 800);
+            assert_eq!(cell_count(&snapshot, &ReadRequest::default()), 400);
             let before = (told_byte_len(), store.traffic());
-            assert_eq!(cell_count(&snapshot, &ReadRequest::default()), 800);
+            assert_eq!(cell_count(&snapshot, &ReadRequest::default()), 400);
             (footer_count, told_byte_len() - before.0, store.traffic().since(&before.1).read_byte_len)
         };
         let (footer_count, told_byte_len, _) = told(disk.clone());
         assert_eq!((footer_count, told_byte_len), (0, 0), "{array_type}");
         let (footer_count, told_byte_len, read_byte_len) = told(disk.with_waits());
-        assert_eq!(footer_count, 40, "{array_type}");
+        assert_eq!(footer_count, 20, "{array_type}");
         // Of a field in several files each may be told of when the first one is read, and again when its own turn has come.
         let all = read_byte_len..=2 * read_byte_len;
         assert!(all.contains(&told_byte_len), "{array_type}: told of {told_byte_len}, read {read_byte_len}");
