@@ -30,7 +30,7 @@ const LAYERS: &[(&str, Uses)] = &[
     ("cli", Uses::Only(&["smalti"])),
     ("capi", Uses::Only(&["smalti"])),
     ("sql", Uses::Only(&["smalti"])),
-    ("python", Uses::Only(&["smalti"])),
+    ("python", Uses::Only(&["smalti", "tools"])),
     ("bench", Uses::Only(&["smalti"])),
     ("tests", Uses::Anything),
     ("xtask", Uses::Anything),

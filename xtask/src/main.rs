@@ -22,6 +22,7 @@ mod tally;
 mod test;
 mod timed;
 mod unsafety;
+mod wheel;
 mod workspace;
 
 use outcome::Outcome;
@@ -80,6 +81,7 @@ fn main() -> ExitCode {
         }
         ["deny", options @ ..] => Workspace::load().and_then(|workspace| deny::command(&workspace, options)),
         ["timed"] => Workspace::load().and_then(|workspace| timed::run_all(&workspace)),
+        ["wheel"] => Workspace::load().and_then(|workspace| wheel::build(&workspace)),
         ["dist"] => Workspace::load().and_then(|workspace| dist::build(&workspace)),
         ["docs"] => Workspace::load().and_then(|workspace| docs::write_pages(&workspace)),
         [] | ["help" | "-h" | "--help"] => {

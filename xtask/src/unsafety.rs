@@ -21,6 +21,16 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "an allocator that counts is an unsafe trait; the library itself has no unsafe code",
     },
     Exception {
+        crate_folder: "crates/python",
+        module: "crates/python/src/capsule.rs",
+        reason: "Arrow's capsules hold structures of C",
+    },
+    Exception {
+        crate_folder: "crates/python",
+        module: "crates/python/src/memory.rs",
+        reason: "Python's buffer protocol hands out addresses",
+    },
+    Exception {
         crate_folder: "tests",
         module: "tests/src/counting.rs",
         reason: "an allocator that counts is an unsafe trait",

@@ -1,0 +1,162 @@
+"""Groups: arrays and groups by name."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+
+from . import _smalti
+from .array import Array, _Closed
+from .metadata import Metadata
+
+
+class Member:
+    """What a group says of one of its members.
+
+    Attributes:
+        name: its name, or its URI where it has none.
+        uri: its URI, as the group has it.
+        is_relative: whether that is relative to the group.
+        kind: ``"array"``, ``"group"``, or ``None`` where the group does not say.
+        address: the whole URI.
+    """
+
+    __slots__ = ("name", "uri", "is_relative", "kind", "address")
+
+    def __init__(self, name, uri, is_relative, kind, address):
+        self.name = name
+        self.uri = uri
+        self.is_relative = is_relative
+        self.kind = kind
+        self.address = address
+
+    def __repr__(self):
+        return f"<Member {self.name!r}: {self.kind or 'unknown'} at {self.address or self.uri}>"
+
+
+class Group(MutableMapping):
+    """A group, a mapping from names to arrays and groups.
+
+    >>> import numpy as np, smalti as sm
+    >>> weather = sm.create_group("mem://group-docs")
+    >>> weather["rain"] = sm.from_numpy("mem://group-docs/rain", np.zeros(4))
+    >>> list(weather)
+    ['rain']
+    >>> weather["rain"].shape
+    (4,)
+    """
+
+    def __init__(self, handle, settings):
+        self._handle = handle
+        self._settings = settings
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        """Lets go of the group."""
+        self._handle = _Closed(self.uri)
+
+    def reopen(self, at=None):
+        """The group as it is now, or as it was at a time."""
+        settings = self._settings if at is None else self._settings.with_times(at)
+        return Group(_smalti.Group.open(self.uri, settings.options()), settings)
+
+    def _changed(self):
+        pass
+
+    def __reduce__(self):
+        return _opened, (self.uri, self._settings)
+
+    @property
+    def uri(self):
+        """Where it is."""
+        return self._handle.uri
+
+    @property
+    def meta(self):
+        """Its metadata, a mapping."""
+        return Metadata(self)
+
+    @property
+    def members(self):
+        """Its members by name, without opening them."""
+        return {told[0]: Member(*told) for told in self._handle.members()}
+
+    def __getitem__(self, name):
+        head, slash, rest = name.partition("/")
+        member = self.members.get(name) or self.members.get(head)
+        if member is None:
+            raise KeyError(name)
+        if member.name == name:
+            slash = ""
+        kind = member.kind or (member.address and _smalti.kind_of(member.address, self._settings.options()))
+        if kind == "group":
+            found = Group(self._handle.group(member.name), self._settings)
+            return found[rest] if slash else found
+        return Array(self._handle.array(member.name), self._settings)
+
+    def __iter__(self):
+        return iter(self.members)
+
+    def __len__(self):
+        return len(self.members)
+
+    def __contains__(self, name):
+        return name in self.members
+
+    def __setitem__(self, name, member):
+        """Lists an array or group, or what is at a URI, under a name; what was listed under that name is replaced."""
+        self.add(member, name)
+
+    def __delitem__(self, name):
+        """Takes a member off the list; what it points to stays."""
+        if name not in self.members:
+            raise KeyError(name)
+        self._handle.write_members([], [name])
+
+    def add(self, member, name=None):
+        """Lists an array or group, or what is at a URI, as a member; relative to the group where it lies in its folder."""
+        uri = getattr(member, "uri", member)
+        own = self.uri.rstrip("/") + "/"
+        is_relative = uri.startswith(own) or ("://" not in uri and not uri.startswith("/"))
+        uri = uri.removeprefix(own)
+        if name is None:
+            name = uri.rstrip("/").rpartition("/")[2]
+        self._handle.write_members([(uri, is_relative, name)], [], name in self.members)
+
+    def create_group(self, name, **meta):
+        """Makes a group in this one's folder, and lists it."""
+        uri = f"{self.uri.rstrip('/')}/{name}"
+        made = Group(_smalti.Group.create(uri, self._settings.options()), self._settings)
+        self.add(made, name)
+        if meta:
+            made.meta.update(meta)
+        return made
+
+    def delete(self, *, members=False):
+        """Deletes the group from the disk, and its members with it where that is asked for: what was deleted."""
+        return self._handle.delete(members)
+
+    def walk(self, _prefix=""):
+        """All arrays and groups below it: pairs of a path and a :class:`Member`."""
+        for name, member in self.members.items():
+            yield _prefix + name, member
+            if member.kind == "group":
+                yield from self[name].walk(f"{_prefix}{name}/")
+
+    def __repr__(self):
+        if isinstance(self._handle, _Closed):
+            return f"<smalti.Group {self.uri!r}, closed>"
+        return f"<smalti.Group {self.uri!r}: {', '.join(self) or 'no members'}>"
+
+    def _repr_html_(self):
+        from .html import group_html
+
+        return group_html(self)
+
+
+def _opened(uri, settings):
+    return Group(_smalti.Group.open(uri, settings.options()), settings)

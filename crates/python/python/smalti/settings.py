@@ -1,0 +1,112 @@
+"""How something was opened, to open it again: in this process or in another."""
+
+from __future__ import annotations
+
+import os
+
+from . import _smalti
+from .times import moment_of, until_of
+
+
+class Context:
+    """What arrays and groups of a program share: threads, memory, and the cache of decoded tiles.
+
+    Args:
+        threads: how many threads work; as many as there are cores if not said. They start with the first work that is worth it.
+        memory: the bytes that reads, writes and caches may take together.
+        cache: whether decoded tiles are kept for later reads.
+
+    >>> import smalti as sm
+    >>> context = sm.Context(threads=2, memory=256 << 20)
+    >>> context.kept_bytes
+    0
+    """
+
+    def __init__(self, threads=0, memory=None, cache=True):
+        self._settings = (threads, memory, cache)
+        self._handle = _smalti.Context(threads, memory, cache)
+
+    @property
+    def kept_bytes(self):
+        """The bytes of decoded tiles and metadata that it keeps."""
+        return self._handle.kept_bytes
+
+    @property
+    def taken_bytes(self):
+        """The bytes that reads and writes under way have taken."""
+        return self._handle.taken_bytes
+
+    def forget(self):
+        """Lets go of what it keeps."""
+        self._handle.forget()
+
+    def __reduce__(self):
+        return Context, self._settings
+
+    def __repr__(self):
+        threads, memory, cache = self._settings
+        return f"Context(threads={threads}, memory={memory}, cache={cache})"
+
+
+class Settings:
+    """Times, key, durability and context of what is opened.
+
+    A key is never written down: what was opened with ``key=`` can be pickled only if the key was given by name, as ``key="env:NAME"`` (an
+    environment variable with 64 hexadecimal digits) or ``key="file:PATH"`` (a file with 32 bytes).
+    """
+
+    __slots__ = ("at", "since", "key", "sync", "metadata_limit", "context")
+
+    def __init__(self, at=None, since=None, key=None, sync=None, metadata_limit=None, context=None):
+        self.at = until_of(at)
+        self.since = moment_of(since)
+        self.key = key
+        self.sync = sync
+        self.metadata_limit = metadata_limit
+        self.context = context
+
+    def options(self, created_at=None):
+        """As the engine takes them."""
+        context = self.context._handle if self.context is not None else None
+        return _smalti.Options(
+            at=self.at,
+            since=self.since,
+            created_at=moment_of(created_at),
+            key=_key_of(self.key),
+            sync=self.sync,
+            metadata_limit=self.metadata_limit,
+            context=context,
+        )
+
+    def with_times(self, at, since=None):
+        """The same at another time."""
+        return Settings(at, since, self.key, self.sync, self.metadata_limit, self.context)
+
+    def __getstate__(self):
+        if self.key is not None and not isinstance(self.key, str):
+            raise TypeError('a key is not pickled; give it by name: key="env:NAME" or key="file:PATH"')
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def __setstate__(self, state):
+        for name, value in state.items():
+            setattr(self, name, value)
+
+
+def _key_of(key):
+    if key is None:
+        return None
+    if isinstance(key, (bytes, bytearray, memoryview)):
+        return bytes(key)
+    kind, _, name = str(key).partition(":")
+    if kind == "env":
+        text = os.environ.get(name)
+        if text is None:
+            raise KeyError(f"the environment variable {name} with the key is not set")
+        try:
+            return bytes.fromhex(text)
+        except ValueError:
+            raise ValueError(f"the environment variable {name} holds no key: 64 hexadecimal digits") from None
+    if kind == "file":
+        with open(name, "rb") as file:
+            return file.read()
+    raise ValueError('a key is 32 bytes, "env:NAME" or "file:PATH"')

@@ -1,0 +1,128 @@
+//! Tables of Arrow as cells: into arrays that are there, and into new ones.
+
+use crate::array::Array;
+use crate::call::work;
+use crate::capsule;
+use crate::options::{Options, context_of, given};
+use crate::write::Write;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use smalti::Progress;
+use smalti_tools::import::{Environment, ImportOptions, Input, TableOptions};
+use smalti_tools::write::{Input as Cells, WriteOptions, write};
+use smalti_tools::{Failure, When};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How a table becomes an array; the attributes of the object that it is taken from have these names.
+#[derive(FromPyObject)]
+pub(crate) struct Import {
+    /// Columns that become dimensions; without them the rows are numbered.
+    dims: Vec<String>,
+    sparse: bool,
+    /// Columns of text that become enumerations.
+    enums: Vec<String>,
+    /// Extents of tiles, by dimension, as text.
+    tile: Vec<(String, String)>,
+    capacity: Option<u64>,
+    duplicates: bool,
+    at: Option<u64>,
+    memory: Option<u64>,
+}
+
+impl Import {
+    fn options(&self) -> ImportOptions {
+        let table = TableOptions {
+            dims: self.dims.clone(),
+            index: self.dims.is_empty(),
+            dense: !self.sparse,
+            sparse: self.sparse,
+            tile: self.tile.iter().map(|(name, extent)| format!("{name}={extent}")).collect(),
+            capacity: self.capacity,
+            enumerate: self.enums.clone(),
+            allow_dups: self.duplicates,
+            ..TableOptions::default()
+        };
+        ImportOptions { table, at: self.at.map(When::Number), ..ImportOptions::default() }
+    }
+}
+
+/// What the tools refuse is an argument that does not fit.
+fn error_of(failure: Failure) -> smalti::Error {
+    match failure {
+        Failure::Error(error) => error,
+        other => smalti::Error::invalid(other.to_string()),
+    }
+}
+
+/// Makes an array of a table, and fills it: the array, and warnings.
+#[pyfunction]
+#[pyo3(signature = (uri, table, request, options=None, hook=None))]
+pub(crate) fn import_stream(
+    py: Python<'_>,
+    uri: &str,
+    table: &Bound<'_, PyAny>,
+    request: Import,
+    options: Option<&Bound<'_, Options>>,
+    hook: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(Array, Vec<String>)> {
+    let reader = capsule::reader_of(table)?;
+    let (engine, context) = (given(options), context_of(options));
+    let warnings = Mutex::new(Vec::new());
+    let progress = Arc::new(Progress::new());
+    let array = work(py, &progress, hook, || {
+        let warn = |warning: smalti_tools::Warning| {
+            warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning.message);
+        };
+        let environment = Environment {
+            engine: &engine,
+            memory: request.memory,
+            folder: None,
+            work: &progress,
+            warn: &warn,
+        };
+        let imported = context.run(|| {
+            smalti_tools::import::import(Input::Batches(reader), uri, &request.options(), &environment)
+        });
+        imported.map_err(error_of)?;
+        smalti::Array::open_with(uri, &engine)
+    })?;
+    Ok((Array { array }, warnings.into_inner().unwrap_or_else(PoisonError::into_inner)))
+}
+
+/// Writes a table into an array: the names of the fragments.
+pub(crate) fn write_table(
+    py: Python<'_>,
+    array: &smalti::Array,
+    table: &Bound<'_, PyAny>,
+    request: &Write,
+    memory: Option<u64>,
+    hook: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<String>> {
+    let reader = capsule::reader_of(table)?;
+    let schema = array.schema();
+    let options = WriteOptions {
+        subarray: request.rectangle(&schema)?,
+        global_order: request.order.as_deref() == Some("global"),
+        at: request.at,
+        memory,
+        ..WriteOptions::default()
+    };
+    let progress = Arc::new(Progress::new());
+    let written = work(py, &progress, hook, || {
+        write(array, Cells::Batches(reader), &options, &progress).map_err(error_of)
+    })?;
+    Ok(written.fragments.iter().map(|fragment| fragment.name().to_owned()).collect())
+}
+
+/// A time as people write it: its first and its last millisecond since 1970.
+#[pyfunction]
+pub(crate) fn span_of(text: &str) -> PyResult<(u64, u64)> {
+    let when = When::parse(text, smalti_tools::when::clock_ms()).map_err(PyValueError::new_err)?;
+    Ok((when.start(), when.end()))
+}
+
+/// The extents of tiles that an import chooses for a dense array of a shape.
+#[pyfunction]
+pub(crate) fn dense_tiles(shape: Vec<u64>) -> Vec<u64> {
+    smalti_tools::import::dense_tiles(&shape)
+}

@@ -1,0 +1,260 @@
+//! Writes.
+
+use crate::call::work;
+use crate::errors::ForPython;
+use crate::memory::Bytes;
+use crate::request::{first_ordinal, layout_of};
+use crate::value::{Bounds, Range, bounds, datatype_of};
+use pyo3::buffer::PyBuffer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use smalti::{
+    ColumnRef, Columns, Duplicates, Extent, Layout, MetadataBuilder, Progress, Schema, Value, WriteRequest,
+};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A column of NumPy: the field, its data, offsets of its cells in bytes, and a byte for each cell that says whether it has a value.
+#[derive(FromPyObject)]
+pub(crate) struct NumpyInput {
+    field: String,
+    data: PyBuffer<u8>,
+    offsets: Option<PyBuffer<u64>>,
+    validity: Option<PyBuffer<u8>>,
+}
+
+/// Where cells go, and how.
+#[derive(FromPyObject)]
+pub(crate) struct Write {
+    /// Positions from the least coordinate on, the first and the last for each dimension of a dense array; all where there are none.
+    positions: Option<Vec<(u64, u64)>>,
+    pub(crate) order: Option<String>,
+    pub(crate) at: Option<u64>,
+    /// Whether the first of cells with equal coordinates is kept.
+    keep_first: bool,
+}
+
+impl Write {
+    fn layout(&self, schema: &Schema) -> PyResult<Layout> {
+        match &self.order {
+            Some(name) => layout_of(name),
+            None if schema.is_dense() => Ok(Layout::RowMajor),
+            None => Ok(Layout::Unordered),
+        }
+    }
+
+    pub(crate) fn rectangle(&self, schema: &Schema) -> PyResult<Option<Vec<Extent>>> {
+        let Some(positions) = &self.positions else { return Ok(None) };
+        let side = |(idx, (first, last)): (usize, &(u64, u64))| {
+            let start = first_ordinal(schema, idx)?;
+            Ok(Extent::Num { lo: start.wrapping_add(*first), hi: start.wrapping_add(*last) })
+        };
+        positions.iter().enumerate().map(side).collect::<PyResult<Vec<_>>>().map(Some)
+    }
+}
+
+/// The memory of columns while the interpreter's lock is given up.
+struct Held {
+    field: String,
+    data: Bytes<u8>,
+    offsets: Option<Bytes<u64>>,
+    validity: Option<Bytes<u8>>,
+}
+
+impl Held {
+    fn of(py: Python<'_>, input: NumpyInput) -> PyResult<Self> {
+        let NumpyInput { field, data, offsets, validity } = input;
+        Ok(Held {
+            field,
+            data: Bytes::new(py, data)?,
+            offsets: offsets.map(|buffer| Bytes::new(py, buffer)).transpose()?,
+            validity: validity.map(|buffer| Bytes::new(py, buffer)).transpose()?,
+        })
+    }
+
+    fn column(&self) -> ColumnRef<'_> {
+        ColumnRef {
+            data: self.data.as_slice(),
+            offsets: self.offsets.as_ref().map(Bytes::as_slice),
+            validity: self.validity.as_ref().map(Bytes::as_slice),
+        }
+    }
+}
+
+/// Writes a fragment that waits for its commit.
+pub(crate) fn sealed(
+    py: Python<'_>,
+    array: &smalti::Array,
+    columns: Vec<NumpyInput>,
+    request: Write,
+    hook: Option<&Bound<'_, PyAny>>,
+) -> PyResult<smalti::SealedFragment> {
+    let schema = array.schema();
+    let held = columns.into_iter().map(|input| Held::of(py, input)).collect::<PyResult<Vec<_>>>()?;
+    let progress = Arc::new(Progress::new());
+    let request = WriteRequest {
+        columns: held.iter().map(|held| (held.field.clone(), held.column())).collect(),
+        subarray: request.rectangle(&schema)?,
+        layout: request.layout(&schema)?,
+        at: request.at,
+        duplicates: if request.keep_first { Duplicates::KeepFirst } else { Duplicates::Refuse },
+        progress: Some(Arc::clone(&progress)),
+    };
+    work(py, &progress, hook, || array.seal_raw(&request))
+}
+
+/// A fragment that is written and waits for its commit; let go of, it is removed.
+#[pyclass(frozen, module = "smalti._smalti")]
+pub(crate) struct SealedFragment {
+    name: String,
+    fragment: Mutex<Option<smalti::SealedFragment>>,
+}
+
+impl SealedFragment {
+    pub(crate) fn new(fragment: smalti::SealedFragment) -> Self {
+        SealedFragment { name: fragment.name().to_owned(), fragment: Mutex::new(Some(fragment)) }
+    }
+
+    pub(crate) fn take(&self) -> PyResult<smalti::SealedFragment> {
+        let taken = self.fragment.lock().unwrap_or_else(PoisonError::into_inner).take();
+        taken.ok_or_else(|| {
+            PyValueError::new_err(format!("the fragment {} was committed or dropped already", self.name))
+        })
+    }
+}
+
+#[pymethods]
+impl SealedFragment {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Removes it.
+    fn discard(&self, py: Python<'_>) -> PyResult<()> {
+        let taken = self.take()?;
+        py.detach(|| drop(taken));
+        Ok(())
+    }
+}
+
+/// A fragment whose cells come in pieces.
+#[pyclass(frozen, module = "smalti._smalti")]
+pub(crate) struct GlobalWriter {
+    writer: Mutex<Option<smalti::GlobalWriter>>,
+    progress: Arc<Progress>,
+}
+
+/// Starts a fragment whose cells come in pieces.
+pub(crate) fn global_writer(
+    py: Python<'_>,
+    array: &smalti::Array,
+    request: Write,
+) -> PyResult<GlobalWriter> {
+    let schema = array.schema();
+    let progress = Arc::new(Progress::new());
+    let mut writer = array.global_writer().progress(Arc::clone(&progress), None);
+    if let Some(sides) = request.rectangle(&schema)? {
+        writer = writer.rectangle(sides);
+    }
+    if request.order.is_some() {
+        writer = writer.order(request.layout(&schema)?);
+    }
+    if let Some(time) = request.at {
+        writer = writer.at(time);
+    }
+    let writer = work(py, &progress, None, || writer.start())?;
+    Ok(GlobalWriter { writer: Mutex::new(Some(writer)), progress })
+}
+
+impl GlobalWriter {
+    fn with<T>(&self, act: impl FnOnce(&mut Option<smalti::GlobalWriter>) -> smalti::Result<T>) -> smalti::Result<T> {
+        act(&mut self.writer.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn over() -> smalti::Error {
+    smalti::Error::invalid("the writer has committed already, or was closed")
+}
+
+#[pymethods]
+impl GlobalWriter {
+    /// How many cells the next piece of a dense fragment in rows of tiles has.
+    fn due_cells(&self, py: Python<'_>) -> PyResult<usize> {
+        py.detach(|| self.with(|writer| writer.as_ref().map(smalti::GlobalWriter::due_cell_count).ok_or_else(over)))
+            .for_python(py)
+    }
+
+    /// The next cells.
+    fn submit(&self, py: Python<'_>, columns: Vec<NumpyInput>) -> PyResult<()> {
+        let held = columns.into_iter().map(|input| Held::of(py, input)).collect::<PyResult<Vec<_>>>()?;
+        work(py, &self.progress, None, || {
+            let named = held
+                .iter()
+                .fold(Columns::new(), |named, held| named.column(held.field.clone(), held.column()));
+            self.with(|writer| writer.as_mut().ok_or_else(over)?.submit(named))
+        })
+    }
+
+    /// Makes the fragment visible: its name and time.
+    fn commit(&self, py: Python<'_>) -> PyResult<(String, u64)> {
+        let written =
+            work(py, &self.progress, None, || self.with(|writer| writer.take().ok_or_else(over)?.commit()))?;
+        Ok((written.name().to_owned(), written.timestamp()))
+    }
+
+    /// Removes what was written.
+    fn discard(&self, py: Python<'_>) {
+        py.detach(|| drop(self.with(|writer| Ok(writer.take()))));
+    }
+}
+
+/// A change of metadata.
+pub(crate) fn metadata<'a>(
+    py: Python<'_>,
+    mut change: MetadataBuilder<'a>,
+    put: Vec<(String, String, Vec<u8>)>,
+    delete: Vec<String>,
+    at: Option<u64>,
+) -> PyResult<MetadataBuilder<'a>> {
+    for (key, datatype, bytes) in put {
+        let value = Value::from_le_bytes(datatype_of(&datatype)?, bytes).for_python(py)?;
+        change = change.put(key, value);
+    }
+    change = delete.into_iter().fold(change, MetadataBuilder::delete);
+    Ok(match at {
+        Some(time) => change.at(time),
+        None => change,
+    })
+}
+
+/// A side of a current domain.
+pub(crate) fn side_of(py: Python<'_>, schema: &Schema, name: &str, range: &Range) -> PyResult<Extent> {
+    let Some((_, dimension)) = schema.dimension(name) else {
+        return Err(PyValueError::new_err(format!("there is no dimension {name:?}")));
+    };
+    let domain = dimension.domain;
+    let number = |end: std::ops::Bound<smalti::Scalar>, other: Option<smalti::Scalar>| match end {
+        std::ops::Bound::Included(scalar) | std::ops::Bound::Excluded(scalar) => {
+            Value::of_datatype(dimension.datatype, scalar).for_python(py)?.as_scalar().or(other)
+                .ok_or_else(|| PyValueError::new_err("an end of a range is one number"))
+        }
+        std::ops::Bound::Unbounded => other.ok_or_else(|| PyValueError::new_err("the dimension has no domain")),
+    };
+    match bounds(range)? {
+        Bounds::Numbers(lo, hi) => {
+            let (lo, hi) = (number(lo, domain.map(|ends| ends.0))?, number(hi, domain.map(|ends| ends.1))?);
+            Extent::between(lo, hi).for_python(py)
+        }
+        Bounds::Texts(lo, hi) => {
+            let text = |end: std::ops::Bound<&[u8]>| match end {
+                std::ops::Bound::Included(text) | std::ops::Bound::Excluded(text) => Some(text.to_vec()),
+                std::ops::Bound::Unbounded => None,
+            };
+            let lo = text(lo).unwrap_or_default();
+            match text(hi) {
+                Some(hi) => Extent::between_strings(&lo, &hi).for_python(py),
+                None => Ok(Extent::Str { lo: lo.into(), hi: None }),
+            }
+        }
+    }
+}

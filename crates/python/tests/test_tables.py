@@ -1,0 +1,131 @@
+"""Reads as tables."""
+
+import asyncio
+import gc
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import smalti as sm
+
+
+def test_all_who_take_arrow_take_a_scan(cities):
+    scan = cities.read(["name", "lat"], order="row-major")
+    names = ["Zinal", "Paris", "Berlin"]
+    assert pa.table(scan)["name"].to_pylist() == names
+    assert pa.RecordBatchReader.from_stream(scan).read_all().num_rows == 3
+    assert pl.DataFrame(scan)["name"].to_list() == names
+    assert duckdb.sql("select name from scan order by lat").fetchall() == [(name,) for name in names]
+    assert scan.to_pandas()["name"].tolist() == names
+    assert scan.to_polars()["lat"].to_list() == [46.0, 48.85, 52.52]
+
+
+def test_types_of_columns(cities):
+    schema = pa.schema(cities.read())
+    assert schema.field("population").nullable and pa.types.is_uint32(schema.field("population").type)
+    assert pa.types.is_dictionary(schema.field("kind").type)
+    assert pa.types.is_integer(pa.schema(cities.read(codes=True)).field("kind").type)
+    assert isinstance(cities.read().to_pandas()["kind"].dtype, pd.CategoricalDtype)
+
+
+def test_batches_one_after_the_other(mem):
+    array = sm.from_numpy(mem(), np.arange(1000.0))
+    sizes = [len(batch) for batch in array.read(batch_size=300)]
+    assert sizes == [300, 300, 300, 100]
+    with array.read(batch_size=300).batches() as batches:
+        assert len(next(batches)) == 300
+    assert list(batches) == []
+
+    async def all_of_them():
+        return [len(batch) async for batch in array.read(batch_size=300)]
+
+    assert asyncio.run(all_of_them()) == sizes
+
+
+def test_memory_goes_over_as_it_is(mem):
+    array = sm.from_numpy(mem(), np.arange(1000.0))
+    batch = array.read("value").collect()
+    first, second = pa.record_batch(batch), pa.record_batch(batch)
+    assert first["value"].buffers()[1].address == second["value"].buffers()[1].address
+    again = np.asarray(first["value"])
+    assert again.ctypes.data == first["value"].buffers()[1].address
+    del batch, first, second
+    gc.collect()
+    assert again.tolist() == list(range(1000))
+
+
+def test_conditions(cities):
+    def names(where):
+        return sorted(cities.read("name", where=where).to_dict()["name"].tolist())
+
+    population, kind = sm.col("population"), sm.col("kind")
+    assert names(population > 3_000_000) == ["Berlin"]
+    assert names("population > 3000000") == ["Berlin"]
+    assert names(population.isnull() | (population == 2113705)) == ["Paris", "Zinal"]
+    assert names(~kind.isin(["city"])) == ["Zinal"]
+    assert names(kind.code >= 2) == ["Berlin", "Paris"]
+    assert names(sm.col("name").startswith("P")) == ["Paris"]
+    assert names(sm.col("lat").between(46, 49)) == ["Paris", "Zinal"]
+    assert names(population.notnull() & kind.notin(["town"])) == ["Berlin", "Paris"]
+    with pytest.raises(ValueError, match="&"):
+        population > 1 and population < 3
+    with pytest.raises(TypeError, match="isnull"):
+        population == None  # noqa: E711
+    with pytest.raises(ValueError, match="nope"):
+        names("nope > 1")
+    with pytest.raises(ValueError):
+        names("population >")
+    with pytest.raises(TypeError):
+        cities.read(where=3)
+
+
+def test_ranges_orders_and_limits(cities):
+    assert cities.read(ranges={"lat": slice(47, None)}).count() == 2
+    assert cities.read(ranges={"lat": [46.0, (52, 53)]}).count() == 2
+    assert cities.loc[47:50].count() == 1
+    assert cities.loc[{"lon": slice(5, 10)}].to_dict()["name"].tolist() == ["Zinal"]
+    assert len(cities.read(limit=2).collect()) == 2
+    with pytest.raises(KeyError, match="lat, lon"):
+        cities.read(ranges={"height": 3})
+    with pytest.raises(ValueError, match="row-major"):
+        cities.read(order="sideways")
+    with pytest.raises(ValueError, match="nope"):
+        cities.read("nope").collect()
+
+
+def test_aggregates(cities):
+    scan = cities.read()
+    assert (scan.count(), scan.sum("population"), scan.min("population")) == (3, 5791177, 2113705)
+    assert scan.max("lat") == 52.52
+    assert scan.mean("population") == 5791177 / 2
+    wanted = scan.aggregate("count", ("null_count", "population"))
+    assert wanted == {"count": 3, "null_count(population)": 1}
+    assert cities.read(where="population > 9000000").max("population") is None
+
+
+def test_what_a_read_will_give(cities):
+    scan = cities.read()
+    assert scan.cell_count() == (3, True)
+    known = scan.statistics()
+    assert known["lat"]["least"] <= 46.0 and known["lat"]["greatest"] >= 52.52
+    assert known["population"]["nulls"] == (1, True)
+
+
+def test_splits_make_the_read(mem):
+    array = sm.create(mem(), sm.dim("x", (0, 9999), tile=100), sm.attr("a", "int32"), sparse=True, capacity=100)
+    array.write({"x": np.arange(0, 10000, 3), "a": np.arange(0, 10000, 3, dtype="i4")})
+    parts = [pa.table(split) for split in array.read(order="global").splits(4)]
+    assert len(parts) == 4
+    assert pa.concat_tables(parts)["x"].to_pylist() == list(range(0, 10000, 3))
+    assert [split.number for split in array.read().splits(2)] == [0, 1]
+
+
+def test_timestamps(mem):
+    array = sm.create(mem(), sm.dim("x", (0, 9)), sm.attr("a", "int32"), sparse=True, at=1)
+    array.write({"x": [1], "a": [1]}, at=1000)
+    array.write({"x": [2], "a": [2]}, at=2000)
+    assert array.read(timestamps=True, order="row-major").to_dict()["__timestamps"].tolist() == [1000, 2000]
