@@ -1,9 +1,9 @@
 //! What a read did and asked of the store, for people and for programs.
 
 use crate::args::Global;
-use crate::human;
 use serde_json::{Value as Json, json};
 use smalti::{Array, ReadStatistics, Traffic};
+use smalti_tools::human;
 use std::time::{Duration, Instant};
 
 /// A read that is under way.

@@ -1,8 +1,9 @@
 //! Arguments of `smalti draw`.
 
-use super::{OpenTimes, RangeArgs};
+use super::OpenTimes;
 use crate::picture::Ramp;
 use clap::{Args, ValueEnum};
+use smalti_tools::ranges::RangeOptions;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `smalti draw`.
@@ -21,7 +22,7 @@ pub(crate) struct DrawArgs {
     #[arg(long, value_name = "X,Y", value_delimiter = ',')]
     pub(crate) dims: Vec<String>,
     #[command(flatten)]
-    pub(crate) ranges: RangeArgs,
+    pub(crate) ranges: RangeOptions,
     #[command(flatten)]
     pub(crate) times: OpenTimes,
     /// Only the cells that fulfil a condition, such as "depth > 100"

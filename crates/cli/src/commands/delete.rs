@@ -2,9 +2,10 @@
 
 use super::condition;
 use crate::args::{DeleteArgs, Global, OpenTimes};
+use crate::engine;
 use crate::failure::Outcome;
 use crate::warning::warn;
-use crate::{engine, human};
+use smalti_tools::human;
 
 pub(super) fn run(global: &Global, args: &DeleteArgs) -> Outcome {
     let array = engine::open(global, &args.array, OpenTimes::default())?;

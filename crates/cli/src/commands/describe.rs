@@ -3,14 +3,15 @@
 use super::schema::{attribute_row, dimension_row, enumeration_row, label_row};
 use super::{domain_json, domain_text, extent_text, history, meta};
 use crate::args::{ArrayArgs, Global};
-use crate::cells::TextNotation;
+use crate::engine;
 use crate::engine::Opened;
 use crate::failure::Outcome;
-use crate::formats::Table;
-use crate::{engine, human};
 use serde_json::{Map, Value as Json, json};
 use smalti::format::{Attribute, CurrentDomain};
 use smalti::{Array, CellValNum, Fragment, Group, HistoryEntry, Metadata, Value};
+use smalti_tools::cells::TextNotation;
+use smalti_tools::formats::Table;
+use smalti_tools::human;
 use std::io::Write;
 
 /// The most rows of a table of things that there may be thousands of.

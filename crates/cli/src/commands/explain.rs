@@ -1,15 +1,17 @@
 //! `smalti explain`: how a read would be carried out, and with `--analyze` what came of it.
 
-use super::{fields_of, read};
+use super::read;
 use crate::args::{ExplainArgs, Global};
-use crate::cells::Field;
+use crate::engine;
 use crate::failure::{Failure, Outcome};
-use crate::formats::Table;
 use crate::interrupt::Watch;
 use crate::statistics::{Done, Reading, asked, asked_to_json, counted};
-use crate::{engine, human, ranges};
+use crate::warning::warnings;
 use serde_json::{Value as Json, json};
 use smalti::{Explanation, FragmentFate, Traffic};
+use smalti_tools::cells::Field;
+use smalti_tools::formats::Table;
+use smalti_tools::{human, ranges};
 use std::io::Write;
 use std::sync::Arc;
 
@@ -21,8 +23,9 @@ pub(super) fn run(global: &Global, args: &ExplainArgs) -> Outcome {
     read::refuse_split(args)?;
     let array = engine::open(global, &args.array, args.times)?;
     let labels = Field::labels_of(&array.schema(), args.notation);
-    let fields = Field::select(fields_of(&array, args.notation)?, labels, &args.select, args.timestamps)?;
-    let wanted = ranges::of_read(global, &args.array, &array, &args.ranges)?;
+    let fields =
+        Field::select(Field::of_array(&array, args.notation)?, labels, &args.select, args.timestamps)?;
+    let wanted = ranges::of_read(&array, &args.ranges, &args.array, &warnings(global))?;
     let mut request = read::request(global, args, &array, &fields, wanted, args.limit)?;
     let opening = array.traffic();
     let (explanation, done) = if *analyze {

@@ -2,14 +2,15 @@
 
 use super::{domain_json, domain_text};
 use crate::args::{FragmentsAction, FragmentsArgs, Global, OpenTimes};
+use crate::engine;
 use crate::failure::Outcome;
-use crate::formats::Table;
 use crate::interrupt::Watch;
 use crate::warning::warn;
-use crate::when::clock_ms;
-use crate::{engine, human};
 use smalti::upkeep::{FragmentChoice, FragmentDeletion, VacuumOptions};
 use smalti::{Array, Extent, Fragment, Progress, Schema};
+use smalti_tools::formats::Table;
+use smalti_tools::human;
+use smalti_tools::when::clock_ms;
 use std::io::Write;
 use std::sync::Arc;
 

@@ -1,12 +1,14 @@
 //! `smalti group`: groups and their members.
 
 use crate::args::{Global, GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind, OpenTimes};
+use crate::engine;
 use crate::failure::{Failure, Outcome};
-use crate::formats::Table;
-use crate::when::{When, clock_ms};
-use crate::{engine, human};
 use serde_json::{Value as Json, json};
 use smalti::{Branch, DeletedGroup, Group, Member, NewMember, ObjectKind, Visit};
+use smalti_tools::When;
+use smalti_tools::formats::Table;
+use smalti_tools::human;
+use smalti_tools::when::clock_ms;
 use std::io::Write;
 
 pub(super) fn run(global: &Global, args: &GroupArgs) -> Outcome {

@@ -3,9 +3,9 @@
 use crate::args::{Global, HistoryArgs};
 use crate::engine::{self, Opened};
 use crate::failure::Outcome;
-use crate::human;
 use serde_json::{Value as Json, json};
 use smalti::{Event, HistoryEntry, TimeRange};
+use smalti_tools::human;
 use std::io::Write;
 
 pub(super) fn run(global: &Global, args: &HistoryArgs) -> Outcome {

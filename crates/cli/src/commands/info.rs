@@ -2,10 +2,11 @@
 
 use super::{domain_json, domain_text};
 use crate::args::{ArrayArgs, Global};
+use crate::engine;
 use crate::engine::Opened;
 use crate::failure::Outcome;
-use crate::{engine, human, ranges};
 use smalti::{Extent, Group};
+use smalti_tools::{human, ranges};
 use std::io::Write;
 
 pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {

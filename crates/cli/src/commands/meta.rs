@@ -5,12 +5,12 @@
 use crate::args::{Global, MetaAction, MetaArgs, OpenTimes};
 use crate::engine::{self, Opened};
 use crate::failure::{Failure, Outcome};
-use crate::formats::Table;
-use crate::human;
 use serde::de::DeserializeSeed;
 use serde_json::{Map, Value as Json, json};
 use smalti::json::{CellNotation, CellSeed, ParsedCell};
 use smalti::{CellValNum, Datatype, Metadata, MetadataBuilder, Value};
+use smalti_tools::formats::Table;
+use smalti_tools::human;
 use std::io::Write;
 
 pub(super) fn run(global: &Global, args: &MetaArgs) -> Outcome {
@@ -109,7 +109,8 @@ pub(super) fn to_json(value: &Value) -> Json {
 pub(super) fn text(value: &Value) -> String {
     let cell_val_num = if value.len() == 1 { CellValNum::ONE } else { CellValNum::Var };
     let mut out = Vec::new();
-    crate::cells::TextNotation::new(value.datatype(), cell_val_num, true).push(&mut out, value.as_bytes());
+    smalti_tools::cells::TextNotation::new(value.datatype(), cell_val_num, true)
+        .push(&mut out, value.as_bytes());
     String::from_utf8_lossy(&out).into_owned()
 }
 

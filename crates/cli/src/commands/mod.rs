@@ -13,12 +13,11 @@ mod explain;
 mod fragments;
 mod group;
 mod history;
+mod import;
 mod info;
 mod inspect;
-mod labels;
 mod meta;
 mod object;
-mod pieces;
 mod read;
 mod scan;
 mod schema;
@@ -27,11 +26,9 @@ mod vacuum;
 mod write;
 
 use crate::args::{Cli, Command};
-use crate::cells::{Field, Labels};
 use crate::failure::Outcome;
+use smalti::Extent;
 use smalti::format::{ArraySchema, Dimension};
-use smalti::{Array, Extent};
-use std::sync::Arc;
 
 pub(crate) use condition::parse as parse_condition;
 
@@ -41,7 +38,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
     match &cli.command {
         Command::Demo(args) => crate::demo::run(global, args),
         Command::Create(args) => create::run(global, args).map_err(|failure| failure.of(&args.array)),
-        Command::Import(args) => crate::import::run(global, args).map_err(|failure| failure.of(&args.array)),
+        Command::Import(args) => import::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Schema(args) => schema::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Info(args) => info::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Describe(args) => describe::run(global, args).map_err(|failure| failure.at(&args.array)),
@@ -74,13 +71,6 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Completions(args) => crate::manual::completions(args),
         Command::Man(args) => crate::manual::write(args),
     }
-}
-
-/// The fields of an array in the notation that the options ask for.
-pub(crate) fn fields_of(array: &Array, notation: crate::args::Notation) -> Outcome<Vec<Field>> {
-    Field::all_of(&array.schema(), notation, |name| {
-        Ok(Arc::new(Labels::new((*array.enumeration(name)?).clone())))
-    })
 }
 
 /// The ranges of all dimensions as people read them: `row 0..2159, col 0..4319`.

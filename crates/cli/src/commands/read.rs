@@ -1,22 +1,25 @@
 //! `smalti read`: cells out, in one of several formats.
 
-use super::{condition, fields_of};
+use super::condition;
 use crate::args::{Global, OpenTimes, OutputFormat, ReadArgs};
-use crate::cells::Field;
+use crate::engine;
 use crate::failure::{Failure, Outcome};
-use crate::formats::{ArrowSink, CsvSink, JsonlSink, MatrixSink, NpySink, ParquetSink, Sink, TableSink};
 use crate::interrupt::Watch;
-use crate::output::OutputFile;
 use crate::progress::Bar;
-use crate::ranges::{self, Ranges};
 use crate::statistics::Reading;
-use crate::warning::warn;
-use crate::{engine, human};
+use crate::warning::{warn, warnings};
 use serde_json::json;
 use smalti::format::ArraySchema;
 use smalti::{
     Array, Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Extent, LabelRange, Layout, Progress, ReadRequest, Split,
 };
+use smalti_tools::cells::Field;
+use smalti_tools::formats::{
+    ArrowSink, CsvSink, JsonlSink, MatrixSink, NpySink, ParquetSink, Sink, TableSink,
+};
+use smalti_tools::human;
+use smalti_tools::output::OutputFile;
+use smalti_tools::ranges::{self, Ranges};
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -63,7 +66,7 @@ fn read_split(global: &Global, args: &ReadArgs, file: &Path) -> Outcome {
     if matches!(format, OutputFormat::Npy | OutputFormat::Matrix) {
         return Err(Failure::usage("a split is a part of a shape; use another format than npy and matrix"));
     }
-    let (all, labels) = (fields_of(&array, args.notation)?, Field::labels_of(&schema, args.notation));
+    let (all, labels) = (Field::of_array(&array, args.notation)?, Field::labels_of(&schema, args.notation));
     let fields = match &split.request().fields[..] {
         [] => all,
         names => Field::select(all, labels, &[json!(names).to_string()], false)?,
@@ -95,7 +98,7 @@ fn hand_out<'f>(
     let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
     let bar = if to_terminal { Bar::hidden() } else { Bar::of(read) };
     let copied = copy(batches, fields, limit, sink.as_mut());
-    let copied = copied.and_then(|is_cut| sink.finish().map(|()| is_cut));
+    let copied = copied.and_then(|is_cut| Ok(sink.finish().map(|()| is_cut)?));
     drop((bar, sink));
     let is_cut = watch.end(copied)?;
     if let Some(file) = file {
@@ -109,17 +112,19 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
     let schema = array.schema();
     let labels = Field::labels_of(&schema, args.notation);
     let format = output_format(global, args)?;
-    let mut all = fields_of(array, args.notation)?;
+    let mut all = Field::of_array(array, args.notation)?;
     if format == OutputFormat::Npy && args.select.is_empty() {
         // The place of a cell says where it is.
         all.retain(|field| !field.is_dimension);
     }
     let fields = Field::select(all, labels, &args.select, args.timestamps)?;
-    let (ranges, label_ranges) = ranges::of_read(global, &args.array, array, &args.ranges)?;
+    let (ranges, label_ranges) = ranges::of_read(array, &args.ranges, &args.array, &warnings(global))?;
     let fields = match format {
-        OutputFormat::Matrix => {
-            MatrixSink::<Vec<u8>>::fields(fields_of(array, args.notation)?, &fields, !args.select.is_empty())?
-        }
+        OutputFormat::Matrix => MatrixSink::<Vec<u8>>::fields(
+            Field::of_array(array, args.notation)?,
+            &fields,
+            !args.select.is_empty(),
+        )?,
         _ => fields,
     };
     let is_people = format == OutputFormat::Table && args.limit.is_none();

@@ -1,14 +1,17 @@
 //! `smalti scan`: what a read will give, as metadata tells, and the splits that it divides into.
 
-use super::{fields_of, read};
-use crate::args::{Enums, Global, Notation, ScanArgs};
-use crate::cells::Field;
+use super::read;
+use crate::args::{Global, ScanArgs};
+use crate::engine;
 use crate::failure::{Failure, Outcome};
-use crate::formats::Table;
-use crate::output::OutputFile;
-use crate::{engine, human, ranges};
+use crate::warning::warnings;
 use serde_json::{Value as Json, json};
 use smalti::{Count, FieldStatistics, Scan, Value};
+use smalti_tools::cells::Field;
+use smalti_tools::formats::Table;
+use smalti_tools::notation::{Enums, Notation};
+use smalti_tools::output::OutputFile;
+use smalti_tools::{human, ranges};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -22,8 +25,9 @@ pub(super) fn run(global: &Global, args: &ScanArgs) -> Outcome {
     }
     let array = engine::open(global, &args.array, args.times)?;
     let labels = Field::labels_of(&array.schema(), args.notation);
-    let fields = Field::select(fields_of(&array, args.notation)?, labels, &args.select, args.timestamps)?;
-    let wanted = ranges::of_read(global, &args.array, &array, &args.ranges)?;
+    let fields =
+        Field::select(Field::of_array(&array, args.notation)?, labels, &args.select, args.timestamps)?;
+    let wanted = ranges::of_read(&array, &args.ranges, &args.array, &warnings(global))?;
     let request = read::request(global, args, &array, &fields, wanted, args.limit)?;
     let scan = array.scan_raw(&request)?;
     let written = match splits.zip(into.as_deref()) {
@@ -33,7 +37,7 @@ pub(super) fn run(global: &Global, args: &ScanArgs) -> Outcome {
     // Statistics are of codes.
     let codes = Notation { enums: Enums::Codes, ..args.notation };
     let fields = Field::select(
-        fields_of(&array, codes)?,
+        Field::of_array(&array, codes)?,
         Field::labels_of(&array.schema(), codes),
         &args.select,
         args.timestamps,

@@ -2,16 +2,17 @@
 
 use super::{domain_text, extent_text};
 use crate::args::{ArrayArgs, Global};
-use crate::cells::hex;
+use crate::engine;
 use crate::failure::Outcome;
-use crate::formats::Table;
-use crate::{engine, human};
 use serde_json::Value;
 use smalti::format::{
     ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, DimensionLabel, Enumeration,
 };
 use smalti::json::CellNotation;
 use smalti::{Array, CellValNum, Extent, FilterPipeline};
+use smalti_tools::cells::hex;
+use smalti_tools::formats::Table;
+use smalti_tools::human;
 use std::io::Write;
 
 pub(super) fn run(global: &Global, args: &ArrayArgs) -> Outcome {

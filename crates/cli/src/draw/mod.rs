@@ -11,12 +11,13 @@ use crate::failure::{Failure, Outcome};
 use crate::interrupt::Watch;
 use crate::picture::{Axis, Content, Figure, Panel, Ramp, Scale, Series, Unit};
 use crate::progress::Bar;
-use crate::ranges::{self, Ranges};
-use crate::warning::warn;
-use crate::when::When;
-use crate::{commands, engine, human};
+use crate::warning::{warn, warnings};
+use crate::{commands, engine};
 use plan::Slice;
 use smalti::{Array, Batch, Condition, Layout, ReadRequest, Value};
+use smalti_tools::When;
+use smalti_tools::human;
+use smalti_tools::ranges::{self, Ranges};
 use std::sync::Arc;
 use values::Drawable;
 
@@ -91,7 +92,7 @@ pub(crate) fn run(global: &Global, args: &DrawArgs) -> Outcome {
     let target = output::Target::new(global, args)?;
     let array = engine::open(global, &args.array, args.times)?;
     let condition = commands::parse_condition(global, &args.array, &array, args.condition.as_deref())?;
-    let (ranges, label_ranges) = ranges::of_read(global, &args.array, &array, &args.ranges)?;
+    let (ranges, label_ranges) = ranges::of_read(&array, &args.ranges, &args.array, &warnings(global))?;
     if !label_ranges.is_empty() {
         return Err(Failure::usage("ranges of labels tell no axis; give ranges of dimensions"));
     }

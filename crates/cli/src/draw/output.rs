@@ -2,8 +2,8 @@
 
 use crate::args::{ColorChoice, DrawArgs, Global, PictureFormat};
 use crate::failure::{Failure, Outcome};
-use crate::output::OutputFile;
 use crate::picture::{Figure, Terminal, print};
+use smalti_tools::output::OutputFile;
 use std::io::{BufWriter, IsTerminal, Write};
 
 /// Lines of a picture where the height of the screen is not known.

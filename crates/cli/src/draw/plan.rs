@@ -4,9 +4,9 @@ use super::values::Drawable;
 use crate::args::{DrawArgs, Reduction};
 use crate::failure::{Failure, Outcome};
 use crate::picture::{Axis, Unit};
-use crate::ranges::{self, Ranges};
 use smalti::format::{ArraySchema, Dimension};
 use smalti::{Array, Extent, Scalar};
+use smalti_tools::ranges::{self, Ranges};
 
 /// Cells whose mean is taken at most; larger slices are drawn by strides.
 const MAX_MEAN_CELLS: u64 = 64_000_000;
@@ -197,7 +197,7 @@ pub(super) fn dense(
             assumed.push(format!(
                 "of dimension {:?} the first of {} positions is drawn, {shown}; choose another with --range {}=...",
                 drawn.name,
-                crate::human::count(drawn.count),
+                smalti_tools::human::count(drawn.count),
                 drawn.name
             ));
         }

@@ -173,7 +173,8 @@ fn draw_legend(canvas: &mut Canvas, map: &MapPicture<'_>, frame: &Frame) {
     let x = LEFT + bar_width + 90;
     canvas.disc(x as f32, top as f32 + 10.0, 3.0, DOT, 0.8);
     let count = map.points.iter().filter(|point| frame.holds(**point)).count();
-    let text = format!("{} places with more than 1,000 inhabitants", crate::human::count(count as u64));
+    let text =
+        format!("{} places with more than 1,000 inhabitants", smalti_tools::human::count(count as u64));
     canvas.text(x + 16, top + 3, &text, 2, INK);
     canvas.text(x + 16, top + 30, map.sources, 2, FAINT);
 }
