@@ -14,6 +14,7 @@ pub mod import;
 pub mod notation;
 pub mod output;
 pub mod ranges;
+pub mod report;
 mod warning;
 pub mod when;
 pub mod write;

@@ -5,7 +5,7 @@ use crate::args::{AggregateArgs, Global};
 use crate::engine;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Watch;
-use crate::statistics::Reading;
+use crate::statistics;
 use crate::warning::{warn, warnings};
 use serde_json::{Map, Value as Json, json};
 use smalti::{Aggregate, AggregateRequest, Array, Function, Progress, ReadRequest, Value};
@@ -13,6 +13,7 @@ use smalti_tools::cells::Field;
 use smalti_tools::formats::Table;
 use smalti_tools::notation::{Dates, Enums, Notation};
 use smalti_tools::ranges;
+use smalti_tools::report::statistics::Reading;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ pub(super) fn run(global: &Global, args: &AggregateArgs) -> Outcome {
         warn(global, &args.array, super::read::UNWRITTEN);
     }
     if args.stats {
-        reading.end(read.statistics()).report(global);
+        statistics::print(global, &reading.end(read.statistics()));
     }
     let mut out = std::io::stdout().lock();
     let shown = |aggregate: &Aggregate, value: &Option<Value>| {

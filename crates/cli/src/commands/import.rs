@@ -100,7 +100,7 @@ fn show(global: &Global, plan: &Plan) {
     if !plan.is_new && plan.reasons.is_empty() {
         return;
     }
-    println!("{}", super::schema_text(&plan.schema));
+    println!("{}", smalti_tools::report::schema::lines(&plan.schema));
     if global.json && plan.is_new {
         let reasons = plan.reasons.iter().map(|(what, why)| (what.clone(), why.as_str().into()));
         let reasons: serde_json::Map<String, serde_json::Value> = reasons.collect();

@@ -27,8 +27,6 @@ mod write;
 
 use crate::args::{Cli, Command};
 use crate::failure::Outcome;
-use smalti::Extent;
-use smalti::format::{ArraySchema, Dimension};
 
 pub(crate) use condition::parse as parse_condition;
 
@@ -71,34 +69,4 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Completions(args) => crate::manual::completions(args),
         Command::Man(args) => crate::manual::write(args),
     }
-}
-
-/// The ranges of all dimensions as people read them: `row 0..2159, col 0..4319`.
-fn domain_text(schema: &ArraySchema, extents: &[Extent]) -> String {
-    let named = schema.dimensions.iter().zip(extents);
-    let named =
-        named.map(|(dimension, extent)| format!("{} {}", dimension.name, extent_text(dimension, extent)));
-    named.collect::<Vec<_>>().join(", ")
-}
-
-/// A range as people read it: `0..2159`; ends that are open are left out.
-pub(crate) fn extent_text(dimension: &Dimension, extent: &Extent) -> String {
-    let json = smalti::json::extent_to_json(dimension.datatype, extent, true);
-    let end = |idx: usize| match json.get(idx) {
-        Some(serde_json::Value::String(text)) => text.clone(),
-        Some(serde_json::Value::Null) | None => String::new(),
-        Some(other) => other.to_string(),
-    };
-    format!("{}..{}", end(0), end(1))
-}
-
-/// The ranges of all dimensions for programs: `[[0, 2159], [0, 4319]]`.
-fn domain_json(schema: &ArraySchema, extents: &[Extent]) -> serde_json::Value {
-    let pairs = schema.dimensions.iter().zip(extents);
-    pairs.map(|(dimension, extent)| smalti::json::extent_to_json(dimension.datatype, extent, false)).collect()
-}
-
-/// A schema as JSON, an element a line.
-pub(crate) fn schema_text(schema: &serde_json::Value) -> String {
-    schema::layed_out(schema)
 }

@@ -6,7 +6,7 @@ use crate::engine;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Watch;
 use crate::progress::Bar;
-use crate::statistics::Reading;
+use crate::statistics;
 use crate::warning::{warn, warnings};
 use serde_json::json;
 use smalti::format::ArraySchema;
@@ -20,6 +20,7 @@ use smalti_tools::formats::{
 use smalti_tools::human;
 use smalti_tools::output::OutputFile;
 use smalti_tools::ranges::{self, Ranges};
+use smalti_tools::report::statistics::Reading;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -78,7 +79,7 @@ fn read_split(global: &Global, args: &ReadArgs, file: &Path) -> Outcome {
         sink(args, out, format, &schema, &fields, &Vec::new(), None)
     })?;
     if args.stats {
-        reading.end(read.statistics()).report(global);
+        statistics::print(global, &reading.end(read.statistics()));
     }
     Ok(())
 }
@@ -157,7 +158,7 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
         sink(args, out, format, &schema, &fields, ranges, request.layout)
     })?;
     if args.stats {
-        reading.end(read.statistics()).report(global);
+        statistics::print(global, &reading.end(read.statistics()));
     }
     if is_cut && is_people {
         eprintln!("the first {} cells; --limit N shows more", human::count(TABLE_LIMIT));

@@ -191,7 +191,7 @@ pub(super) fn dense(
         let drawn = &lengths[idx];
         let at = drawn.position(0);
         let first = Extent::Num { lo: at, hi: at };
-        let shown = crate::commands::extent_text(&schema.dimensions[idx], &first);
+        let shown = smalti_tools::report::extent_text(&schema.dimensions[idx], &first);
         let shown = format!("{} {}", drawn.name, shown.split("..").next().unwrap_or_default());
         if drawn.count > 1 {
             assumed.push(format!(
