@@ -4,12 +4,10 @@
 mod args;
 mod commands;
 mod demo;
-mod draw;
 mod engine;
 mod failure;
 mod interrupt;
 mod manual;
-mod picture;
 mod progress;
 mod statistics;
 mod warning;

@@ -6,19 +6,24 @@
 #![forbid(unsafe_code)]
 
 pub mod cells;
+pub mod condition;
 mod counted;
+pub mod draw;
+mod environment;
 mod failure;
 pub mod formats;
 pub mod human;
 pub mod import;
 pub mod notation;
 pub mod output;
+pub mod picture;
 pub mod ranges;
 pub mod report;
 mod warning;
 pub mod when;
 pub mod write;
 
+pub use environment::Environment;
 pub use failure::{Failure, Outcome};
 pub use warning::{Warn, Warning};
 pub use when::When;

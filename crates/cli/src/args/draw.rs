@@ -1,8 +1,9 @@
 //! Arguments of `smalti draw`.
 
 use super::OpenTimes;
-use crate::picture::Ramp;
 use clap::{Args, ValueEnum};
+use smalti_tools::draw::Reduction;
+use smalti_tools::picture::Ramp;
 use smalti_tools::ranges::RangeOptions;
 use std::path::{Path, PathBuf};
 
@@ -64,15 +65,6 @@ pub(crate) struct DrawArgs {
     /// Whether the terminal is given colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorChoice,
-}
-
-/// How several cells become one pixel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Reduction {
-    /// The mean of all of them
-    Mean,
-    /// One of them, at even distances: fewer cells are read
-    Stride,
 }
 
 /// What a picture is made of.

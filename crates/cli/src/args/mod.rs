@@ -19,7 +19,7 @@ pub(crate) use commands::{
     ExplainArgs, GLOBAL_HEADING, HistoryArgs, InspectArgs, ManArgs, ManFormat, MetaAction, MetaArgs,
     ScanArgs, UpgradeArgs,
 };
-pub(crate) use draw::{ColorChoice, DrawArgs, PictureFormat, Reduction};
+pub(crate) use draw::{ColorChoice, DrawArgs, PictureFormat};
 pub(crate) use global::{Global, OpenTimes, Sync};
 pub(crate) use group::{GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind};
 pub(crate) use import::ImportArgs;

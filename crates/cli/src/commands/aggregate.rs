@@ -1,6 +1,5 @@
 //! `smalti aggregate`: numbers about cells, without the cells.
 
-use super::condition;
 use crate::args::{AggregateArgs, Global};
 use crate::engine;
 use crate::failure::{Failure, Outcome};
@@ -10,6 +9,7 @@ use crate::warning::{warn, warnings};
 use serde_json::{Map, Value as Json, json};
 use smalti::{Aggregate, AggregateRequest, Array, Function, Progress, ReadRequest, Value};
 use smalti_tools::cells::Field;
+use smalti_tools::condition;
 use smalti_tools::formats::Table;
 use smalti_tools::notation::{Dates, Enums, Notation};
 use smalti_tools::ranges;
@@ -29,7 +29,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
 pub(super) fn run(global: &Global, args: &AggregateArgs) -> Outcome {
     let aggregates = args.functions.iter().map(|text| parse(text)).collect::<Outcome<Vec<_>>>()?;
     let array = engine::open(global, &args.array, args.times)?;
-    let condition = condition::parse(global, &args.array, &array, args.condition.as_deref())?;
+    let condition = condition::parse(&array, args.condition.as_deref(), &args.array, &warnings(global))?;
     let (ranges, label_ranges) = ranges::of_read(&array, &args.ranges, &args.array, &warnings(global))?;
     let read = Arc::new(Progress::new());
     let request = AggregateRequest {

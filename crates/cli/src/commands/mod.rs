@@ -3,11 +3,11 @@
 mod aggregate;
 mod check;
 mod compare;
-mod condition;
 mod consolidate;
 mod create;
 mod delete;
 mod describe;
+mod draw;
 mod evolve;
 mod explain;
 mod fragments;
@@ -28,8 +28,6 @@ mod write;
 use crate::args::{Cli, Command};
 use crate::failure::Outcome;
 
-pub(crate) use condition::parse as parse_condition;
-
 /// Runs what the command line asks for.
 pub(crate) fn run(cli: &Cli) -> Outcome {
     let global = &cli.global;
@@ -45,7 +43,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Write(args) => write::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Read(args) => read::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Scan(args) => scan::run(global, args).map_err(|failure| failure.of(&args.read.array)),
-        Command::Draw(args) => crate::draw::run(global, args).map_err(|failure| failure.of(&args.array)),
+        Command::Draw(args) => draw::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Aggregate(args) => aggregate::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Meta(args) => meta::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Upgrade(args) => upgrade::run(global, args).map_err(|failure| failure.of(&args.array)),

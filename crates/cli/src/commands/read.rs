@@ -1,6 +1,5 @@
 //! `smalti read`: cells out, in one of several formats.
 
-use super::condition;
 use crate::args::{Global, OpenTimes, OutputFormat, ReadArgs};
 use crate::engine;
 use crate::failure::{Failure, Outcome};
@@ -14,6 +13,7 @@ use smalti::{
     Array, Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Extent, LabelRange, Layout, Progress, ReadRequest, Split,
 };
 use smalti_tools::cells::Field;
+use smalti_tools::condition;
 use smalti_tools::formats::{
     ArrowSink, CsvSink, JsonlSink, MatrixSink, NpySink, ParquetSink, Sink, TableSink,
 };
@@ -184,7 +184,7 @@ pub(super) fn request(
         batch_cell_count: batch_cell_count(global, fields),
         limit,
         memory_byte_len: global.memory.map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
-        condition: condition::parse(global, &args.array, array, args.condition.as_deref())?,
+        condition: condition::parse(array, args.condition.as_deref(), &args.array, &warnings(global))?,
         leaves_out: args.matching_only,
         ..ReadRequest::default()
     })

@@ -8,9 +8,9 @@ use super::report::Report;
 use crate::args::{Global, OpenTimes};
 use crate::engine;
 use crate::failure::{Failure, Outcome};
-use crate::picture::{FragmentShape, Grid, Label, MapPicture, Plane, Point, draw_fragments, draw_map};
 use smalti::{ExtentRef, Physical};
 use smalti_tools::human;
+use smalti_tools::picture::{FragmentShape, Grid, Label, MapPicture, Plane, Point, draw_fragments, draw_map};
 use std::path::Path;
 use std::time::Instant;
 

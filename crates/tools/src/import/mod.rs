@@ -21,17 +21,17 @@ mod times;
 mod types;
 mod write;
 
+use crate::environment::Environment;
 use crate::failure::{Failure, Outcome};
-use crate::warning::{Warn, Warning};
+use crate::warning::Warning;
 use arrow_array::RecordBatchReader;
 pub use options::{Format, ImportOptions, TableOptions};
 pub use plan::Plan;
 use retained::Retained;
-use smalti::{Array, DEFAULT_MEMORY_BYTE_LEN, Phase, Progress};
+use smalti::{Array, Phase};
 use source::{Rows, Source, Watched};
 use state::State;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use survey::{Question, Survey};
 use target::NewArray;
 use write::{Visible, Writer, Written, WrittenField};
@@ -43,28 +43,6 @@ pub enum Input {
     /// Record batches of one table. They are read once; what an import looks at again it keeps, in memory while its budget lasts, and
     /// beyond that in a temporary file.
     Batches(Box<dyn RecordBatchReader + Send>),
-}
-
-/// What an import takes from the program around it.
-#[derive(Clone, Copy)]
-pub struct Environment<'a> {
-    /// How arrays are opened and made.
-    pub engine: &'a smalti::Options,
-    /// The memory budget in bytes; [`DEFAULT_MEMORY_BYTE_LEN`], if it is `None`.
-    pub memory: Option<u64>,
-    /// The folder of temporary files; that of the system, if it is `None`.
-    pub folder: Option<&'a Path>,
-    /// Is told how far the import is, and may stop it.
-    pub work: &'a Arc<Progress>,
-    /// Takes warnings.
-    pub warn: &'a Warn<'a>,
-}
-
-impl Environment<'_> {
-    fn memory(&self) -> usize {
-        self.memory
-            .map_or(DEFAULT_MEMORY_BYTE_LEN, |byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX))
-    }
 }
 
 /// What an import did.

@@ -1,5 +1,6 @@
 //! What an import reads as one table: record batches with the columns of the array.
 
+use super::Input;
 use super::columnar::{self, BinaryReading};
 use super::csv::Csv;
 use super::jsonl::JsonLines;
@@ -8,8 +9,8 @@ use super::options::{Format, TableOptions};
 use super::stream::Stream;
 use super::survey::{ColumnFacts, Survey, bounds};
 use super::text::{BLOCKS_PER_THREAD, Naming, TextColumn, TextFormat, TextReading, line_of_row};
-use super::{Environment, Input};
 use crate::counted::Counted;
+use crate::environment::Environment;
 use crate::failure::{Failure, Outcome};
 use crate::formats::Budget;
 use crate::warning::{Warn, Warning};

@@ -1,6 +1,6 @@
 //! The array that an import makes: built beside its place, and moved there when all of it is written.
 
-use super::Environment;
+use crate::environment::Environment;
 use crate::failure::{Failure, Outcome};
 use crate::warning::Warning;
 use smalti::{Array, ErrorKind, Object};

@@ -3,7 +3,9 @@ use arrow_array::types::Int8Type;
 use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator};
 use arrow_schema::ArrowError;
 use smalti::PhaseProgress;
+use smalti::Progress;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 fn by_x() -> TableOptions {
     TableOptions { dims: vec!["x".into()], ..TableOptions::default() }

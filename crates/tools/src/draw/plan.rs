@@ -1,12 +1,12 @@
 //! Which part of an array is drawn, and how many cells become a pixel.
 
 use super::values::Drawable;
-use crate::args::{DrawArgs, Reduction};
+use super::{DrawOptions, Reduction};
 use crate::failure::{Failure, Outcome};
 use crate::picture::{Axis, Unit};
+use crate::ranges::{self, Ranges};
 use smalti::format::{ArraySchema, Dimension};
 use smalti::{Array, Extent, Scalar};
-use smalti_tools::ranges::{self, Ranges};
 
 /// Cells whose mean is taken at most; larger slices are drawn by strides.
 const MAX_MEAN_CELLS: u64 = 64_000_000;
@@ -170,7 +170,7 @@ fn named(schema: &ArraySchema, dims: &[String]) -> Outcome<Vec<usize>> {
 /// A slice of a dense array, along one axis or two.
 pub(super) fn dense(
     array: &Array,
-    args: &DrawArgs,
+    args: &DrawOptions,
     asked: &Ranges,
     field: &Drawable,
     most_bins: (usize, usize),
@@ -191,13 +191,13 @@ pub(super) fn dense(
         let drawn = &lengths[idx];
         let at = drawn.position(0);
         let first = Extent::Num { lo: at, hi: at };
-        let shown = smalti_tools::report::extent_text(&schema.dimensions[idx], &first);
+        let shown = crate::report::extent_text(&schema.dimensions[idx], &first);
         let shown = format!("{} {}", drawn.name, shown.split("..").next().unwrap_or_default());
         if drawn.count > 1 {
             assumed.push(format!(
                 "of dimension {:?} the first of {} positions is drawn, {shown}; choose another with --range {}=...",
                 drawn.name,
-                smalti_tools::human::count(drawn.count),
+                crate::human::count(drawn.count),
                 drawn.name
             ));
         }
@@ -242,7 +242,7 @@ pub(super) fn dense(
 }
 
 /// The axes of a sparse array: the first two dimensions of numbers, or the only one.
-pub(super) fn sparse(array: &Array, args: &DrawArgs, asked: &Ranges) -> Outcome<Slice> {
+pub(super) fn sparse(array: &Array, args: &DrawOptions, asked: &Ranges) -> Outcome<Slice> {
     let schema = array.schema();
     let extents = extents(array, asked)?;
     let mut axes = named(&schema, &args.dims)?;

@@ -1,25 +1,64 @@
-//! Where pictures go: files, or the terminal.
+//! `smalti draw`: pictures of slices, points and lines, in files or in the terminal.
 
 use crate::args::{ColorChoice, DrawArgs, Global, PictureFormat};
+use crate::engine;
 use crate::failure::{Failure, Outcome};
-use crate::picture::{Figure, Terminal, print};
+use crate::interrupt::Watch;
+use crate::progress::Bar;
+use crate::warning::warnings;
+use smalti::Progress;
+use smalti_tools::Environment;
+use smalti_tools::draw::{self, DrawOptions};
 use smalti_tools::output::OutputFile;
+use smalti_tools::picture::{Figure, Terminal, print};
 use std::io::{BufWriter, IsTerminal, Write};
+use std::sync::Arc;
 
 /// Lines of a picture where the height of the screen is not known.
 const LINES: usize = 24;
 /// Characters of a line where the width is not known.
 const WIDTH: usize = 80;
 
+pub(super) fn run(global: &Global, args: &DrawArgs) -> Outcome {
+    let target = Target::new(global, args)?;
+    let array = engine::open(global, &args.array, args.times)?;
+    let options = DrawOptions {
+        field: args.field.clone(),
+        dims: args.dims.clone(),
+        ranges: args.ranges.clone(),
+        condition: args.condition.clone(),
+        time: args.time,
+        panels: args.panels,
+        size: args.size,
+        is_for_terminal: args.output.is_none(),
+        colors: args.colors,
+        log: args.log,
+        min: args.min,
+        max: args.max,
+        reduce: args.reduce,
+        flip: args.flip,
+        title: args.title.clone(),
+    };
+    let (engine, work, warn) =
+        (engine::options(global, args.times)?, Arc::new(Progress::new()), warnings(global));
+    let environment =
+        Environment { engine: &engine, memory: global.memory, folder: None, work: &work, warn: &warn };
+    let watch = Watch::start(&work, None)?;
+    let bar = Bar::of(&work);
+    let figure = draw::figure(&array, &args.array, &options, &environment).map_err(Failure::from);
+    drop(bar);
+    write(global, args, target, &watch.end(figure)?)
+}
+
 /// A format; that the picture has one is known before anything is read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Target {
+struct Target {
     format: PictureFormat,
     to_file: bool,
 }
 
 impl Target {
-    pub(super) fn new(global: &Global, args: &DrawArgs) -> Outcome<Target> {
+    fn new(global: &Global, args: &DrawArgs) -> Outcome<Target> {
         let path = args.output.as_ref().filter(|path| path.as_os_str() != "-");
         let by_path = path.map(|path| {
             PictureFormat::of_path(path).ok_or_else(|| {
@@ -44,7 +83,7 @@ impl Target {
     }
 }
 
-pub(super) fn write(global: &Global, args: &DrawArgs, target: Target, figure: &Figure) -> Outcome {
+fn write(global: &Global, args: &DrawArgs, target: Target, figure: &Figure) -> Outcome {
     let path = args.output.as_ref().filter(|_| target.to_file);
     let Some(path) = path else {
         let out = std::io::stdout().lock();

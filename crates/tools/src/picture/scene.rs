@@ -71,7 +71,7 @@ enum Shape {
 
 /// Shapes, those behind others first.
 #[derive(Debug, Clone)]
-pub(crate) struct Scene {
+pub struct Scene {
     width: usize,
     height: usize,
     background: Color,
@@ -129,7 +129,8 @@ impl Scene {
         Canvas::text_width(text, scale) as f64
     }
 
-    pub(crate) fn canvas(&self) -> Canvas {
+    /// The picture as pixels.
+    pub fn canvas(&self) -> Canvas {
         let mut canvas = Canvas::new(self.width, self.height, self.background);
         for shape in &self.shapes {
             match shape {
@@ -171,7 +172,8 @@ impl Scene {
         canvas
     }
 
-    pub(crate) fn svg(&self) -> String {
+    /// The picture as SVG.
+    pub fn svg(&self) -> String {
         let (width, height) = (self.width, self.height);
         let mut svg = String::new();
         let _ = writeln!(

@@ -5,60 +5,76 @@ use super::{Axis, CATEGORIES, Color, Ramp, Scene, Unit};
 
 /// Cells of equal size, row by row from the top; NaN is missing.
 #[derive(Debug, Clone)]
-pub(crate) struct Raster {
-    pub(crate) cols: usize,
-    pub(crate) rows: usize,
-    pub(crate) values: Vec<f64>,
+pub struct Raster {
+    /// Cells of a row.
+    pub cols: usize,
+    /// How many rows there are.
+    pub rows: usize,
+    /// The values of the cells.
+    pub values: Vec<f64>,
 }
 
 /// A line; NaN interrupts it.
 #[derive(Debug, Clone)]
-pub(crate) struct Series {
-    pub(crate) name: String,
-    pub(crate) points: Vec<(f64, f64)>,
+pub struct Series {
+    /// What the legend calls it.
+    pub name: String,
+    /// Places on both axes.
+    pub points: Vec<(f64, f64)>,
 }
 
 /// What a panel shows.
 #[derive(Debug, Clone)]
-pub(crate) enum Content {
+pub enum Content {
+    /// Cells as colours.
     Heat(Raster),
     /// Places with a value, or NaN.
     Points(Vec<(f64, f64, f64)>),
+    /// Lines over the x axis.
     Lines(Vec<Series>),
 }
 
 /// One of the pictures of a figure.
 #[derive(Debug, Clone)]
-pub(crate) struct Panel {
-    pub(crate) title: Option<String>,
-    pub(crate) content: Content,
+pub struct Panel {
+    /// What stands above it.
+    pub title: Option<String>,
+    /// What it shows.
+    pub content: Content,
 }
 
 /// Values as colours.
 #[derive(Debug, Clone)]
-pub(crate) struct Scale {
-    pub(crate) axis: Axis,
-    pub(crate) ramp: Ramp,
+pub struct Scale {
+    /// The values.
+    pub axis: Axis,
+    /// The colours from its start to its end.
+    pub ramp: Ramp,
 }
 
 /// Everything that is on a picture.
 #[derive(Debug, Clone)]
-pub(crate) struct Figure {
-    pub(crate) title: String,
+pub struct Figure {
+    /// What stands above all panels.
+    pub title: String,
     /// Lines below the title.
-    pub(crate) notes: Vec<String>,
-    pub(crate) panels: Vec<Panel>,
-    pub(crate) x: Axis,
-    pub(crate) y: Axis,
+    pub notes: Vec<String>,
+    /// The pictures, side by side.
+    pub panels: Vec<Panel>,
+    /// From left to right, of all panels.
+    pub x: Axis,
+    /// From bottom to top, of all panels.
+    pub y: Axis,
     /// Whether the y axis begins at the top, as the rows of a matrix do.
-    pub(crate) is_y_down: bool,
+    pub is_y_down: bool,
     /// Whether a step is as long on both axes.
-    pub(crate) is_square: bool,
-    pub(crate) scale: Option<Scale>,
+    pub is_square: bool,
+    /// The colours of values, where values are colours.
+    pub scale: Option<Scale>,
     /// Width and height in pixels.
-    pub(crate) size: Option<(usize, usize)>,
+    pub size: Option<(usize, usize)>,
     /// Whether cells without a value are left blank instead of marked as missing.
-    pub(crate) is_blank: bool,
+    pub is_blank: bool,
 }
 
 pub(super) const INK: Color = Color::hex(0x2b2b33);
@@ -136,7 +152,8 @@ impl Figure {
         }
     }
 
-    pub(crate) fn scene(&self) -> Scene {
+    /// What the picture consists of, ready to be pixels or SVG.
+    pub fn scene(&self) -> Scene {
         let (cols, rows) = (self.panel_cols(), self.panels.len().div_ceil(self.panel_cols()).max(1));
         let has_titles = self.panels.iter().any(|panel| panel.title.is_some());
         let head = if has_titles { CAPITAL + 10.0 } else { 0.0 };

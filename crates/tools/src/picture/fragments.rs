@@ -5,23 +5,24 @@ use std::fmt::Write;
 
 /// The domain that is drawn.
 #[derive(Debug, Clone)]
-pub(crate) struct Plane {
+pub struct Plane {
     /// Name and range of the dimension drawn from left to right.
-    pub(crate) across: (String, f64, f64),
+    pub across: (String, f64, f64),
     /// Name and range of the dimension drawn from bottom to top.
-    pub(crate) up: (String, f64, f64),
+    pub up: (String, f64, f64),
     /// Rectangles as (left, bottom, right, top) that are drawn faintly below all others.
-    pub(crate) backdrop: Vec<[f64; 4]>,
+    pub backdrop: Vec<[f64; 4]>,
 }
 
 /// A fragment: the rectangles of its tiles as (left, bottom, right, top).
 #[derive(Debug, Clone)]
-pub(crate) struct FragmentShape {
+pub struct FragmentShape {
     /// What the legend says.
-    pub(crate) title: String,
+    pub title: String,
     /// A second, smaller line of the legend.
-    pub(crate) details: String,
-    pub(crate) tiles: Vec<[f64; 4]>,
+    pub details: String,
+    /// Its tiles.
+    pub tiles: Vec<[f64; 4]>,
 }
 
 const COLORS: &[&str] =
@@ -33,7 +34,7 @@ const TITLE: f64 = 56.0;
 const LEGEND_ROW: f64 = 46.0;
 
 /// Draws tile rectangles over the domain, with axes and a legend.
-pub(crate) fn draw_fragments(title: &str, plane: &Plane, fragments: &[FragmentShape]) -> String {
+pub fn draw_fragments(title: &str, plane: &Plane, fragments: &[FragmentShape]) -> String {
     let (across, up) = (plane.across.2 - plane.across.1, plane.up.2 - plane.up.1);
     let plot_width = WIDTH - 2.0 * MARGIN;
     let plot_height = (plot_width * up / across).clamp(200.0, 1200.0);

@@ -5,7 +5,7 @@ use std::io::{Error, Write};
 
 /// Red, green and blue, each 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Color(pub(crate) [f32; 3]);
+pub(crate) struct Color(pub [f32; 3]);
 
 impl Color {
     /// From `0xRRGGBB`.
@@ -39,7 +39,7 @@ impl Color {
 
 /// A picture of opaque pixels.
 #[derive(Debug)]
-pub(crate) struct Canvas {
+pub struct Canvas {
     width: usize,
     height: usize,
     pixels: Vec<Color>,
@@ -164,17 +164,26 @@ impl Canvas {
         }
     }
 
+    /// Pixels of a row, and rows.
+    pub fn size(&self) -> (usize, usize) {
+        (self.width, self.height)
+    }
+
+    /// Red, green and blue of each pixel, row by row from the top.
+    pub fn rgb(&self) -> Vec<u8> {
+        self.pixels.iter().flat_map(|pixel| pixel.bytes()).collect()
+    }
+
     /// Writes the picture as PNG.
     ///
     /// # Errors
     /// Those of `out`.
-    pub(crate) fn write_png(&self, out: impl Write) -> Result<(), Error> {
+    pub fn write_png(&self, out: impl Write) -> Result<(), Error> {
         let mut encoder = png::Encoder::new(out, self.width as u32, self.height as u32);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
-        let bytes: Vec<u8> = self.pixels.iter().flat_map(|pixel| pixel.bytes()).collect();
         let mut writer = encoder.write_header().map_err(Error::other)?;
-        writer.write_image_data(&bytes).map_err(Error::other)?;
+        writer.write_image_data(&self.rgb()).map_err(Error::other)?;
         writer.finish().map_err(Error::other)
     }
 }

@@ -1,28 +1,25 @@
-//! `--where`: conditions, and warnings about labels that nothing has.
+//! Conditions on cells, and warnings about labels that nothing has.
 
-use crate::args::Global;
 use crate::failure::Outcome;
-use crate::warning::warn;
+use crate::warning::{Warn, Warning};
 use smalti::{Array, Condition, Literal, nearest_labels};
 
 /// Labels that are warned about one by one.
 const MAX_WARNINGS: usize = 5;
 
-/// The condition of a command, if it has one.
+/// A condition, if there is one. Labels that no enumeration has are warned about.
 ///
 /// # Errors
 /// When the text is no condition, or does not fit the schema.
-pub(crate) fn parse(
-    global: &Global,
-    uri: &str,
-    array: &Array,
-    text: Option<&str>,
-) -> Outcome<Option<Condition>> {
-    text.map(|text| parse_one(global, uri, array, text)).transpose()
+pub fn parse(array: &Array, text: Option<&str>, uri: &str, warn: &Warn<'_>) -> Outcome<Option<Condition>> {
+    text.map(|text| parse_one(array, text, uri, warn)).transpose()
 }
 
-/// As [`parse`], for commands that need one.
-pub(super) fn parse_one(global: &Global, uri: &str, array: &Array, text: &str) -> Outcome<Condition> {
+/// As [`parse`], where one is needed.
+///
+/// # Errors
+/// As there.
+pub fn parse_one(array: &Array, text: &str, uri: &str, warn: &Warn<'_>) -> Outcome<Condition> {
     let condition: Condition = text.parse()?;
     let unknown = array.unknown_labels(&condition)?;
     for label in unknown.iter().take(MAX_WARNINGS) {
@@ -46,11 +43,11 @@ pub(super) fn parse_one(global: &Global, uri: &str, array: &Array, text: &str) -
             "no cell of {:?} is {}: enumeration {:?} has no such label{meant}",
             label.field, label.label, label.enumeration
         );
-        warn(global, uri, message);
+        warn(Warning::new(uri, message));
     }
     if unknown.len() > MAX_WARNINGS {
         let more = unknown.len() - MAX_WARNINGS;
-        warn(global, uri, format_args!("{more} more labels of the condition are in no enumeration"));
+        warn(Warning::new(uri, format_args!("{more} more labels of the condition are in no enumeration")));
     }
     Ok(condition)
 }

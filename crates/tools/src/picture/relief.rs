@@ -4,11 +4,13 @@ use super::Color;
 
 /// Elevations on a grid, north at the top, in metres; `None` at sea.
 #[derive(Debug, Clone)]
-pub(crate) struct Grid {
-    pub(crate) rows: usize,
-    pub(crate) cols: usize,
+pub struct Grid {
+    /// From north to south.
+    pub rows: usize,
+    /// From west to east.
+    pub cols: usize,
     /// Row by row.
-    pub(crate) metres: Vec<Option<f32>>,
+    pub metres: Vec<Option<f32>>,
 }
 
 /// Colours of the land by elevation in metres, ascending.

@@ -6,37 +6,39 @@ use super::{Canvas, Color, Grid};
 
 /// What a map shows.
 #[derive(Debug)]
-pub(crate) struct MapPicture<'a> {
+pub struct MapPicture<'a> {
     /// Elevations of the window.
-    pub(crate) grid: &'a Grid,
+    pub grid: &'a Grid,
     /// Degrees north of the lower and the upper edge.
-    pub(crate) lat: (f64, f64),
+    pub lat: (f64, f64),
     /// Degrees east of the left and the right edge.
-    pub(crate) lon: (f64, f64),
+    pub lon: (f64, f64),
     /// Places to dot.
-    pub(crate) points: &'a [Point],
+    pub points: &'a [Point],
     /// Places to name.
-    pub(crate) labels: &'a [Label],
+    pub labels: &'a [Label],
     /// The title above the map.
-    pub(crate) title: &'a str,
+    pub title: &'a str,
     /// A line of sources below.
-    pub(crate) sources: &'a str,
+    pub sources: &'a str,
 }
 
 /// A place.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Point {
+pub struct Point {
     /// Degrees north.
-    pub(crate) lat: f64,
+    pub lat: f64,
     /// Degrees east.
-    pub(crate) lon: f64,
+    pub lon: f64,
 }
 
 /// A place with its name.
 #[derive(Debug, Clone)]
-pub(crate) struct Label {
-    pub(crate) point: Point,
-    pub(crate) name: String,
+pub struct Label {
+    /// Where it is.
+    pub point: Point,
+    /// What it is called.
+    pub name: String,
 }
 
 const PAPER: Color = Color::hex(0xfbfaf7);
@@ -72,7 +74,7 @@ impl Frame {
 }
 
 /// Draws a map.
-pub(crate) fn draw_map(map: &MapPicture<'_>) -> Canvas {
+pub fn draw_map(map: &MapPicture<'_>) -> Canvas {
     // A degree of longitude is shorter than one of latitude: right in the middle of the window.
     let middle = ((map.lat.0 + map.lat.1) / 2.0).to_radians().cos();
     let height = MAP_WIDTH as f64 * (map.lat.1 - map.lat.0) / ((map.lon.1 - map.lon.0) * middle);
@@ -173,8 +175,7 @@ fn draw_legend(canvas: &mut Canvas, map: &MapPicture<'_>, frame: &Frame) {
     let x = LEFT + bar_width + 90;
     canvas.disc(x as f32, top as f32 + 10.0, 3.0, DOT, 0.8);
     let count = map.points.iter().filter(|point| frame.holds(**point)).count();
-    let text =
-        format!("{} places with more than 1,000 inhabitants", smalti_tools::human::count(count as u64));
+    let text = format!("{} places with more than 1,000 inhabitants", crate::human::count(count as u64));
     canvas.text(x + 16, top + 3, &text, 2, INK);
     canvas.text(x + 16, top + 30, map.sources, 2, FAINT);
 }

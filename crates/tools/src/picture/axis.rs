@@ -5,7 +5,7 @@ use smalti::text::{format_date_time, parse_date_time, steps_in_seconds};
 
 /// What the numbers of an axis are.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Unit {
+pub enum Unit {
     /// Numbers of any kind.
     Number,
     /// Whole numbers, marked at whole numbers.
@@ -18,16 +18,17 @@ pub(crate) enum Unit {
 
 /// A line of values.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Axis {
+pub struct Axis {
     /// What it is called; with its units, where they are known.
-    pub(crate) title: String,
+    pub title: String,
     /// The value at its start.
-    pub(crate) lo: f64,
+    pub lo: f64,
     /// The value at its end, greater than that at its start.
-    pub(crate) hi: f64,
-    pub(crate) unit: Unit,
+    pub hi: f64,
+    /// What the values are.
+    pub unit: Unit,
     /// Whether equal factors are equally far apart; both ends are positive then.
-    pub(crate) is_log: bool,
+    pub is_log: bool,
 }
 
 /// A value to mark.

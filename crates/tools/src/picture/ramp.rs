@@ -1,11 +1,11 @@
 //! Colours for numbers and for categories, chosen so that colour-blind people can tell them apart.
 
 use super::Color;
-use clap::ValueEnum;
 
 /// From a share of 0 to 1 to a colour.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Ramp {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Ramp {
     /// Dark violet over green to yellow
     #[default]
     Viridis,

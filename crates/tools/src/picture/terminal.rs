@@ -7,13 +7,13 @@ use std::io::{Result, Write};
 
 /// What a terminal can show.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Terminal {
+pub struct Terminal {
     /// Characters of a line.
-    pub(crate) width: usize,
+    pub width: usize,
     /// Lines of a picture.
-    pub(crate) height: usize,
+    pub height: usize,
     /// Whether it knows 24-bit colours.
-    pub(crate) has_colors: bool,
+    pub has_colors: bool,
 }
 
 /// Plain characters from the least to the greatest value.
@@ -35,7 +35,7 @@ struct Dot {
 ///
 /// # Errors
 /// Those of `out`.
-pub(crate) fn print(figure: &Figure, terminal: Terminal, out: &mut impl Write) -> Result<()> {
+pub fn print(figure: &Figure, terminal: Terminal, out: &mut dyn Write) -> Result<()> {
     for line in std::iter::once(&figure.title).chain(&figure.notes).filter(|line| !line.is_empty()) {
         writeln!(out, "{}", cut(line, terminal.width))?;
     }
@@ -48,7 +48,7 @@ pub(crate) fn print(figure: &Figure, terminal: Terminal, out: &mut impl Write) -
     print_legend(figure, terminal, out)
 }
 
-fn print_panel(figure: &Figure, panel: &Panel, terminal: Terminal, out: &mut impl Write) -> Result<()> {
+fn print_panel(figure: &Figure, panel: &Panel, terminal: Terminal, out: &mut dyn Write) -> Result<()> {
     let per_line = if terminal.has_colors { 2 } else { 1 };
     let mut ticks = figure.y.ticks((terminal.height / 3).max(2));
     ticks.iter_mut().for_each(|tick| tick.text = cut(&tick.text, MAX_TICK_CHARS));
@@ -181,7 +181,7 @@ fn value_dot(figure: &Figure, value: f64) -> Dot {
     Dot { color, mark: color.map(|_| mark) }
 }
 
-fn write_halves(out: &mut impl Write, upper: Dot, lower: Dot) -> Result<()> {
+fn write_halves(out: &mut dyn Write, upper: Dot, lower: Dot) -> Result<()> {
     let code = |kind: u8, color: Color| {
         let [red, green, blue] = color.bytes();
         format!("\x1b[{kind};2;{red};{green};{blue}m")
@@ -210,7 +210,7 @@ fn x_line(axis: &Axis, margin: usize, cols: usize) -> String {
     line.into_iter().collect::<String>().trim_end().to_owned()
 }
 
-fn print_legend(figure: &Figure, terminal: Terminal, out: &mut impl Write) -> Result<()> {
+fn print_legend(figure: &Figure, terminal: Terminal, out: &mut dyn Write) -> Result<()> {
     let colored = |color: Color, text: &str| {
         let [red, green, blue] = color.bytes();
         format!("\x1b[38;2;{red};{green};{blue}m{text}\x1b[0m")

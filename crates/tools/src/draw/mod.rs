@@ -1,23 +1,19 @@
-//! `smalti draw`: pictures of slices, points and lines.
+//! Pictures of arrays: slices, points and lines.
 
 mod dense;
-mod output;
 mod plan;
 mod sparse;
 mod values;
 
-use crate::args::{DrawArgs, Global, OpenTimes};
+use crate::condition;
+use crate::environment::Environment;
 use crate::failure::{Failure, Outcome};
-use crate::interrupt::Watch;
+use crate::human;
 use crate::picture::{Axis, Content, Figure, Panel, Ramp, Scale, Series, Unit};
-use crate::progress::Bar;
-use crate::warning::{warn, warnings};
-use crate::{commands, engine};
+use crate::ranges::{self, RangeOptions, Ranges};
+use crate::warning::Warning;
 use plan::Slice;
 use smalti::{Array, Batch, Condition, Layout, ReadRequest, Value};
-use smalti_tools::When;
-use smalti_tools::human;
-use smalti_tools::ranges::{self, Ranges};
 use std::sync::Arc;
 use values::Drawable;
 
@@ -28,10 +24,79 @@ const LINE_BINS: usize = 2000;
 /// Pixels of a map where no size is given.
 const MAP_BINS: (usize, usize) = (960, 640);
 
+/// What is drawn of an array, and how.
+#[derive(Debug, Clone)]
+pub struct DrawOptions {
+    /// The attribute to draw, or several for lines; if there is none, the first that can be drawn, of lines all, and of sparse arrays
+    /// the number of cells.
+    pub field: Vec<String>,
+    /// The dimensions from left to right and from top to bottom; if there is none, of dense arrays the last and the one before it.
+    pub dims: Vec<String>,
+    /// The part of the array.
+    pub ranges: RangeOptions,
+    /// Only cells that fulfil it are drawn.
+    pub condition: Option<String>,
+    /// There is a picture for each change of the array, side by side.
+    pub time: bool,
+    /// The most pictures then; of more changes evenly chosen ones are drawn.
+    pub panels: u8,
+    /// Width and height of the picture in pixels; as the slice needs, if it is `None`.
+    pub size: Option<(usize, usize)>,
+    /// The picture is for a terminal, which shows fewer pixels.
+    pub is_for_terminal: bool,
+    /// Colours of numbers.
+    pub colors: Ramp,
+    /// Equal factors are equally far apart: of colours, or of the values of lines.
+    pub log: bool,
+    /// The value where the colours, or the values of lines, begin; the least, if it is `None`.
+    pub min: Option<f64>,
+    /// The value where they end; the greatest, if it is `None`.
+    pub max: Option<f64>,
+    /// How several cells become one pixel; if it is `None`, by their mean, and by strides for enumerations and very large slices.
+    pub reduce: Option<Reduction>,
+    /// The y axis is turned around.
+    pub flip: bool,
+    /// The title; the array and what is drawn of it, if it is `None`.
+    pub title: Option<String>,
+}
+
+impl Default for DrawOptions {
+    fn default() -> Self {
+        DrawOptions {
+            field: Vec::new(),
+            dims: Vec::new(),
+            ranges: RangeOptions::default(),
+            condition: None,
+            time: false,
+            panels: 6,
+            size: None,
+            is_for_terminal: false,
+            colors: Ramp::default(),
+            log: false,
+            min: None,
+            max: None,
+            reduce: None,
+            flip: false,
+            title: None,
+        }
+    }
+}
+
+/// How several cells become one pixel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Reduction {
+    /// The mean of all of them
+    Mean,
+    /// One of them, at even distances: fewer cells are read
+    Stride,
+}
+
 /// What all panels are read with.
 struct Source<'a> {
-    global: &'a Global,
-    args: &'a DrawArgs,
+    environment: &'a Environment<'a>,
+    args: &'a DrawOptions,
+    uri: &'a str,
     condition: Option<Condition>,
 }
 
@@ -55,7 +120,7 @@ impl Source<'_> {
             layout: Some(layout),
             condition: self.condition.clone(),
             memory_byte_len: self
-                .global
+                .environment
                 .memory
                 .map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
             ..ReadRequest::default()
@@ -68,45 +133,43 @@ impl Source<'_> {
         mut request: ReadRequest,
         mut take: impl FnMut(&Batch) -> Outcome,
     ) -> Outcome {
-        let read = Arc::clone(request.progress.get_or_insert_default());
+        request.progress = Some(Arc::clone(self.environment.work));
         if let Some(byte_len) = request.memory_byte_len {
             // A batch and the numbers that it becomes share the budget.
             request.batch_cell_count =
                 Some((byte_len / 256).clamp(1 << 12, smalti::DEFAULT_BATCH_CELL_COUNT));
         }
-        let watch = Watch::start(&read, None)?;
-        let bar = Bar::of(&read);
-        let batches = array.read_raw(&request).map_err(Failure::from);
-        let copied = batches.and_then(|batches| {
-            for batch in batches {
-                take(&batch?)?;
-            }
-            Ok(())
-        });
-        drop(bar);
-        watch.end(copied)
+        for batch in array.read_raw(&request)? {
+            take(&batch?)?;
+        }
+        Ok(())
     }
 }
 
-pub(crate) fn run(global: &Global, args: &DrawArgs) -> Outcome {
-    let target = output::Target::new(global, args)?;
-    let array = engine::open(global, &args.array, args.times)?;
-    let condition = commands::parse_condition(global, &args.array, &array, args.condition.as_deref())?;
-    let (ranges, label_ranges) = ranges::of_read(&array, &args.ranges, &args.array, &warnings(global))?;
+/// Draws an array. `uri` is what it is called, and where it is opened again at earlier times, with the options of the environment.
+///
+/// # Errors
+/// Options that do not fit each other or the array; what the engine reports.
+pub fn figure(
+    array: &Array,
+    uri: &str,
+    options: &DrawOptions,
+    environment: &Environment<'_>,
+) -> Outcome<Figure> {
+    let condition = condition::parse(array, options.condition.as_deref(), uri, environment.warn)?;
+    let (ranges, label_ranges) = ranges::of_read(array, &options.ranges, uri, environment.warn)?;
     if !label_ranges.is_empty() {
         return Err(Failure::usage("ranges of labels tell no axis; give ranges of dimensions"));
     }
-    if let (Some(min), Some(max)) = (args.min, args.max)
+    if let (Some(min), Some(max)) = (options.min, options.max)
         && min >= max
     {
         return Err(Failure::usage(format!("--min {min} is not below --max {max}")));
     }
-    let source = Source { global, args, condition };
-    let figure = figure(&source, &array, &ranges)?;
-    output::write(global, args, target, &figure)
+    figure_of(&Source { environment, args: options, uri, condition }, array, &ranges)
 }
 
-fn figure(source: &Source<'_>, array: &Array, ranges: &Ranges) -> Outcome<Figure> {
+fn figure_of(source: &Source<'_>, array: &Array, ranges: &Ranges) -> Outcome<Figure> {
     let args = source.args;
     let all = Drawable::all(array)?;
     let mut fields =
@@ -123,7 +186,7 @@ fn figure(source: &Source<'_>, array: &Array, ranges: &Ranges) -> Outcome<Figure
         (plan::sparse(array, args, ranges)?, fields.first().cloned())
     };
     for note in &slice.assumed {
-        warn(source.global, &args.array, note);
+        (source.environment.warn)(Warning::new(source.uri, note));
     }
     if slice.axes.len() == 1 {
         if fields.is_empty() {
@@ -142,14 +205,16 @@ fn figure(source: &Source<'_>, array: &Array, ranges: &Ranges) -> Outcome<Figure
 
 /// Pixels that a map has room for.
 fn bins(source: &Source<'_>) -> (usize, usize) {
-    let wanted = match (source.args.size, source.args.output.is_some()) {
+    let wanted = match (source.args.size, source.args.is_for_terminal) {
         (Some((width, height)), _) => (width, height),
-        (None, true) => MAP_BINS,
-        (None, false) => (400, 200),
+        (None, false) => MAP_BINS,
+        (None, true) => (400, 200),
     };
     // Sums, counts, values and colours of a pixel.
-    let budget =
-        source.global.memory.map_or(usize::MAX, |byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX));
+    let budget = source
+        .environment
+        .memory
+        .map_or(usize::MAX, |byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX));
     let panels = if source.args.time { usize::from(source.args.panels) } else { 1 };
     let side = ((budget / panels / 128) as f64).sqrt() as usize;
     (wanted.0.min(side.max(16)), wanted.1.min(side.max(16)))
@@ -183,9 +248,8 @@ fn panels(
         panels.push(match moment {
             None => Panel { title: None, content: content(array)? },
             Some(at) => {
-                let times = OpenTimes { at: Some(When::Number(at)), ..source.args.times };
-                let options = engine::options(source.global, times)?;
-                let earlier = Array::open_with(&source.args.array, &options)?;
+                let options = source.environment.engine.clone().at(at);
+                let earlier = Array::open_with(source.uri, &options)?;
                 Panel { title: Some(human::timestamp(at)), content: content(&earlier)? }
             }
         });
@@ -195,7 +259,7 @@ fn panels(
 
 fn map(source: &Source<'_>, array: &Array, slice: &Slice, field: Option<&Drawable>) -> Outcome<Figure> {
     let args = source.args;
-    let names = Names::new(array, args)?;
+    let names = Names::new(array, source.uri)?;
     let is_dense = array.schema().is_dense();
     let [across, up] = slice.axes.as_slice() else { return Err(Failure::invalid("a map has two axes")) };
     let x = across.axis(names.titled(&across.name), true);
@@ -253,7 +317,7 @@ fn lines(
     fields: &[Drawable],
 ) -> Outcome<Figure> {
     let args = source.args;
-    let names = Names::new(array, args)?;
+    let names = Names::new(array, source.uri)?;
     let [axis] = slice.axes.as_slice() else { return Err(Failure::invalid("lines have one axis")) };
     let is_dense = array.schema().is_dense();
     let (slice, notes) = if is_dense {
@@ -308,7 +372,7 @@ fn values_of(content: &Content) -> Vec<f64> {
 
 /// The axis of values: from the least to the greatest, unless the ends are given.
 fn value_axis(
-    args: &DrawArgs,
+    args: &DrawOptions,
     title: String,
     unit: Unit,
     values: impl Iterator<Item = f64>,
@@ -349,8 +413,8 @@ struct Names {
 }
 
 impl Names {
-    fn new(array: &Array, args: &DrawArgs) -> Outcome<Self> {
-        let uri = args.array.trim_end_matches('/');
+    fn new(array: &Array, uri: &str) -> Outcome<Self> {
+        let uri = uri.trim_end_matches('/');
         let name = uri.rsplit('/').next().unwrap_or(uri);
         let only = match array.schema().attributes.as_slice() {
             [only] => Some(only.name.clone()),
@@ -365,7 +429,7 @@ impl Names {
     }
 
     /// The title of a picture of what is shown.
-    fn title(&self, args: &DrawArgs, shown: &str) -> String {
+    fn title(&self, args: &DrawOptions, shown: &str) -> String {
         match &args.title {
             Some(title) => title.clone(),
             None if self.array == shown => self.array.clone(),
