@@ -27,7 +27,8 @@ const LAYERS: &[(&str, Uses)] = &[
         "smalti",
         Uses::Only(&["types", "format", "codecs", "space", "store", "tile", "array", "query", "upkeep"]),
     ),
-    ("cli", Uses::Only(&["smalti"])),
+    ("tools", Uses::Only(&["smalti"])),
+    ("cli", Uses::Only(&["smalti", "tools"])),
     ("capi", Uses::Only(&["smalti"])),
     ("sql", Uses::Only(&["smalti"])),
     ("python", Uses::Only(&["smalti", "tools"])),
@@ -100,7 +101,7 @@ mod tests {
             [
                 "smalti-types uses smalti-format; it may use no crate of the workspace",
                 "smalti-format uses smalti-store; it may use types",
-                "smalti-cli uses smalti-types; it may use smalti",
+                "smalti-cli uses smalti-types; it may use smalti, tools",
             ]
         );
     }

@@ -2,11 +2,11 @@
 
 use crate::args::{Global, OpenTimes, Sync};
 use crate::failure::{Failure, Outcome};
-use crate::human;
 use crate::warning::warn;
-use crate::when::When;
 use smalti::json::SchemaFile;
 use smalti::{Array, Context, ErrorKind, Group, Options, SyncLevel};
+use smalti_tools::When;
+use smalti_tools::human;
 use std::sync::OnceLock;
 
 /// The options of the command line.
@@ -117,15 +117,8 @@ pub(crate) fn change_time(global: &Global, uri: &str, at: Option<When>) -> Optio
 
 /// Warns of the time of a change that looks like seconds.
 pub(crate) fn warn_of_seconds(global: &Global, uri: &str, at: Option<When>) {
-    if let Some(at) = at
-        && let Some(date) = at.as_seconds()
-    {
-        let (ms, time) = (at.moment(), human::timestamp(at.moment()));
-        warn(
-            global,
-            uri,
-            format_args!("--at {ms} ms is {time}; as seconds it is {date}: write that if it is meant"),
-        );
+    if let Some(doubt) = at.and_then(When::doubt) {
+        warn(global, uri, doubt);
     }
 }
 

@@ -163,25 +163,25 @@ impl From<smalti::Error> for Failure {
     }
 }
 
+impl From<smalti_tools::Failure> for Failure {
+    fn from(failure: smalti_tools::Failure) -> Self {
+        match failure {
+            smalti_tools::Failure::Usage(message) => Failure::Usage(message),
+            smalti_tools::Failure::Error(error) => Failure::Error(error),
+            smalti_tools::Failure::ReaderGone => Failure::ReaderGone,
+        }
+    }
+}
+
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        if error.kind() == std::io::ErrorKind::BrokenPipe {
-            Failure::ReaderGone
-        } else {
-            Failure::Error(error.into())
-        }
+        smalti_tools::Failure::from(error).into()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_closed_pipe_is_no_failure() {
-        let error = std::io::Error::from(std::io::ErrorKind::BrokenPipe);
-        assert!(matches!(Failure::from(error), Failure::ReaderGone));
-    }
 
     #[test]
     fn programs_are_told_the_kind_and_the_place() {

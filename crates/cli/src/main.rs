@@ -2,24 +2,15 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod cells;
 mod commands;
 mod demo;
-mod draw;
 mod engine;
 mod failure;
-mod formats;
-mod human;
-mod import;
 mod interrupt;
 mod manual;
-mod output;
-mod picture;
 mod progress;
-mod ranges;
 mod statistics;
 mod warning;
-mod when;
 
 use std::process::ExitCode;
 

@@ -1,10 +1,10 @@
 //! How far long work is, on standard error when that is a terminal: the phase, its place among the others, and how much of it is
 //! done.
 
-use crate::human;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use smalti::{Phase, PhaseProgress, Progress, ReadStatistics, Unit};
-use std::io::{IsTerminal, Read, Seek, SeekFrom};
+use smalti::{PhaseProgress, Progress, ReadStatistics, Unit};
+use smalti_tools::human;
+use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
@@ -111,45 +111,10 @@ fn counts(phase: &PhaseProgress, read: &ReadStatistics) -> String {
     format!("{}{of}{unit}{read}", shown(phase.done))
 }
 
-/// Input whose bytes are counted in a phase, and that ends in an error when the work was stopped.
-#[derive(Debug)]
-pub(crate) struct Counted<R> {
-    input: R,
-    progress: Arc<Progress>,
-    phase: Phase,
-}
-
-impl<R> Counted<R> {
-    /// Begins the phase of reading, with the number of bytes if it is known.
-    pub(crate) fn new(input: R, byte_len: Option<u64>, progress: &Arc<Progress>) -> Self {
-        Counted::in_phase(input, byte_len, progress, Phase::Reading)
-    }
-
-    /// Begins another phase.
-    pub(crate) fn in_phase(input: R, byte_len: Option<u64>, progress: &Arc<Progress>, phase: Phase) -> Self {
-        progress.enter(phase, Unit::Bytes, byte_len);
-        Counted { input, progress: Arc::clone(progress), phase }
-    }
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
-        self.progress.check().map_err(std::io::Error::other)?;
-        let byte_len = self.input.read(buf)?;
-        self.progress.advance(self.phase, Unit::Bytes, byte_len as u64);
-        Ok(byte_len)
-    }
-}
-
-impl<R: Seek> Seek for Counted<R> {
-    fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
-        self.input.seek(to)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use smalti::Phase;
 
     #[test]
     fn a_bar_names_the_phase_its_place_and_its_total() {
@@ -169,18 +134,5 @@ mod tests {
         let mut piped = phase;
         (piped.unit, piped.total, piped.phase_count) = (Unit::Bytes, None, 1);
         assert_eq!((title(&piped), counts(&piped, &none)), ("sorting".into(), "1.1 MiB".into()));
-    }
-
-    #[test]
-    fn input_of_work_that_was_stopped_ends_in_an_error() {
-        let progress = Arc::new(Progress::new());
-        let _work = progress.announce(&[Phase::Reading]);
-        let mut input = Counted::new(&b"abc"[..], Some(3), &progress);
-        let mut two = [0; 2];
-        input.read_exact(&mut two).unwrap();
-        assert_eq!(progress.phase().unwrap().done, 2);
-        progress.cancel();
-        let error = smalti::Error::from(input.read(&mut two).unwrap_err());
-        assert_eq!(error.kind(), smalti::ErrorKind::Cancelled);
     }
 }

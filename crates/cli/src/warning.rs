@@ -1,6 +1,7 @@
 //! Warnings: what people should know although the command goes on. Each is one line on standard error, an object with `--json`.
 
 use crate::args::Global;
+use smalti_tools::Warning;
 use std::fmt;
 
 /// Warns about an array, a group or a file.
@@ -11,4 +12,9 @@ pub(crate) fn warn(global: &Global, uri: &str, message: impl fmt::Display) {
     } else {
         eprintln!("smalti: warning: {uri}: {message}");
     }
+}
+
+/// Prints the warnings of work.
+pub(crate) fn warnings(global: &Global) -> impl Fn(Warning) + '_ {
+    |Warning { uri, message }| warn(global, &uri, message)
 }

@@ -1,8 +1,9 @@
 //! Arguments of the commands that check, mend and compare arrays.
 
+use super::time::{TIME, parse_time};
 use super::{OpenTimes, OutputFormat};
-use crate::when::{TIME, When};
 use clap::Args;
+use smalti_tools::When;
 use std::path::PathBuf;
 
 /// Arguments of `smalti fsck`.
@@ -80,10 +81,10 @@ pub(crate) struct DiffArgs {
     #[arg(required_unless_present_any = ["at_a", "at_b"])]
     pub(crate) second: Option<String>,
     /// Open the first array as it was at this time, as for `smalti read --at`
-    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = TIME, value_parser = parse_time, allow_hyphen_values = true)]
     pub(crate) at_a: Option<When>,
     /// Open the second array as it was at this time, as for `smalti read --at`
-    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = TIME, value_parser = parse_time, allow_hyphen_values = true)]
     pub(crate) at_b: Option<When>,
     /// Stop after this many differences
     #[arg(long, value_name = "N")]

@@ -1,12 +1,13 @@
 //! The commands.
 
+use super::time::{TIME, parse_time};
 use super::{
     ConsolidateArgs, DiffArgs, DigestArgs, DrawArgs, FragmentsArgs, FsckArgs, Global, GroupArgs, ImportArgs,
-    LsArgs, MvArgs, OpenTimes, RangeArgs, ReadArgs, RepairArgs, RmArgs, SalvageArgs, TableArgs, VacuumArgs,
-    WriteArgs,
+    LsArgs, MvArgs, OpenTimes, ReadArgs, RepairArgs, RmArgs, SalvageArgs, VacuumArgs, WriteArgs,
 };
-use crate::when::{TIME, When};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use smalti_tools::When;
+use smalti_tools::ranges::RangeOptions;
 use std::path::PathBuf;
 
 /// The heading over the options that every command takes.
@@ -122,7 +123,7 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "schema")]
     pub(crate) from: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) table: Box<TableArgs>,
+    pub(crate) table: Box<smalti_tools::import::TableOptions>,
     /// Format version to write, 12 to 23, for readers older than the default [default: what the file says, or 22]
     #[arg(long, value_name = "N")]
     pub(crate) format_version: Option<u32>,
@@ -130,7 +131,7 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_name = "D=LO:HI")]
     pub(crate) current_domain: Vec<String>,
     /// Time that the array notes as that of its creation, as for `smalti read --at` [default: now]
-    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = TIME, value_parser = parse_time, allow_hyphen_values = true)]
     pub(crate) at: Option<When>,
 }
 
@@ -143,7 +144,7 @@ pub(crate) struct AggregateArgs {
     #[arg(required = true, value_name = "FUNCTION[:FIELD]")]
     pub(crate) functions: Vec<String>,
     #[command(flatten)]
-    pub(crate) ranges: RangeArgs,
+    pub(crate) ranges: RangeOptions,
     /// Only the cells that fulfil a condition, such as "pop > 1000000 and country == 'FR'"
     #[arg(long = "where", value_name = "EXPR")]
     pub(crate) condition: Option<String>,
@@ -192,7 +193,7 @@ pub(crate) struct DeleteArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Time of the delete, as for `smalti read --at`: later cells stay [default: now]
-    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = TIME, value_parser = parse_time, allow_hyphen_values = true)]
     pub(crate) at: Option<When>,
 }
 
@@ -220,7 +221,7 @@ pub(crate) struct EvolveArgs {
     #[arg(long, value_name = "D=LO:HI")]
     pub(crate) current_domain: Vec<String>,
     /// Time of the change, after that of the newest schema [default: now]
-    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = TIME, value_parser = parse_time, allow_hyphen_values = true)]
     pub(crate) at: Option<When>,
 }
 
@@ -233,7 +234,7 @@ pub(crate) struct UpgradeArgs {
     #[arg(long, value_name = "N", default_value_t = 22)]
     pub(crate) format_version: u32,
     /// Time of the new schema [default: now]
-    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = TIME, value_parser = parse_time, allow_hyphen_values = true)]
     pub(crate) at: Option<When>,
     /// Go on where libtiledb (not smalti) could no longer read fragments that are there
     #[arg(long)]
@@ -273,7 +274,7 @@ pub(crate) struct MetaArgs {
     /// Path or URI of the array or group
     pub(crate) array: String,
     /// Time to open it at, or to write at: 2024-05-01, 2024-05-01T14:00+02:00, -1h, or milliseconds since 1970
-    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true, global = true)]
+    #[arg(long, value_name = TIME, value_parser = parse_time, allow_hyphen_values = true, global = true)]
     pub(crate) at: Option<When>,
     /// Without an action all metadata is printed
     #[command(subcommand)]

@@ -1,8 +1,10 @@
 //! Arguments of `smalti draw`.
 
-use super::{OpenTimes, RangeArgs};
-use crate::picture::Ramp;
+use super::OpenTimes;
 use clap::{Args, ValueEnum};
+use smalti_tools::draw::Reduction;
+use smalti_tools::picture::Ramp;
+use smalti_tools::ranges::RangeOptions;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `smalti draw`.
@@ -21,7 +23,7 @@ pub(crate) struct DrawArgs {
     #[arg(long, value_name = "X,Y", value_delimiter = ',')]
     pub(crate) dims: Vec<String>,
     #[command(flatten)]
-    pub(crate) ranges: RangeArgs,
+    pub(crate) ranges: RangeOptions,
     #[command(flatten)]
     pub(crate) times: OpenTimes,
     /// Only the cells that fulfil a condition, such as "depth > 100"
@@ -63,15 +65,6 @@ pub(crate) struct DrawArgs {
     /// Whether the terminal is given colours
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorChoice,
-}
-
-/// How several cells become one pixel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Reduction {
-    /// The mean of all of them
-    Mean,
-    /// One of them, at even distances: fewer cells are read
-    Stride,
 }
 
 /// What a picture is made of.

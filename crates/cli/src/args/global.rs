@@ -1,10 +1,11 @@
 //! Options that every command takes.
 
+use super::time::{TIME, parse_time};
 use crate::failure::{Failure, Outcome};
-use crate::formats::read_bounded;
-use crate::when::{TIME, When};
 use clap::{ArgAction, Args, ValueEnum};
 use smalti::{EncryptionKey, TimeRange};
+use smalti_tools::When;
+use smalti_tools::formats::read_bounded;
 use std::path::PathBuf;
 
 /// A key is at most 64 digits and the end of a line.
@@ -70,10 +71,10 @@ pub(crate) enum Sync {
 pub(crate) struct OpenTimes {
     /// Open the array as it was at this time: 2024-05-01 (to the end of the day), 2024-05-01T14:00+02:00 (UTC without a zone),
     /// -1h, -2d, yesterday, the name of a fragment, or milliseconds since 1970
-    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = TIME, value_parser = parse_time, allow_hyphen_values = true)]
     pub(crate) at: Option<When>,
     /// Leave out what was written before this time, written as for --at; a day counts from its start
-    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = TIME, value_parser = parse_time, allow_hyphen_values = true)]
     pub(crate) since: Option<When>,
 }
 
@@ -114,7 +115,7 @@ impl Global {
 fn key_of(content: &[u8], source: &str) -> Outcome<EncryptionKey> {
     let line = content.strip_suffix(b"\n").unwrap_or(content);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let decoded = std::str::from_utf8(line).ok().and_then(crate::cells::hex::decode);
+    let decoded = std::str::from_utf8(line).ok().and_then(smalti_tools::cells::hex::decode);
     let candidates = [Some(content), Some(line), decoded.as_deref()];
     let bytes = candidates.into_iter().flatten().find(|bytes| bytes.len() == EncryptionKey::BYTE_LEN);
     let bytes = bytes.ok_or_else(|| {

@@ -1,8 +1,9 @@
 //! Arguments of `smalti group`.
 
 use super::MetaArgs;
-use crate::when::{TIME, When};
+use super::time::{TIME, parse_time};
 use clap::{Args, Subcommand, ValueEnum};
+use smalti_tools::When;
 
 /// Arguments of `smalti group`.
 #[derive(Debug, Clone, Args)]
@@ -30,7 +31,7 @@ pub(crate) enum GroupAction {
         #[arg(required = true)]
         members: Vec<String>,
         /// Time of the change, as for `smalti write --at` [default: now]
-        #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+        #[arg(long, value_name = TIME, value_parser = parse_time, allow_hyphen_values = true)]
         at: Option<When>,
     },
     /// List members
@@ -69,7 +70,7 @@ pub(crate) struct GroupAddArgs {
     #[arg(long)]
     pub(crate) replace: bool,
     /// Time of the change, as for `smalti write --at` [default: now]
-    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = TIME, value_parser = parse_time, allow_hyphen_values = true)]
     pub(crate) at: Option<When>,
 }
 

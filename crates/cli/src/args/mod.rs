@@ -8,6 +8,7 @@ mod group;
 mod import;
 mod object;
 mod read;
+mod time;
 mod upkeep;
 mod verb;
 mod write;
@@ -18,16 +19,16 @@ pub(crate) use commands::{
     ExplainArgs, GLOBAL_HEADING, HistoryArgs, InspectArgs, ManArgs, ManFormat, MetaAction, MetaArgs,
     ScanArgs, UpgradeArgs,
 };
-pub(crate) use draw::{ColorChoice, DrawArgs, PictureFormat, Reduction};
+pub(crate) use draw::{ColorChoice, DrawArgs, PictureFormat};
 pub(crate) use global::{Global, OpenTimes, Sync};
 pub(crate) use group::{GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind};
-pub(crate) use import::{ImportArgs, ImportFormat, TableArgs};
+pub(crate) use import::ImportArgs;
 pub(crate) use object::{LsArgs, MvArgs, Order, RmArgs};
-pub(crate) use read::{Dates, Enums, Notation, OutputFormat, RangeArgs, ReadArgs};
+pub(crate) use read::{OutputFormat, ReadArgs};
 pub(crate) use upkeep::{
     ConsolidateArgs, FragmentArgs, FragmentsAction, FragmentsArgs, UpkeepMode, VacuumArgs,
 };
-pub(crate) use write::{InputFormat, WriteArgs};
+pub(crate) use write::WriteArgs;
 
 use crate::failure::{Failure, Outcome};
 use clap::FromArgMatches;

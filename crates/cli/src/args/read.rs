@@ -3,6 +3,8 @@
 use super::OpenTimes;
 use clap::{Args, ValueEnum};
 use smalti::Layout;
+use smalti_tools::notation::Notation;
+use smalti_tools::ranges::RangeOptions;
 use std::path::PathBuf;
 
 /// Arguments of `smalti read`.
@@ -15,7 +17,7 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "A,B")]
     pub(crate) select: Vec<String>,
     #[command(flatten)]
-    pub(crate) ranges: RangeArgs,
+    pub(crate) ranges: RangeOptions,
     /// Order of the cells [default: row for dense arrays, global for sparse ones]
     #[arg(long)]
     pub(crate) layout: Option<ReadLayout>,
@@ -54,54 +56,6 @@ pub(crate) struct ReadArgs {
     pub(crate) stats: bool,
     #[command(flatten)]
     pub(crate) notation: Notation,
-}
-
-/// Which part of an array to look at.
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct RangeArgs {
-    /// Range of a dimension or of a dimension label, both ends included; either end may be left out. Also one value, every
-    /// STEP-th value from LO on, or several of these with commas between them; repeat for more. Bare integers are stored
-    /// values, dates are ISO 8601 (bare ones are whole days; steps of dates may be 15m, 6h, 7d), strings that hold colons or commas
-    /// are quoted
-    #[arg(long, value_name = "D=LO:HI[:STEP]")]
-    pub(crate) range: Vec<String>,
-    /// Ranges as JSON: {"d": [[lo, hi], [lo, hi, step], ...], ...}
-    #[arg(long, value_name = "JSON", conflicts_with = "range")]
-    pub(crate) ranges_json: Option<String>,
-    /// Refuse ranges that leave the domain, instead of cutting them with a warning
-    #[arg(long)]
-    pub(crate) strict: bool,
-}
-
-/// How values are written and read where there are two ways.
-#[derive(Debug, Clone, Copy, Default, Args)]
-pub(crate) struct Notation {
-    /// Dates and times as ISO 8601, or as the stored integers (in text formats; others have types of their own)
-    #[arg(long, default_value = "iso")]
-    pub(crate) dates: Dates,
-    /// Values of enumerations as their labels, or as the stored codes
-    #[arg(long, default_value = "labels")]
-    pub(crate) enums: Enums,
-}
-
-/// How dates and times are written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Dates {
-    /// ISO 8601.
-    #[default]
-    Iso,
-    /// The stored integer.
-    Int,
-}
-
-/// How values of attributes with an enumeration are written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Enums {
-    /// The label of the code.
-    #[default]
-    Labels,
-    /// The stored code.
-    Codes,
 }
 
 /// The order of the cells of a read.

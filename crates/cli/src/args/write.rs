@@ -1,8 +1,10 @@
 //! Arguments of `smalti write`.
 
-use super::Notation;
-use crate::when::{TIME, When};
-use clap::{Args, ValueEnum};
+use super::time::{TIME, parse_time};
+use clap::Args;
+use smalti_tools::When;
+use smalti_tools::notation::Notation;
+use smalti_tools::write::Format;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `smalti write`.
@@ -15,9 +17,9 @@ pub(crate) struct WriteArgs {
     pub(crate) from: PathBuf,
     /// Format of the file [default: by its ending]
     #[arg(long)]
-    pub(crate) format: Option<InputFormat>,
+    pub(crate) format: Option<Format>,
     /// Time of the write: 2024-05-01 (its start), 2024-05-01T14:00+02:00, -1h, or milliseconds since 1970 [default: now]
-    #[arg(long, value_name = TIME, value_parser = When::parse, allow_hyphen_values = true)]
+    #[arg(long, value_name = TIME, value_parser = parse_time, allow_hyphen_values = true)]
     pub(crate) at: Option<When>,
     /// Part of a dense array to write, a range for each dimension, both ends included [default: the whole domain]
     #[arg(long, value_name = "D=LO:HI")]
@@ -32,51 +34,17 @@ pub(crate) struct WriteArgs {
     pub(crate) notation: Notation,
 }
 
-/// What `smalti write` reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum InputFormat {
-    /// Comma-separated values with a header line
-    Csv,
-    /// One JSON object a line
-    Jsonl,
-    /// Arrow IPC, file or stream
-    Arrow,
-    /// Parquet file
-    Parquet,
-    /// NumPy array (dense, one attribute)
-    Npy,
-}
-
-/// The part of a file's name after the last point, in lower case.
-pub(crate) fn ending(path: &Path) -> String {
-    path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
-}
-
-impl InputFormat {
-    /// The format that the ending of a file's name tells.
-    pub(crate) fn of_path(path: &Path) -> Option<Self> {
-        Some(match ending(path).as_str() {
-            "csv" => InputFormat::Csv,
-            "jsonl" | "ndjson" => InputFormat::Jsonl,
-            "arrow" | "arrows" | "feather" | "ipc" => InputFormat::Arrow,
-            "parquet" => InputFormat::Parquet,
-            "npy" => InputFormat::Npy,
-            _ => return None,
-        })
-    }
-}
-
 impl super::OutputFormat {
     /// The format that the ending of a file's name tells.
     pub(crate) fn of_path(path: &Path) -> Option<Self> {
-        Some(match ending(path).as_str() {
+        Some(match smalti_tools::formats::ending(path).as_str() {
             "txt" => Self::Table,
-            _ => match InputFormat::of_path(path)? {
-                InputFormat::Csv => Self::Csv,
-                InputFormat::Jsonl => Self::Jsonl,
-                InputFormat::Arrow => Self::Arrow,
-                InputFormat::Parquet => Self::Parquet,
-                InputFormat::Npy => Self::Npy,
+            _ => match Format::of_path(path)? {
+                Format::Csv => Self::Csv,
+                Format::Jsonl => Self::Jsonl,
+                Format::Arrow => Self::Arrow,
+                Format::Parquet => Self::Parquet,
+                Format::Npy => Self::Npy,
             },
         })
     }

@@ -1,16 +1,19 @@
 //! `smalti aggregate`: numbers about cells, without the cells.
 
-use super::{condition, fields_of};
-use crate::args::{AggregateArgs, Dates, Enums, Global, Notation};
+use crate::args::{AggregateArgs, Global};
 use crate::engine;
 use crate::failure::{Failure, Outcome};
-use crate::formats::Table;
 use crate::interrupt::Watch;
-use crate::ranges;
-use crate::statistics::Reading;
-use crate::warning::warn;
+use crate::statistics;
+use crate::warning::{warn, warnings};
 use serde_json::{Map, Value as Json, json};
 use smalti::{Aggregate, AggregateRequest, Array, Function, Progress, ReadRequest, Value};
+use smalti_tools::cells::Field;
+use smalti_tools::condition;
+use smalti_tools::formats::Table;
+use smalti_tools::notation::{Dates, Enums, Notation};
+use smalti_tools::ranges;
+use smalti_tools::report::statistics::Reading;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -26,8 +29,8 @@ const FUNCTIONS: &[(&str, Function)] = &[
 pub(super) fn run(global: &Global, args: &AggregateArgs) -> Outcome {
     let aggregates = args.functions.iter().map(|text| parse(text)).collect::<Outcome<Vec<_>>>()?;
     let array = engine::open(global, &args.array, args.times)?;
-    let condition = condition::parse(global, &args.array, &array, args.condition.as_deref())?;
-    let (ranges, label_ranges) = ranges::of_read(global, &args.array, &array, &args.ranges)?;
+    let condition = condition::parse(&array, args.condition.as_deref(), &args.array, &warnings(global))?;
+    let (ranges, label_ranges) = ranges::of_read(&array, &args.ranges, &args.array, &warnings(global))?;
     let read = Arc::new(Progress::new());
     let request = AggregateRequest {
         aggregates,
@@ -48,7 +51,7 @@ pub(super) fn run(global: &Global, args: &AggregateArgs) -> Outcome {
         warn(global, &args.array, super::read::UNWRITTEN);
     }
     if args.stats {
-        reading.end(read.statistics()).report(global);
+        statistics::print(global, &reading.end(read.statistics()));
     }
     let mut out = std::io::stdout().lock();
     let shown = |aggregate: &Aggregate, value: &Option<Value>| {
@@ -109,7 +112,7 @@ fn show(array: &Array, aggregate: &Aggregate, value: &Value) -> Outcome<Json> {
     let is_cell = matches!(aggregate.function, Function::Min | Function::Max);
     if is_cell {
         let notation = Notation { dates: Dates::Iso, enums: Enums::Codes };
-        let field = fields_of(array, notation)?
+        let field = Field::of_array(array, notation)?
             .into_iter()
             .find(|field| Some(&field.name) == aggregate.field.as_ref());
         if let Some(field) = field {

@@ -1,16 +1,18 @@
 //! `smalti fsck`, `smalti repair` and `smalti salvage`.
 
-use super::{domain_json, extent_text, read};
+use super::read;
 use crate::args::{CheckArgs, FsckArgs, Global, OpenTimes, OutputFormat, ReadArgs, RepairArgs, SalvageArgs};
+use crate::engine;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Watch;
 use crate::progress::Bar;
-use crate::when::clock_ms;
-use crate::{engine, human};
 use smalti::{
     Array, Class, Extent, Finding, FsckOptions, FsckReport, LostCells, MemberReport, Mended, Older,
     OlderCells, Phase, Progress, Remedy, RepairOptions, Salvaged, Schema, TimeRange,
 };
+use smalti_tools::human;
+use smalti_tools::report::{domain_json, extent_text};
+use smalti_tools::when::clock_ms;
 use std::io::Write;
 use std::sync::Arc;
 

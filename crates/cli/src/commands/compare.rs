@@ -1,7 +1,6 @@
 //! `smalti digest` and `smalti diff`.
 
-use crate::args::{Dates, DiffArgs, DigestArgs, Enums, Global, Notation, OpenTimes};
-use crate::cells::{Field, Labels};
+use crate::args::{DiffArgs, DigestArgs, Global, OpenTimes};
 use crate::engine;
 use crate::failure::{Failure, Outcome};
 use crate::interrupt::Watch;
@@ -10,6 +9,8 @@ use smalti::json::CellNotation;
 use smalti::{
     Array, CellDifference, CellShape, Change, DiffFields, DiffOptions, DigestOptions, Progress, Side,
 };
+use smalti_tools::cells::{Field, Labels};
+use smalti_tools::notation::{Dates, Enums, Notation};
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -156,7 +157,7 @@ struct LabelsOfSides(Vec<[Option<Arc<Labels>>; 2]>);
 impl LabelsOfSides {
     fn of(fields: &DiffFields, a: &Array, b: &Array) -> Outcome<Self> {
         let notation = Notation { dates: Dates::Iso, enums: Enums::Labels };
-        let sides = [super::fields_of(a, notation)?, super::fields_of(b, notation)?];
+        let sides = [Field::of_array(a, notation)?, Field::of_array(b, notation)?];
         let labels = |side: &[Field], name: &str| {
             let field = side.iter().find(|field| field.name == name && !field.is_dimension);
             field.and_then(|field| field.labels.clone())

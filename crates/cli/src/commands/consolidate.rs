@@ -3,15 +3,15 @@
 use crate::args::{ConsolidateArgs, FragmentArgs, Global, OpenTimes, UpkeepMode};
 use crate::engine;
 use crate::failure::Outcome;
-use crate::human;
 use crate::interrupt::Watch;
 use crate::warning::warn;
-use crate::when::clock_ms;
 use smalti::Progress;
 use smalti::upkeep::{
     Choice, Consolidation, FileReport, FragmentOptions, FragmentPlan, Steps, Tiers, UpkeepOptions,
     UpkeepReport,
 };
+use smalti_tools::human;
+use smalti_tools::when::clock_ms;
 use std::io::Write;
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
 //! `smalti create`: an array from a schema file.
 
 use crate::args::{CreateArgs, Global};
+use crate::engine;
 use crate::failure::{Failure, Outcome};
-use crate::formats::read_bounded;
-use crate::{engine, human, ranges};
+use smalti_tools::formats::read_bounded;
+use smalti_tools::{human, ranges};
 use std::path::Path;
 
 /// Schemas are short; what can be long are the labels of enumerations, which `smalti evolve` can add to later.
@@ -13,7 +14,7 @@ pub(super) fn run(global: &Global, args: &CreateArgs) -> Outcome {
     let (name, text) = match (&args.schema, &args.from) {
         (Some(schema), _) => (schema.display().to_string(), read(schema)?),
         (None, Some(from)) => {
-            (from.display().to_string(), crate::import::schema_from(global, &args.table, from)?)
+            (from.display().to_string(), super::import::schema_from(global, &args.table, from)?)
         }
         (None, None) => return Err(Failure::usage("give --schema or --from")),
     };
@@ -37,6 +38,7 @@ pub(super) fn run(global: &Global, args: &CreateArgs) -> Outcome {
 
 fn read(path: &Path) -> Outcome<String> {
     let in_file = |failure: Failure| failure.at(path.display().to_string());
-    let text = read_bounded(path, MAX_SCHEMA_BYTE_LEN, "the file of a schema").map_err(in_file)?;
+    let text = read_bounded(path, MAX_SCHEMA_BYTE_LEN, "the file of a schema");
+    let text = text.map_err(|failure| in_file(failure.into()))?;
     String::from_utf8(text).map_err(|_| in_file(Failure::invalid("the file of a schema is UTF-8 text")))
 }

@@ -1,14 +1,16 @@
 //! `smalti delete`: cells that fulfil a condition, from now on.
 
-use super::condition;
 use crate::args::{DeleteArgs, Global, OpenTimes};
+use crate::engine;
 use crate::failure::Outcome;
 use crate::warning::warn;
-use crate::{engine, human};
+use crate::warning::warnings;
+use smalti_tools::condition;
+use smalti_tools::human;
 
 pub(super) fn run(global: &Global, args: &DeleteArgs) -> Outcome {
     let array = engine::open(global, &args.array, OpenTimes::default())?;
-    let condition = condition::parse_one(global, &args.array, &array, &args.condition)?;
+    let condition = condition::parse_one(&array, &args.condition, &args.array, &warnings(global))?;
     let mut delete = array.delete(condition);
     if let Some(at) = engine::change_time(global, &args.array, args.at) {
         delete = delete.at(at);

@@ -1,13 +1,14 @@
 //! `smalti evolve`: another schema for an array.
 
 use crate::args::{EvolveArgs, Global, OpenTimes};
+use crate::engine;
 use crate::failure::{Failure, Outcome};
-use crate::{engine, human, ranges};
 use serde::de::DeserializeSeed;
 use serde_json::Value;
 use smalti::format::Enumeration;
 use smalti::json::{CellSeed, ParsedCell, attribute_from_json, enumeration_from_json};
 use smalti::{Array, CellValNum, Datatype, SchemaChange};
+use smalti_tools::{human, ranges};
 
 pub(super) fn run(global: &Global, args: &EvolveArgs) -> Outcome {
     let asked = [

@@ -1,15 +1,15 @@
 //! `smalti fragments`: a row for each fragment; deleting and copying them.
 
-use super::{domain_json, domain_text};
 use crate::args::{FragmentsAction, FragmentsArgs, Global, OpenTimes};
+use crate::engine;
 use crate::failure::Outcome;
-use crate::formats::Table;
 use crate::interrupt::Watch;
 use crate::warning::warn;
-use crate::when::clock_ms;
-use crate::{engine, human};
+use smalti::Progress;
 use smalti::upkeep::{FragmentChoice, FragmentDeletion, VacuumOptions};
-use smalti::{Array, Extent, Fragment, Progress, Schema};
+use smalti_tools::human;
+use smalti_tools::report::fragments;
+use smalti_tools::when::clock_ms;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -40,70 +40,12 @@ fn list(global: &Global, args: &FragmentsArgs) -> Outcome {
     if let Some(lost) = array.lost_history()? {
         warn(global, &args.array, lost);
     }
-    if global.json { list_json(&array, args.mbrs) } else { list_text(&array, args.mbrs) }
-}
-
-fn list_json(array: &Array, shows_tiles: bool) -> Outcome {
-    let schema = array.schema();
-    let row = |fragment: &Fragment| {
-        let mut row = serde_json::json!({
-            "name": fragment.name(),
-            "version": fragment.format_version(),
-            "schema": fragment.schema_name(),
-            "timestamps": [fragment.time().start, fragment.time().end],
-            "kind": kind(fragment),
-            "cells": fragment.cell_count(),
-            "tiles": fragment.tile_count(),
-            "bytes": fragment.byte_len()?,
-            "data_bytes": fragment.data_byte_len(),
-            "cell_timestamps": fragment.has_cell_times(),
-            "consolidated_metadata": fragment.has_consolidated_metadata(),
-            "non_empty_domain": domain_json(&schema, fragment.non_empty_extents()),
-        });
-        if shows_tiles {
-            let tiles = tiles(fragment, &schema)?;
-            row["mbrs"] = tiles.iter().map(|extents| domain_json(&schema, extents)).collect();
-        }
-        Ok(row.to_string())
-    };
-    let rows = array.fragments()?.iter().map(row).collect::<Outcome<Vec<String>>>()?;
-    Ok(writeln!(std::io::stdout().lock(), "[{}]", rows.join(",\n "))?)
-}
-
-fn list_text(array: &Array, shows_tiles: bool) -> Outcome {
-    let (schema, fragments) = (array.schema(), array.fragments()?);
     let mut out = std::io::stdout().lock();
-    let titles = ["written", "kind", "cells", "tiles", "bytes", "non-empty domain", "name"];
-    let mut table =
-        Table::new(titles.map(|title| (title.to_string(), ["cells", "tiles", "bytes"].contains(&title))));
-    for fragment in &fragments {
-        let (start, end) = (human::timestamp(fragment.time().start), human::timestamp(fragment.time().end));
-        table.push(vec![
-            if start == end { start } else { format!("{start} to {end}") },
-            kind(fragment).into(),
-            fragment.cell_count().map_or("beyond 64 bits".into(), human::count),
-            human::count(fragment.tile_count()),
-            human::bytes(fragment.byte_len()?),
-            domain_text(&schema, fragment.non_empty_extents()),
-            fragment.name().to_string(),
-        ]);
+    if !global.json {
+        return Ok(fragments::text(&array, args.mbrs, &mut out)?);
     }
-    table.print(&mut out)?;
-    for fragment in fragments.iter().filter(|fragment| shows_tiles && !fragment.is_dense()) {
-        writeln!(out, "{}", fragment.name())?;
-        for (idx, extents) in tiles(fragment, &schema)?.iter().enumerate() {
-            writeln!(out, "    tile {idx}: {}", domain_text(&schema, extents))?;
-        }
-    }
-    Ok(())
-}
-
-/// The rectangle of each tile; none for dense fragments.
-fn tiles(fragment: &Fragment, schema: &Schema) -> Outcome<Vec<Vec<Extent>>> {
-    let Some(rects) = fragment.tile_rectangles()? else { return Ok(Vec::new()) };
-    let dim_count = schema.dimensions.len();
-    let tile = |idx| (0..dim_count).map(|dim| rects.extent(idx, dim).to_owned()).collect();
-    Ok((0..rects.len()).map(tile).collect())
+    let rows: Vec<String> = fragments::json(&array, args.mbrs)?.iter().map(ToString::to_string).collect();
+    Ok(writeln!(out, "[{}]", rows.join(",\n "))?)
 }
 
 fn list_replaced(global: &Global, args: &FragmentsArgs) -> Outcome {
@@ -171,8 +113,4 @@ fn copy(global: &Global, args: &FragmentsArgs, names: &[String], to: &str) -> Ou
         human::count(copied.len() as u64),
         human::at(clock_ms())
     )?)
-}
-
-fn kind(fragment: &Fragment) -> &'static str {
-    if fragment.is_dense() { "dense" } else { "sparse" }
 }

@@ -1,12 +1,14 @@
 //! `smalti group`: groups and their members.
 
 use crate::args::{Global, GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind, OpenTimes};
+use crate::engine;
 use crate::failure::{Failure, Outcome};
-use crate::formats::Table;
-use crate::when::{When, clock_ms};
-use crate::{engine, human};
 use serde_json::{Value as Json, json};
-use smalti::{Branch, DeletedGroup, Group, Member, NewMember, ObjectKind, Visit};
+use smalti::{DeletedGroup, Group, NewMember, ObjectKind, Visit};
+use smalti_tools::When;
+use smalti_tools::human;
+use smalti_tools::report::group::{member_json, members_text, tree_json, tree_text};
+use smalti_tools::when::clock_ms;
 use std::io::Write;
 
 pub(super) fn run(global: &Global, args: &GroupArgs) -> Outcome {
@@ -117,106 +119,15 @@ fn list(global: &Global, args: &GroupListArgs) -> Outcome {
     if !args.recursive {
         let members = group.members()?;
         if global.json {
-            let members: Vec<Json> = members.iter().map(to_json).collect();
+            let members: Vec<Json> = members.iter().map(member_json).collect();
             return Ok(writeln!(out, "{}", json!({"group": args.group, "members": members}))?);
         }
-        return print_members(&mut out, &members);
+        return Ok(members_text(&members, &mut out)?);
     }
     let visits: Vec<Visit> =
         if args.follow { group.walk_everywhere()?.collect() } else { group.walk()?.collect() };
     if global.json {
         return Ok(writeln!(out, "{}", json!({"group": args.group, "members": tree_json(&visits)}))?);
     }
-    print_tree(&mut out, &args.group, &visits)
-}
-
-/// The members of a walk for programs.
-pub(super) fn tree_json(visits: &[Visit]) -> Vec<Json> {
-    nested(&mut visits.iter().peekable(), 0)
-}
-
-/// The members of a walk as a tree.
-pub(super) fn print_tree(out: &mut dyn Write, group: &str, visits: &[Visit]) -> Outcome {
-    writeln!(out, "{group}")?;
-    for (line, visit) in branches(visits).into_iter().zip(visits) {
-        let Visit { member, branch, .. } = visit;
-        let uri = if member.name().is_some() { format!("  {}", member.uri()) } else { String::new() };
-        writeln!(out, "{line}{}  {}{uri}{}", member.key(), kind(member), remark(branch))?;
-    }
-    Ok(())
-}
-
-/// The members as a table.
-pub(super) fn print_members(out: &mut dyn Write, members: &[Member]) -> Outcome {
-    let mut table = Table::new(["name", "kind", "uri"].map(|title| (title.to_string(), false)));
-    for member in members {
-        table.push(vec![
-            member.name().unwrap_or_default().to_string(),
-            kind(member).to_string(),
-            member.uri().to_string(),
-        ]);
-    }
-    Ok(table.print(out)?)
-}
-
-/// A member for programs.
-pub(super) fn to_json(member: &Member) -> Json {
-    json!({
-        "name": member.name(),
-        "kind": member.kind().map(ObjectKind::name),
-        "uri": member.uri(),
-        "relative": member.is_relative(),
-        "address": member.address().ok(),
-        "inside": member.is_inside(),
-    })
-}
-
-fn kind(member: &Member) -> &'static str {
-    member.kind().map_or("unknown", ObjectKind::name)
-}
-
-fn remark(branch: &Branch) -> String {
-    match branch {
-        Branch::Leaf | Branch::Entered => String::new(),
-        Branch::Known => "  (listed elsewhere)".into(),
-        Branch::Outside => "  (outside the group; --follow lists its members)".into(),
-        Branch::TooDeep => "  (too deep)".into(),
-        Branch::Unreadable(error) => format!("  ({error})"),
-        other => format!("  ({other:?})"),
-    }
-}
-
-/// The lines of a tree in front of its members.
-fn branches(visits: &[Visit]) -> Vec<String> {
-    // From the end: whether another member of each depth follows in the same group.
-    let mut follows: Vec<bool> = Vec::new();
-    let mut lines: Vec<String> = visits
-        .iter()
-        .rev()
-        .map(|visit| {
-            follows.resize(visit.depth + 1, false);
-            let above = follows.iter().take(visit.depth);
-            let line: String = above.map(|&follows| if follows { "│   " } else { "    " }).collect();
-            let is_last = !std::mem::replace(&mut follows[visit.depth], true);
-            line + if is_last { "└── " } else { "├── " }
-        })
-        .collect();
-    lines.reverse();
-    lines
-}
-
-/// The members of a depth with those below them.
-fn nested<'a>(visits: &mut std::iter::Peekable<std::slice::Iter<'a, Visit>>, depth: usize) -> Vec<Json> {
-    let mut members = Vec::new();
-    while let Some(visit) = visits.next_if(|visit| visit.depth == depth) {
-        let mut json = to_json(&visit.member);
-        match &visit.branch {
-            Branch::Leaf => {}
-            Branch::Entered => json["members"] = nested(visits, depth + 1).into(),
-            Branch::Unreadable(error) => json["error"] = error.to_string().into(),
-            other => json["remark"] = remark(other).trim().trim_matches(['(', ')']).into(),
-        }
-        members.push(json);
-    }
-    members
+    Ok(tree_text(&args.group, &visits, &mut out)?)
 }

@@ -3,10 +3,10 @@
 use crate::args::{Global, InspectArgs, OpenTimes};
 use crate::engine;
 use crate::failure::{Failure, Outcome};
-use crate::formats::Table;
-use crate::human;
 use smalti::format::{TraceDetail, TraceEntry};
 use smalti::{Error, ErrorKind, InspectedPart, Inspector, UNEXPLAINED};
+use smalti_tools::formats::Table;
+use smalti_tools::human;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

@@ -5,12 +5,13 @@
 use crate::args::{Global, MetaAction, MetaArgs, OpenTimes};
 use crate::engine::{self, Opened};
 use crate::failure::{Failure, Outcome};
-use crate::formats::Table;
-use crate::human;
 use serde::de::DeserializeSeed;
 use serde_json::{Map, Value as Json, json};
-use smalti::json::{CellNotation, CellSeed, ParsedCell};
+use smalti::json::{CellSeed, ParsedCell};
 use smalti::{CellValNum, Datatype, Metadata, MetadataBuilder, Value};
+use smalti_tools::formats::Table;
+use smalti_tools::human;
+use smalti_tools::report::metadata;
 use std::io::Write;
 
 pub(super) fn run(global: &Global, args: &MetaArgs) -> Outcome {
@@ -70,13 +71,18 @@ fn list(global: &Global, args: &MetaArgs) -> Outcome {
     let mut out = std::io::stdout().lock();
     if global.json {
         let object: Map<String, Json> =
-            metadata.iter().map(|(key, value)| (key.clone(), to_json(value))).collect();
+            metadata.iter().map(|(key, value)| (key.clone(), metadata::json(value))).collect();
         return Ok(writeln!(out, "{}", Json::Object(object))?);
     }
     let mut table =
         Table::new(["key", "type", "values", "value"].map(|title| (title.to_string(), title == "values")));
     for (key, value) in &metadata {
-        table.push(vec![key.clone(), value.datatype().to_string(), value.len().to_string(), text(value)]);
+        table.push(vec![
+            key.clone(),
+            value.datatype().to_string(),
+            value.len().to_string(),
+            metadata::text(value),
+        ]);
     }
     Ok(table.print(&mut out)?)
 }
@@ -91,26 +97,11 @@ fn get(global: &Global, args: &MetaArgs, key: &str) -> Outcome {
     };
     let mut out = std::io::stdout().lock();
     if global.json {
-        writeln!(out, "{}", to_json(value))?
+        writeln!(out, "{}", metadata::json(value))?
     } else {
-        writeln!(out, "{}", text(value))?
+        writeln!(out, "{}", metadata::text(value))?
     }
     Ok(())
-}
-
-pub(super) fn to_json(value: &Value) -> Json {
-    let mut out = Vec::new();
-    CellNotation::new(value.datatype(), CellValNum::Var, false).push(&mut out, value.as_bytes());
-    let cell: Json = serde_json::from_slice(&out).unwrap_or(Json::Null);
-    json!({"type": value.datatype().name(), "num": value.len(), "value": cell})
-}
-
-/// The value for people: text as it is, single numbers without brackets.
-pub(super) fn text(value: &Value) -> String {
-    let cell_val_num = if value.len() == 1 { CellValNum::ONE } else { CellValNum::Var };
-    let mut out = Vec::new();
-    crate::cells::TextNotation::new(value.datatype(), cell_val_num, true).push(&mut out, value.as_bytes());
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// A value without a datatype: numbers and booleans, alone or in a list, are what they look like, all else is text.

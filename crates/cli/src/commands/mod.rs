@@ -3,22 +3,21 @@
 mod aggregate;
 mod check;
 mod compare;
-mod condition;
 mod consolidate;
 mod create;
 mod delete;
 mod describe;
+mod draw;
 mod evolve;
 mod explain;
 mod fragments;
 mod group;
 mod history;
+mod import;
 mod info;
 mod inspect;
-mod labels;
 mod meta;
 mod object;
-mod pieces;
 mod read;
 mod scan;
 mod schema;
@@ -27,13 +26,7 @@ mod vacuum;
 mod write;
 
 use crate::args::{Cli, Command};
-use crate::cells::{Field, Labels};
 use crate::failure::Outcome;
-use smalti::format::{ArraySchema, Dimension};
-use smalti::{Array, Extent};
-use std::sync::Arc;
-
-pub(crate) use condition::parse as parse_condition;
 
 /// Runs what the command line asks for.
 pub(crate) fn run(cli: &Cli) -> Outcome {
@@ -41,7 +34,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
     match &cli.command {
         Command::Demo(args) => crate::demo::run(global, args),
         Command::Create(args) => create::run(global, args).map_err(|failure| failure.of(&args.array)),
-        Command::Import(args) => crate::import::run(global, args).map_err(|failure| failure.of(&args.array)),
+        Command::Import(args) => import::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Schema(args) => schema::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Info(args) => info::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Describe(args) => describe::run(global, args).map_err(|failure| failure.at(&args.array)),
@@ -50,7 +43,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Write(args) => write::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Read(args) => read::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Scan(args) => scan::run(global, args).map_err(|failure| failure.of(&args.read.array)),
-        Command::Draw(args) => crate::draw::run(global, args).map_err(|failure| failure.of(&args.array)),
+        Command::Draw(args) => draw::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Aggregate(args) => aggregate::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Meta(args) => meta::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Upgrade(args) => upgrade::run(global, args).map_err(|failure| failure.of(&args.array)),
@@ -74,41 +67,4 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Completions(args) => crate::manual::completions(args),
         Command::Man(args) => crate::manual::write(args),
     }
-}
-
-/// The fields of an array in the notation that the options ask for.
-pub(crate) fn fields_of(array: &Array, notation: crate::args::Notation) -> Outcome<Vec<Field>> {
-    Field::all_of(&array.schema(), notation, |name| {
-        Ok(Arc::new(Labels::new((*array.enumeration(name)?).clone())))
-    })
-}
-
-/// The ranges of all dimensions as people read them: `row 0..2159, col 0..4319`.
-fn domain_text(schema: &ArraySchema, extents: &[Extent]) -> String {
-    let named = schema.dimensions.iter().zip(extents);
-    let named =
-        named.map(|(dimension, extent)| format!("{} {}", dimension.name, extent_text(dimension, extent)));
-    named.collect::<Vec<_>>().join(", ")
-}
-
-/// A range as people read it: `0..2159`; ends that are open are left out.
-pub(crate) fn extent_text(dimension: &Dimension, extent: &Extent) -> String {
-    let json = smalti::json::extent_to_json(dimension.datatype, extent, true);
-    let end = |idx: usize| match json.get(idx) {
-        Some(serde_json::Value::String(text)) => text.clone(),
-        Some(serde_json::Value::Null) | None => String::new(),
-        Some(other) => other.to_string(),
-    };
-    format!("{}..{}", end(0), end(1))
-}
-
-/// The ranges of all dimensions for programs: `[[0, 2159], [0, 4319]]`.
-fn domain_json(schema: &ArraySchema, extents: &[Extent]) -> serde_json::Value {
-    let pairs = schema.dimensions.iter().zip(extents);
-    pairs.map(|(dimension, extent)| smalti::json::extent_to_json(dimension.datatype, extent, false)).collect()
-}
-
-/// A schema as JSON, an element a line.
-pub(crate) fn schema_text(schema: &serde_json::Value) -> String {
-    schema::layed_out(schema)
 }

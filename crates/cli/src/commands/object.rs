@@ -1,13 +1,14 @@
 //! `smalti ls`, `smalti mv` and `smalti rm`: arrays and groups as things in folders.
 
 use crate::args::{Global, LsArgs, MvArgs, Order, RmArgs};
+use crate::engine;
 use crate::failure::{Failure, Outcome};
-use crate::formats::Table;
 use crate::warning::warn;
-use crate::when::clock_ms;
-use crate::{engine, human};
 use serde_json::json;
 use smalti::{Object, ObjectKind, WalkOrder};
+use smalti_tools::formats::Table;
+use smalti_tools::human;
+use smalti_tools::when::clock_ms;
 use std::io::Write;
 
 pub(super) fn list(global: &Global, args: &LsArgs) -> Outcome {

@@ -1,22 +1,26 @@
 //! `smalti read`: cells out, in one of several formats.
 
-use super::{condition, fields_of};
 use crate::args::{Global, OpenTimes, OutputFormat, ReadArgs};
-use crate::cells::Field;
+use crate::engine;
 use crate::failure::{Failure, Outcome};
-use crate::formats::{ArrowSink, CsvSink, JsonlSink, MatrixSink, NpySink, ParquetSink, Sink, TableSink};
 use crate::interrupt::Watch;
-use crate::output::OutputFile;
 use crate::progress::Bar;
-use crate::ranges::{self, Ranges};
-use crate::statistics::Reading;
-use crate::warning::warn;
-use crate::{engine, human};
+use crate::statistics;
+use crate::warning::{warn, warnings};
 use serde_json::json;
 use smalti::format::ArraySchema;
 use smalti::{
     Array, Batch, Batches, DEFAULT_BATCH_CELL_COUNT, Extent, LabelRange, Layout, Progress, ReadRequest, Split,
 };
+use smalti_tools::cells::Field;
+use smalti_tools::condition;
+use smalti_tools::formats::{
+    ArrowSink, CsvSink, JsonlSink, MatrixSink, NpySink, ParquetSink, Sink, TableSink,
+};
+use smalti_tools::human;
+use smalti_tools::output::OutputFile;
+use smalti_tools::ranges::{self, Ranges};
+use smalti_tools::report::statistics::Reading;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -63,7 +67,7 @@ fn read_split(global: &Global, args: &ReadArgs, file: &Path) -> Outcome {
     if matches!(format, OutputFormat::Npy | OutputFormat::Matrix) {
         return Err(Failure::usage("a split is a part of a shape; use another format than npy and matrix"));
     }
-    let (all, labels) = (fields_of(&array, args.notation)?, Field::labels_of(&schema, args.notation));
+    let (all, labels) = (Field::of_array(&array, args.notation)?, Field::labels_of(&schema, args.notation));
     let fields = match &split.request().fields[..] {
         [] => all,
         names => Field::select(all, labels, &[json!(names).to_string()], false)?,
@@ -75,7 +79,7 @@ fn read_split(global: &Global, args: &ReadArgs, file: &Path) -> Outcome {
         sink(args, out, format, &schema, &fields, &Vec::new(), None)
     })?;
     if args.stats {
-        reading.end(read.statistics()).report(global);
+        statistics::print(global, &reading.end(read.statistics()));
     }
     Ok(())
 }
@@ -95,7 +99,7 @@ fn hand_out<'f>(
     let to_terminal = args.output.is_none() && std::io::stdout().is_terminal();
     let bar = if to_terminal { Bar::hidden() } else { Bar::of(read) };
     let copied = copy(batches, fields, limit, sink.as_mut());
-    let copied = copied.and_then(|is_cut| sink.finish().map(|()| is_cut));
+    let copied = copied.and_then(|is_cut| Ok(sink.finish().map(|()| is_cut)?));
     drop((bar, sink));
     let is_cut = watch.end(copied)?;
     if let Some(file) = file {
@@ -109,17 +113,19 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
     let schema = array.schema();
     let labels = Field::labels_of(&schema, args.notation);
     let format = output_format(global, args)?;
-    let mut all = fields_of(array, args.notation)?;
+    let mut all = Field::of_array(array, args.notation)?;
     if format == OutputFormat::Npy && args.select.is_empty() {
         // The place of a cell says where it is.
         all.retain(|field| !field.is_dimension);
     }
     let fields = Field::select(all, labels, &args.select, args.timestamps)?;
-    let (ranges, label_ranges) = ranges::of_read(global, &args.array, array, &args.ranges)?;
+    let (ranges, label_ranges) = ranges::of_read(array, &args.ranges, &args.array, &warnings(global))?;
     let fields = match format {
-        OutputFormat::Matrix => {
-            MatrixSink::<Vec<u8>>::fields(fields_of(array, args.notation)?, &fields, !args.select.is_empty())?
-        }
+        OutputFormat::Matrix => MatrixSink::<Vec<u8>>::fields(
+            Field::of_array(array, args.notation)?,
+            &fields,
+            !args.select.is_empty(),
+        )?,
         _ => fields,
     };
     let is_people = format == OutputFormat::Table && args.limit.is_none();
@@ -152,7 +158,7 @@ pub(super) fn read_from(global: &Global, args: &ReadArgs, array: &Array) -> Outc
         sink(args, out, format, &schema, &fields, ranges, request.layout)
     })?;
     if args.stats {
-        reading.end(read.statistics()).report(global);
+        statistics::print(global, &reading.end(read.statistics()));
     }
     if is_cut && is_people {
         eprintln!("the first {} cells; --limit N shows more", human::count(TABLE_LIMIT));
@@ -178,7 +184,7 @@ pub(super) fn request(
         batch_cell_count: batch_cell_count(global, fields),
         limit,
         memory_byte_len: global.memory.map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
-        condition: condition::parse(global, &args.array, array, args.condition.as_deref())?,
+        condition: condition::parse(array, args.condition.as_deref(), &args.array, &warnings(global))?,
         leaves_out: args.matching_only,
         ..ReadRequest::default()
     })

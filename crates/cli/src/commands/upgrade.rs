@@ -1,10 +1,11 @@
 //! `smalti upgrade`: the schema in a newer format version.
 
 use crate::args::{Global, OpenTimes, UpgradeArgs};
+use crate::engine;
 use crate::failure::Outcome;
-use crate::{engine, human};
 use smalti::Upgrade;
 use smalti::format::Version;
+use smalti_tools::human;
 
 pub(super) fn run(global: &Global, args: &UpgradeArgs) -> Outcome {
     let array = engine::open(global, &args.array, OpenTimes::default())?;

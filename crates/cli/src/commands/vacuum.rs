@@ -4,12 +4,12 @@ use super::consolidate::print_files;
 use crate::args::{Global, OpenTimes, UpkeepMode, VacuumArgs};
 use crate::engine;
 use crate::failure::Outcome;
-use crate::human;
 use crate::interrupt::Watch;
 use crate::warning::warn;
-use crate::when::clock_ms;
 use smalti::upkeep::{UpkeepOptions, VacuumOptions};
 use smalti::{Progress, TimeRange};
+use smalti_tools::human;
+use smalti_tools::when::clock_ms;
 use std::io::Write;
 use std::sync::Arc;
 

@@ -6,10 +6,10 @@ use super::report::Report;
 use crate::args::{Global, OpenTimes};
 use crate::engine;
 use crate::failure::Outcome;
-use crate::human;
-use crate::when::When;
 use smalti::upkeep::{FragmentOptions, VacuumOptions};
 use smalti::{Array, Batch, ColumnRef, Duplicates, Extent, Layout, ReadRequest, Scalar, WriteRequest};
+use smalti_tools::When;
+use smalti_tools::human;
 use std::time::Instant;
 
 const SCHEMA: &str = r#"{

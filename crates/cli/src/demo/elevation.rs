@@ -6,8 +6,8 @@ use super::report::Report;
 use crate::args::{Global, OpenTimes};
 use crate::engine;
 use crate::failure::Outcome;
-use crate::human;
 use smalti::{ColumnRef, Duplicates, Extent, Layout, ReadRequest, Scalar, WriteRequest};
+use smalti_tools::human;
 use std::time::Instant;
 
 /// Cells a degree, in both directions.

@@ -4,10 +4,10 @@ use super::data::{City, Elevation};
 use super::genes::{Counts, GENES, gene_name};
 use crate::args::Global;
 use crate::failure::{Failure, Outcome};
-use crate::formats::NpyHeader;
-use crate::human;
-use crate::output::OutputFile;
 use serde_json::{Map, Value};
+use smalti_tools::formats::NpyHeader;
+use smalti_tools::human;
+use smalti_tools::output::OutputFile;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 

@@ -11,9 +11,9 @@ mod report;
 
 use crate::args::{DemoArgs, Global};
 use crate::failure::{Failure, Outcome};
-use crate::human;
 use data::{City, Elevation};
 use report::Report;
+use smalti_tools::human;
 use std::path::Path;
 use std::time::Instant;
 

@@ -6,10 +6,11 @@ use super::data::{City, Elevation};
 use super::elevation::RasterWindow;
 use super::report::Report;
 use crate::args::{Global, OpenTimes};
+use crate::engine;
 use crate::failure::{Failure, Outcome};
-use crate::picture::{FragmentShape, Grid, Label, MapPicture, Plane, Point, draw_fragments, draw_map};
-use crate::{engine, human};
 use smalti::{ExtentRef, Physical};
+use smalti_tools::human;
+use smalti_tools::picture::{FragmentShape, Grid, Label, MapPicture, Plane, Point, draw_fragments, draw_map};
 use std::path::Path;
 use std::time::Instant;
 

@@ -4,7 +4,7 @@ use super::report::Report;
 use super::{Window, cities, elevation};
 use crate::args::{Global, OpenTimes};
 use crate::failure::Outcome;
-use crate::formats::Table;
+use smalti_tools::formats::Table;
 use std::time::Instant;
 
 /// How many towns are named.

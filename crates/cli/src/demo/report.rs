@@ -1,7 +1,7 @@
 //! What the demo says: lines for people, or one JSON object for programs.
 
-use crate::human;
 use serde_json::{Map, Value};
+use smalti_tools::human;
 use std::time::{Duration, Instant};
 
 /// Collects what the demo did.

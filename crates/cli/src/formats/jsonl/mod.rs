@@ -1,7 +1,0 @@
-//! One JSON object a line, one line a cell.
-
-mod read;
-mod write;
-
-pub(crate) use read::{Rows, read_jsonl};
-pub(crate) use write::JsonlSink;
