@@ -92,3 +92,11 @@ fn is_main_thread(py: Python<'_>) -> PyResult<bool> {
     let main = MAIN.import(py, "threading", "main_thread")?.call0()?.getattr("ident")?;
     current.eq(main)
 }
+
+/// What the tools refuse is an argument that does not fit.
+pub(crate) fn tool_error(failure: smalti_tools::Failure) -> smalti::Error {
+    match failure {
+        smalti_tools::Failure::Error(error) => error,
+        other => smalti::Error::invalid(other.to_string()),
+    }
+}

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// A handle on a group.
 #[pyclass(frozen, module = "smalti._smalti")]
 pub(crate) struct Group {
-    group: smalti::Group,
+    pub(crate) group: smalti::Group,
 }
 
 /// A member: its name or URI, the URI, whether that is relative, its kind, its address.

@@ -1,16 +1,16 @@
 //! Tables of Arrow as cells: into arrays that are there, and into new ones.
 
 use crate::array::Array;
-use crate::call::work;
+use crate::call::{tool_error, work};
 use crate::capsule;
 use crate::options::{Options, context_of, given};
 use crate::write::Write;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use smalti::Progress;
-use smalti_tools::import::{Environment, ImportOptions, Input, TableOptions};
+use smalti_tools::import::{ImportOptions, Input, TableOptions};
 use smalti_tools::write::{Input as Cells, WriteOptions, write};
-use smalti_tools::{Failure, When};
+use smalti_tools::{Environment, When};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a table becomes an array; the attributes of the object that it is taken from have these names.
@@ -46,14 +46,6 @@ impl Import {
     }
 }
 
-/// What the tools refuse is an argument that does not fit.
-fn error_of(failure: Failure) -> smalti::Error {
-    match failure {
-        Failure::Error(error) => error,
-        other => smalti::Error::invalid(other.to_string()),
-    }
-}
-
 /// Makes an array of a table, and fills it: the array, and warnings.
 #[pyfunction]
 #[pyo3(signature = (uri, table, request, options=None, hook=None))]
@@ -83,7 +75,7 @@ pub(crate) fn import_stream(
         let imported = context.run(|| {
             smalti_tools::import::import(Input::Batches(reader), uri, &request.options(), &environment)
         });
-        imported.map_err(error_of)?;
+        imported.map_err(tool_error)?;
         smalti::Array::open_with(uri, &engine)
     })?;
     Ok((Array { array }, warnings.into_inner().unwrap_or_else(PoisonError::into_inner)))
@@ -109,7 +101,7 @@ pub(crate) fn write_table(
     };
     let progress = Arc::new(Progress::new());
     let written = work(py, &progress, hook, || {
-        write(array, Cells::Batches(reader), &options, &progress).map_err(error_of)
+        write(array, Cells::Batches(reader), &options, &progress).map_err(tool_error)
     })?;
     Ok(written.fragments.iter().map(|fragment| fragment.name().to_owned()).collect())
 }

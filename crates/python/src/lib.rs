@@ -16,6 +16,7 @@ mod group;
 mod intake;
 mod memory;
 mod options;
+mod report;
 mod request;
 mod scan;
 mod upkeep;
@@ -40,6 +41,8 @@ mod _smalti {
     use crate::memory::Buffer;
     #[pymodule_export]
     use crate::options::Options;
+    #[pymodule_export]
+    use crate::report::{describe_array, describe_group, draw, explain, history_of_array, history_of_group};
     #[pymodule_export]
     use crate::scan::{Batch, Batches, Scan, Split};
     #[pymodule_export]

@@ -21,7 +21,7 @@ type NumpyColumn = (String, &'static str, Option<u32>, Buffer, Option<Buffer>, O
 /// A planned read. Nothing of its cells is read before it is asked for them.
 #[pyclass(frozen, module = "smalti._smalti")]
 pub(crate) struct Scan {
-    read: ReadBuilder,
+    pub(crate) read: ReadBuilder,
 }
 
 impl Scan {

@@ -175,6 +175,30 @@ def test_how_things_look(cities, mem):
     assert "where='lat > 3.0'" in repr(cities.read(where="lat > 3.0"))
 
 
+def test_reports(cities, mem):
+    page = cities.describe()
+    assert "population" in page and page.json["cells"] == 3
+    assert [entry.json["change"] for entry in cities.history] == ["create", "write"]
+    plan = cities.read(where="lat > 50").explain()
+    assert "fragments" in plan and plan.json["array_type"] == "sparse"
+    group = sm.create_group(mem())
+    assert group.describe().json["members"] == []
+    assert group.history == []
+
+
+def test_pictures_of_versions(tmp_path):
+    array = sm.create(tmp_path / "map", [sm.dim("y", (0, 9), tile=5), sm.dim("x", (0, 19), tile=5)], sm.attr("h", "float32"), at=1)
+    for time in (1000, 2000):
+        array.write(np.full((10, 20), time, "f4") + np.arange(20), at=time)
+    picture = array.reopen().draw()
+    assert picture.png.startswith(b"\x89PNG") and picture.svg.startswith("<svg")
+    assert array.T(1500).draw(title="then").png != picture.png
+    array.reopen().draw(versions=True).save(tmp_path / "both.svg")
+    assert (tmp_path / "both.svg").read_text().startswith("<svg")
+    with pytest.raises(ValueError):
+        array.reopen().draw("nope")
+
+
 def test_contexts_are_shared_and_bounded(tmp_path):
     context = sm.Context(threads=1, memory=64 << 20)
     array = sm.from_numpy(tmp_path / "array", np.zeros((1000, 100)), tile=100, context=context)

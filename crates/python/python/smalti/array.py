@@ -520,6 +520,73 @@ class Array:
 
         return fsck(self.uri, data=data, progress=progress, _settings=self._settings)
 
+    # -- looked at
+
+    def describe(self):
+        """The array on one page: schema, sizes, metadata, the last fragments. It prints, and ``.json`` has it for programs."""
+        return Report(*_smalti.describe_array(self._handle))
+
+    @property
+    def history(self):
+        """What happened to it, the oldest change first: writes, merges, deletes, changes of the schema. Each prints as a line, and has its parts in
+        ``.json``."""
+        return [Report(*told) for told in _smalti.history_of_array(self._handle)]
+
+    def T(self, time):
+        """The array as it was at a time; the same as :meth:`reopen`, to be written in the middle of an expression: ``A.T("-1h").draw()``."""
+        return self.reopen(at=time)
+
+    def draw(
+        self,
+        fields=(),
+        *,
+        dims=(),
+        ranges=(),
+        where=None,
+        versions=False,
+        panels=6,
+        size=None,
+        log=False,
+        min=None,
+        max=None,
+        flip=False,
+        title=None,
+        progress=None,
+    ):
+        """A picture of a slice: a map of two dimensions, or lines along one; of a sparse array where its cells are.
+
+        Args:
+            fields: the attribute of a map, or several for lines; chosen if not said.
+            dims: the dimensions from left to right and from top to bottom.
+            ranges: parts of dimensions as the command line has them: ``["time=2024-05-01", "x=0:99"]``.
+            where: only cells that fulfil a condition are drawn.
+            versions: a picture for each change of the array, side by side, ``panels`` of them at most.
+            size: width and height in pixels.
+            log: whether equal factors are equally far apart.
+            min, max: where the colours begin and end.
+            flip: whether the y axis is turned around.
+            title: what stands above it.
+
+        Returns:
+            A :class:`Picture`, which notebooks show.
+        """
+        condition = condition_of(where)
+        request = _Drawing(
+            _names(fields or None),
+            list(dims),
+            [ranges] if isinstance(ranges, str) else list(ranges),
+            None if condition is None else str(condition),
+            versions,
+            panels,
+            size,
+            log,
+            min,
+            max,
+            flip,
+            title,
+        )
+        return Picture(self, request, hook_of(progress))
+
     # -- shown
 
     def __repr__(self):
@@ -534,6 +601,76 @@ class Array:
         from .html import array_html
 
         return array_html(self)
+
+
+class Report(str):
+    """A text for people; ``.json`` is the same for programs."""
+
+    def __new__(cls, text, json):
+        made = super().__new__(cls, text)
+        made._json = json
+        return made
+
+    @property
+    def json(self):
+        """What the text says, as dictionaries and lists."""
+        import json
+
+        return json.loads(self._json)
+
+    def __repr__(self):
+        return str(self)
+
+
+class _Drawing:
+    """What is drawn, as the tools take it."""
+
+    __slots__ = ("fields", "dims", "ranges", "condition", "versions", "panels", "size", "log", "min", "max", "flip", "title")
+
+    def __init__(self, *values):
+        for name, value in zip(self.__slots__, values):
+            setattr(self, name, value)
+
+
+class Picture:
+    """A picture of an array, which notebooks show; made by :meth:`Array.draw`.
+
+    Attributes:
+        notes: what was chosen where nothing was said, such as the slice of a third dimension.
+    """
+
+    def __init__(self, array, request, hook):
+        self._array = array
+        self._request = request
+        self._png, self.notes = self._drawn("png", hook)
+
+    def _drawn(self, format, hook=None):
+        data, notes = _smalti.draw(self._array._handle, self._request, format, self._array._settings.options(), hook)
+        return bytes(data), notes
+
+    def _repr_png_(self):
+        return self._png
+
+    @property
+    def png(self):
+        """The bytes of a PNG file."""
+        return self._png
+
+    @property
+    def svg(self):
+        """The text of an SVG file."""
+        return self._drawn("svg")[0].decode()
+
+    def save(self, path):
+        """Writes it to a file: PNG, or SVG where the name ends so."""
+        import os
+
+        data = self.svg.encode() if os.fspath(path).endswith(".svg") else self._png
+        with open(path, "wb") as file:
+            file.write(data)
+
+    def __repr__(self):
+        return f"<smalti.Picture of {self._array.uri!r}, {len(self._png)} bytes of PNG>"
 
 
 class _Closed:

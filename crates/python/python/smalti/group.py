@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 
 from . import _smalti
-from .array import Array, _Closed
+from .array import Array, Report, _Closed
 from .metadata import Metadata
 
 
@@ -139,6 +139,15 @@ class Group(MutableMapping):
     def delete(self, *, members=False):
         """Deletes the group from the disk, and its members with it where that is asked for: what was deleted."""
         return self._handle.delete(members)
+
+    def describe(self):
+        """The group on one page, as :meth:`Array.describe`."""
+        return Report(*_smalti.describe_group(self._handle))
+
+    @property
+    def history(self):
+        """What happened to it, as :attr:`Array.history`."""
+        return [Report(*told) for told in _smalti.history_of_group(self._handle)]
 
     def walk(self, _prefix=""):
         """All arrays and groups below it: pairs of a path and a :class:`Member`."""

@@ -181,6 +181,12 @@ class Scan:
             }
         return known
 
+    def explain(self):
+        """How the read would be carried out: fragments and tiles, requests and rounds. It prints, and ``.json`` has it for programs."""
+        from .array import Report
+
+        return Report(*_smalti.explain(self._array._handle, self._scan))
+
     def splits(self, count):
         """The read in so many parts, or fewer, which other processes can carry out: pickle them. See :class:`Split`."""
         settings = self._array._settings

@@ -116,6 +116,14 @@ pub fn import(
     Ok(Imported { is_new, cell_count: row_count, fragments, timestamp })
 }
 
+/// The extents of tiles that an import chooses for a dense array with so many positions on each dimension.
+#[must_use]
+pub fn dense_tiles(shape: &[u64]) -> Vec<u64> {
+    let lens: Vec<Option<f64>> = shape.iter().map(|&len| Some(len as f64)).collect();
+    let extents = extents::dense_extents(&lens);
+    extents.iter().zip(shape).map(|(extent, &len)| extent.map_or(len, |extent| extent as u64).max(1)).collect()
+}
+
 /// One import.
 struct Import<'a> {
     uri: &'a str,
