@@ -11,8 +11,16 @@ use names::{Names, names};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many modules of a crate still stand in knots. A number may only fall; a crate that is not here has none.
-const STILL_KNOTTED: &[(&str, usize)] =
-    &[("bench", 6), ("cli", 57), ("codecs", 8), ("format", 11), ("smalti", 26), ("store", 8), ("upkeep", 12)];
+const STILL_KNOTTED: &[(&str, usize)] = &[
+    ("bench", 6),
+    ("cli", 13),
+    ("codecs", 8),
+    ("format", 11),
+    ("smalti", 26),
+    ("store", 8),
+    ("tools", 22),
+    ("upkeep", 12),
+];
 
 /// A module by its path from the crate's root, which is empty.
 type Path = Vec<String>;

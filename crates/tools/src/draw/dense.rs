@@ -1,8 +1,8 @@
 //! Slices of dense arrays: cells as pixels of a raster, or points of lines.
 
 use super::plan::{Drawn, Slice};
+use super::source::{Source, series};
 use super::values::Drawable;
-use super::{Source, series};
 use crate::failure::{Failure, Outcome};
 use crate::picture::{Raster, Series};
 use smalti::{Array, Layout};

@@ -1,7 +1,9 @@
 //! Pictures of arrays: slices, points and lines.
 
 mod dense;
+mod options;
 mod plan;
+mod source;
 mod sparse;
 mod values;
 
@@ -9,12 +11,13 @@ use crate::condition;
 use crate::environment::Environment;
 use crate::failure::{Failure, Outcome};
 use crate::human;
-use crate::picture::{Axis, Content, Figure, Panel, Ramp, Scale, Series, Unit};
-use crate::ranges::{self, RangeOptions, Ranges};
+use crate::picture::{Axis, Content, Figure, Panel, Ramp, Scale, Unit};
+use crate::ranges::{self, Ranges};
 use crate::warning::Warning;
+pub use options::{DrawOptions, Reduction};
 use plan::Slice;
-use smalti::{Array, Batch, Condition, Layout, ReadRequest, Value};
-use std::sync::Arc;
+use smalti::{Array, Value};
+use source::Source;
 use values::Drawable;
 
 /// Lines that are drawn where no field is named.
@@ -23,128 +26,6 @@ const MAX_LINES: usize = 8;
 const LINE_BINS: usize = 2000;
 /// Pixels of a map where no size is given.
 const MAP_BINS: (usize, usize) = (960, 640);
-
-/// What is drawn of an array, and how.
-#[derive(Debug, Clone)]
-pub struct DrawOptions {
-    /// The attribute to draw, or several for lines; if there is none, the first that can be drawn, of lines all, and of sparse arrays
-    /// the number of cells.
-    pub field: Vec<String>,
-    /// The dimensions from left to right and from top to bottom; if there is none, of dense arrays the last and the one before it.
-    pub dims: Vec<String>,
-    /// The part of the array.
-    pub ranges: RangeOptions,
-    /// Only cells that fulfil it are drawn.
-    pub condition: Option<String>,
-    /// There is a picture for each change of the array, side by side.
-    pub time: bool,
-    /// The most pictures then; of more changes evenly chosen ones are drawn.
-    pub panels: u8,
-    /// Width and height of the picture in pixels; as the slice needs, if it is `None`.
-    pub size: Option<(usize, usize)>,
-    /// The picture is for a terminal, which shows fewer pixels.
-    pub is_for_terminal: bool,
-    /// Colours of numbers.
-    pub colors: Ramp,
-    /// Equal factors are equally far apart: of colours, or of the values of lines.
-    pub log: bool,
-    /// The value where the colours, or the values of lines, begin; the least, if it is `None`.
-    pub min: Option<f64>,
-    /// The value where they end; the greatest, if it is `None`.
-    pub max: Option<f64>,
-    /// How several cells become one pixel; if it is `None`, by their mean, and by strides for enumerations and very large slices.
-    pub reduce: Option<Reduction>,
-    /// The y axis is turned around.
-    pub flip: bool,
-    /// The title; the array and what is drawn of it, if it is `None`.
-    pub title: Option<String>,
-}
-
-impl Default for DrawOptions {
-    fn default() -> Self {
-        DrawOptions {
-            field: Vec::new(),
-            dims: Vec::new(),
-            ranges: RangeOptions::default(),
-            condition: None,
-            time: false,
-            panels: 6,
-            size: None,
-            is_for_terminal: false,
-            colors: Ramp::default(),
-            log: false,
-            min: None,
-            max: None,
-            reduce: None,
-            flip: false,
-            title: None,
-        }
-    }
-}
-
-/// How several cells become one pixel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-pub enum Reduction {
-    /// The mean of all of them
-    Mean,
-    /// One of them, at even distances: fewer cells are read
-    Stride,
-}
-
-/// What all panels are read with.
-struct Source<'a> {
-    environment: &'a Environment<'a>,
-    args: &'a DrawOptions,
-    uri: &'a str,
-    condition: Option<Condition>,
-}
-
-/// A line for each field.
-fn series(fields: &[Drawable], points: impl IntoIterator<Item = Vec<(f64, f64)>>) -> Vec<Series> {
-    let named = fields.iter().zip(points);
-    named.map(|(field, points)| Series { name: field.name.clone(), points }).collect()
-}
-
-impl Source<'_> {
-    /// A request for fields of the cells of a slice.
-    fn request<'f>(
-        &self,
-        slice: &Slice,
-        fields: impl IntoIterator<Item = &'f Drawable>,
-        layout: Layout,
-    ) -> ReadRequest {
-        ReadRequest {
-            fields: fields.into_iter().map(|field| field.name.clone()).collect(),
-            ranges: slice.ranges.clone(),
-            layout: Some(layout),
-            condition: self.condition.clone(),
-            memory_byte_len: self
-                .environment
-                .memory
-                .map(|byte_len| usize::try_from(byte_len).unwrap_or(usize::MAX)),
-            ..ReadRequest::default()
-        }
-    }
-
-    fn each_batch(
-        &self,
-        array: &Array,
-        mut request: ReadRequest,
-        mut take: impl FnMut(&Batch) -> Outcome,
-    ) -> Outcome {
-        request.progress = Some(Arc::clone(self.environment.work));
-        if let Some(byte_len) = request.memory_byte_len {
-            // A batch and the numbers that it becomes share the budget.
-            request.batch_cell_count =
-                Some((byte_len / 256).clamp(1 << 12, smalti::DEFAULT_BATCH_CELL_COUNT));
-        }
-        for batch in array.read_raw(&request)? {
-            take(&batch?)?;
-        }
-        Ok(())
-    }
-}
 
 /// Draws an array. `uri` is what it is called, and where it is opened again at earlier times, with the options of the environment.
 ///

@@ -1,7 +1,7 @@
 //! Which part of an array is drawn, and how many cells become a pixel.
 
+use super::options::{DrawOptions, Reduction};
 use super::values::Drawable;
-use super::{DrawOptions, Reduction};
 use crate::failure::{Failure, Outcome};
 use crate::picture::{Axis, Unit};
 use crate::ranges::{self, Ranges};

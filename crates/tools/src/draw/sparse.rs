@@ -1,8 +1,8 @@
 //! Cells of sparse arrays: points, or how many there are where.
 
 use super::plan::Slice;
+use super::source::{Source, series};
 use super::values::Drawable;
-use super::{Source, series};
 use crate::failure::Outcome;
 use crate::picture::{Axis, Content, Raster, Series};
 use smalti::{Array, Layout};

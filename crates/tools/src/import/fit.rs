@@ -3,7 +3,7 @@
 use super::kind::Kind;
 use super::npy::Member;
 use super::options::TableOptions;
-use super::plan::{ROW, type_of};
+use super::plan::{Plan, ROW, type_of};
 use super::source::{Rows, Source};
 use super::survey::{Question, Survey};
 use super::types::{cast, kind_of_field};
@@ -234,6 +234,28 @@ pub(super) fn new_labels(array: &Array, survey: &Survey) -> Vec<(String, Vec<Vec
         }
     }
     more
+}
+
+/// What an import would do to an array that is there: where its fields take their cells from, and how many labels are new.
+///
+/// # Errors
+/// Those of the engine.
+pub(super) fn plan(array: &Array, fields: &[WrittenField], more: &[(String, Vec<Vec<u8>>)]) -> Outcome<Plan> {
+    let definitions: Vec<_> = array.schema().enumerations.iter().map(|(name, _)| name.clone()).collect();
+    let enumerations = definitions
+        .iter()
+        .map(|name| array.enumeration(name).map(|one| (*one).clone()))
+        .collect::<smalti::Result<Vec<_>>>()?;
+    let schema = smalti::json::schema_to_json(&array.schema(), &enumerations);
+    let told = |origin: &Origin| match origin {
+        Origin::Column(_) => "the column of this name",
+        Origin::RowNumber => "the numbers of the rows, behind those that are there",
+        Origin::Null => "null: there is no column of this name",
+        Origin::Fill(_) => "the fill value: there is no column of this name",
+    };
+    let fields = fields.iter().map(|field| (field.name.clone(), told(&field.origin).to_owned()));
+    let more = more.iter().map(|(name, labels)| (name.clone(), format!("{} new labels", labels.len())));
+    Ok(Plan { is_new: false, schema, reasons: fields.chain(more).collect() })
 }
 
 /// The rectangle of a dense array that the rows of a table lie in.

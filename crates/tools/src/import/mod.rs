@@ -5,6 +5,7 @@ mod csv;
 mod extents;
 mod fit;
 mod grid;
+mod input;
 mod jsonl;
 mod kind;
 mod npy;
@@ -24,7 +25,7 @@ mod write;
 use crate::environment::Environment;
 use crate::failure::{Failure, Outcome};
 use crate::warning::Warning;
-use arrow_array::RecordBatchReader;
+pub use input::Input;
 pub use options::{Format, ImportOptions, TableOptions};
 pub use plan::Plan;
 use retained::Retained;
@@ -35,15 +36,6 @@ use std::path::PathBuf;
 use survey::{Question, Survey};
 use target::NewArray;
 use write::{Visible, Writer, Written, WrittenField};
-
-/// What an import reads.
-pub enum Input {
-    /// Files of one table, or of one dense array.
-    Files(Vec<PathBuf>),
-    /// Record batches of one table. They are read once; what an import looks at again it keeps, in memory while its budget lasts, and
-    /// beyond that in a temporary file.
-    Batches(Box<dyn RecordBatchReader + Send>),
-}
 
 /// What an import did.
 #[derive(Debug)]
@@ -78,7 +70,7 @@ pub fn plan(
             Some(array) => {
                 fit::check_options(&options.table)?;
                 fit::check_grid(array, &grid.members)?;
-                plan::of_existing(array, &[], &[])
+                fit::plan(array, &[], &[])
             }
             None => plan_of_grid(&options.table, &grid.members),
         };
@@ -90,7 +82,7 @@ pub fn plan(
         Some(array) => {
             let survey = survey_existing(&source, array, options, &watched, None)?;
             let fields = fit::fields_of_existing(&source, array)?;
-            plan::of_existing(array, &fields, &fit::new_labels(array, &survey))
+            fit::plan(array, &fields, &fit::new_labels(array, &survey))
         }
         None => {
             let survey = survey_new(&source, &options.table, &watched, None)?;

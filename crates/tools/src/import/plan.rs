@@ -4,14 +4,13 @@ use super::extents::{dense_extents, sparse_extents};
 use super::options::TableOptions;
 use super::survey::Survey;
 use super::types::{FieldType, field_type};
-use super::write::{Origin, WrittenField};
 use crate::failure::{Failure, Outcome};
 use crate::ranges;
 use arrow_schema::Field;
 use serde_json::{Value, json};
 use smalti::format::Dimension;
 use smalti::json::CellNotation;
-use smalti::{Array, CellShape, CellValNum, Datatype, FilterPipeline, Scalar};
+use smalti::{CellShape, CellValNum, Datatype, FilterPipeline, Scalar};
 
 /// The dimension that numbers rows.
 pub(super) const ROW: &str = "row";
@@ -103,32 +102,6 @@ pub(super) fn type_of(field: &Field) -> Outcome<FieldType> {
             field.name()
         ))
     })
-}
-
-/// What an import would do to an array that is there: where its fields take their cells from, and how many labels are new.
-///
-/// # Errors
-/// Those of the engine.
-pub(super) fn of_existing(
-    array: &Array,
-    fields: &[WrittenField],
-    more: &[(String, Vec<Vec<u8>>)],
-) -> Outcome<Plan> {
-    let definitions: Vec<_> = array.schema().enumerations.iter().map(|(name, _)| name.clone()).collect();
-    let enumerations = definitions
-        .iter()
-        .map(|name| array.enumeration(name).map(|one| (*one).clone()))
-        .collect::<smalti::Result<Vec<_>>>()?;
-    let schema = smalti::json::schema_to_json(&array.schema(), &enumerations);
-    let told = |origin: &Origin| match origin {
-        Origin::Column(_) => "the column of this name",
-        Origin::RowNumber => "the numbers of the rows, behind those that are there",
-        Origin::Null => "null: there is no column of this name",
-        Origin::Fill(_) => "the fill value: there is no column of this name",
-    };
-    let fields = fields.iter().map(|field| (field.name.clone(), told(&field.origin).to_owned()));
-    let more = more.iter().map(|(name, labels)| (name.clone(), format!("{} new labels", labels.len())));
-    Ok(Plan { is_new: false, schema, reasons: fields.chain(more).collect() })
 }
 
 /// The schema of a table.

@@ -1,8 +1,8 @@
 //! What an import reads as one table: record batches with the columns of the array.
 
-use super::Input;
 use super::columnar::{self, BinaryReading};
 use super::csv::Csv;
+use super::input::Input;
 use super::jsonl::JsonLines;
 use super::kind::{Kind, zone};
 use super::options::{Format, TableOptions};
