@@ -199,9 +199,9 @@ def test_pictures_of_versions(tmp_path):
         array.reopen().draw("nope")
 
 
-def test_contexts_are_shared_and_bounded(tmp_path):
+def test_contexts_are_shared_and_bounded(mem):
     context = sm.Context(threads=1, memory=64 << 20)
-    array = sm.from_numpy(tmp_path / "array", np.zeros((1000, 100)), tile=100, context=context)
+    array = sm.from_numpy(mem(), np.zeros((1000, 100)), tile=100, context=context)
     assert array[:10].sum() == 0
     assert context.kept_bytes > 0
     context.forget()

@@ -12,7 +12,7 @@ def test_tiledb_reads_what_smalti_writes(tmp_path):
     values = np.arange(600.0).reshape(20, 30)
     sm.from_numpy(tmp_path / "grid", values, tile=7).meta["units"] = "m"
     with tiledb.open(str(tmp_path / "grid")) as array:
-        np.testing.assert_array_equal(array[:], values)
+        np.testing.assert_array_equal(array[:]["value"], values)
         assert array.meta["units"] == "m"
 
 

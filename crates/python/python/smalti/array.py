@@ -10,7 +10,6 @@ from .indexing import Axis, axes_of, axis_of, placed
 from .metadata import Metadata
 from .progress import hook_of
 from .scan import Request, Scan
-from .settings import Settings
 from .times import moment_of, shown
 from .types import dtype_of, end_of, is_bytes, is_text, is_time, text_of, value_of, values_of
 

@@ -215,7 +215,8 @@ def _coded(array, name, enumeration, values, null):
         found = [0 if is_null else codes[value] for value, is_null in zip(flat, missing)]
     except KeyError as error:
         raise ValueError(
-            f"{error.args[0]!r} is no label of the enumeration {enumeration!r} of {name!r}; add it with A.evolve(extend_enumerations={{{enumeration!r}: [...]}})"
+            f"{error.args[0]!r} is no label of the enumeration {enumeration!r} of {name!r}; "
+            f"add it with A.evolve(extend_enumerations={{{enumeration!r}: [...]}})"
         ) from None
     return np.asarray(found, "i8").reshape(values.shape), null
 
@@ -252,6 +253,8 @@ def _any_length(name, datatype, values, null):
                 cells.append(b"")
                 continue
             cell = np.asarray(value)
+            if cell.size == 0:
+                cell = cell.astype(dtype)
             if cell.ndim > 1 or not np.can_cast(cell.dtype, dtype, "same_kind"):
                 raise TypeError(f"{name!r} holds lists of {dtype}, and cell {idx} is {value!r}")
             cells.append(np.ascontiguousarray(cell.reshape(-1), dtype).tobytes())
@@ -272,7 +275,8 @@ def _from_objects(name, field, values, null):
         found = np.asarray(flat.tolist())
     except (TypeError, ValueError):
         found = None
-    if found is None or found.dtype.kind not in "biufcmMSU" or found.shape != flat.shape:
+    is_mixed = found is not None and found.dtype.kind in "SU" and not kinds <= {"str", "bytes"}
+    if is_mixed or found is None or found.dtype.kind not in "biufcmMSU" or found.shape != flat.shape:
         raise TypeError(f"{name!r} holds {field.datatype}, and the column has objects of the types {', '.join(sorted(kinds))}; convert it with astype")
     return found.reshape(values.shape)
 
