@@ -1,9 +1,11 @@
 """smalti beside libtiledb in one run: the table of ratios in docs/benchmarks.md.
 
     python compare.py --peer PATH/smalti-bench [--only D1,S1] [--reps 5] [--scale 0.5] [--write docs/benchmarks.md]
+        [--others all] [--before NAME=OLD/smalti-bench]
 
 `bench_peers.py` drives both through one protocol, turn by turn, and compares checksums of what they read. libtiledb is
-entered twice: how far its second entry is from its first tells how much a ratio means on this machine.
+entered twice: how far its second entry is from its first tells how much a ratio means on this machine. Other engines and
+an earlier smalti take their turns in the same run where they are asked for.
 """
 
 import argparse
@@ -51,6 +53,8 @@ WHAT = {
     "S12": "many ranges on a dimension",
 }
 DEFAULT_WORKLOADS = ",".join(WHAT)
+# The engines that are no TileDB, by their names in bench_peers.py.
+OTHERS = "zarr-py,zarr-py+zarrs,icechunk,hdf5,pyarrow-pq,polars-pq,duckdb,datafusion,lance"
 # The parts of a variant's name, which slashes divide.
 VARIANTS = {
     "none": "no filter",
@@ -88,6 +92,9 @@ VARIANTS = {
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peer", required=True, help="the program smalti-bench")
+    parser.add_argument("--others", default="", help="other engines: their names in bench_peers.py with commas, or all of requirements-others.txt")
+    parser.add_argument("--zarrs", help="a program that drives the crate zarrs through the protocol of bench_peers.py, another engine")
+    parser.add_argument("--before", help="an earlier smalti-bench, as NAME=PROGRAM")
     parser.add_argument("--only", default=DEFAULT_WORKLOADS, help="workloads, by default all that smalti runs")
     parser.add_argument("--reps", type=int, default=7)
     parser.add_argument("--scale", type=float, default=0.5, help="size of the data: 0.5 is 64 MiB and 1.5 million cells")
@@ -122,15 +129,32 @@ def main():
 
 def measure(options, results, data):
     os.makedirs(data, exist_ok=True)
+    others = OTHERS if options.others == "all" else options.others
+    peers = ["tiledb-c", *filter(None, others.split(","))]
+    extras = [f"smalti={os.path.abspath(options.peer)}", f"control={sys.executable} {HARNESS} --worker tiledb-c"]
+    if options.before:
+        extras.append(f"before={os.path.abspath(before(options)[1])}")
     command = [sys.executable, HARNESS, "--out", results, "--only", options.only, "--reps", str(options.reps)]
-    command += ["--peers", "tiledb-c", "--no-limits", "--data", data]
-    command += ["--extra", f"smalti={os.path.abspath(options.peer)}"]
-    command += ["--extra", f"control={sys.executable} {HARNESS} --worker tiledb-c"]
+    command += ["--no-limits", "--data", data]
+    if options.zarrs:
+        peers.append("zarrs")
+        command += ["--zarrs", os.path.abspath(options.zarrs)]
+    command += ["--peers", ",".join(peers)]
+    for extra in extras:
+        command += ["--extra", extra]
     subprocess.run(command, check=True, env={**os.environ, "BENCH_SCALE": str(options.scale)})
 
 
+def before(options):
+    """The name and the program of the earlier smalti."""
+    name, equals, program = options.before.partition("=")
+    if not equals:
+        sys.exit(f"--before takes NAME=PROGRAM, not {options.before}")
+    return name, program
+
+
 def compared(measurements):
-    """One row a workload and variant that all three ran, the lowest ratio first."""
+    """One row a workload and variant that all three ran: where another engine is ahead first, then the lowest ratio."""
     lines = collections.defaultdict(dict)
     for measurement in measurements:
         lines[measurement["workload"], measurement["variant"]][measurement["peer"]] = measurement
@@ -138,31 +162,50 @@ def compared(measurements):
     for (workload, variant), peers in lines.items():
         if not {"tiledb-c", "smalti", "control"} <= peers.keys():
             continue
-        theirs, ours, control = peers["tiledb-c"], peers["smalti"], peers["control"]
+        theirs, ours, control = (peers.pop(who) for who in ("tiledb-c", "smalti", "control"))
+        earlier = peers.pop("before", None)
+        fastest = min(peers.values(), key=lambda peer: peer["median_s"], default=None)
         rows.append({
             "name": f"{workload} {variant}".strip(),
             "workload": workload,
             "variant": variant,
             "theirs": theirs,
             "ours": ours,
+            "fastest": fastest,
             "ratio": theirs["median_s"] / ours["median_s"],
             "ratio_min": theirs["min_s"] / ours["min_s"],
             "ratio_cpu": theirs["cpu_s"] / max(ours["cpu_s"], 1e-6),
             "control": theirs["median_s"] / control["median_s"],
+            "ratio_fastest": fastest and fastest["median_s"] / ours["median_s"],
+            "ratio_before": earlier and earlier["median_s"] / ours["median_s"],
+            "ratio_before_min": earlier and earlier["min_s"] / ours["min_s"],
             "same": ours["chk_ok"],
         })
-    return sorted(rows, key=lambda row: row["ratio"])
+    return sorted(rows, key=lambda row: (min(row["ratio_fastest"] or 1, 1), row["ratio"]))
+
+
+def is_behind(row):
+    return row["ratio_fastest"] is not None and row["ratio_fastest"] < 1
 
 
 def table(rows):
-    head = "| workload | libtiledb ms | smalti ms | faster by | by minimum | by processor time | libtiledb again |"
-    lines = [head, "|---|--:|--:|--:|--:|--:|--:|"]
+    with_fastest = any(row["fastest"] for row in rows)
+    with_before = any(row["ratio_before"] for row in rows)
+    columns = ["workload", "libtiledb ms", "smalti ms", "faster by", "by minimum", "by processor time", "libtiledb again"]
+    columns += ["fastest other engine ms", "faster than it by"] if with_fastest else []
+    columns += ["than before by", "by minimum"] if with_before else []
+    lines = [f"| {' | '.join(columns)} |", "|---|" + "--:|" * (len(columns) - 1)]
     for row in rows:
         variant = ", ".join(VARIANTS.get(part, part) for part in row["variant"].split("/"))
-        name = f"{row['workload']} {WHAT.get(row['workload'], '')}: {variant}"
-        times = " | ".join(f"{1e3 * row[who]['median_s']:.1f}" for who in ("theirs", "ours"))
-        ratios = " | ".join(f"{row[which]:.2f}" for which in ("ratio", "ratio_min", "ratio_cpu", "control"))
-        lines.append(f"| {name} | {times} | {ratios} |")
+        cells = [f"{row['workload']} {WHAT.get(row['workload'], '')}: {variant}"]
+        cells += [f"{1e3 * row[who]['median_s']:.1f}" for who in ("theirs", "ours")]
+        cells += [f"{row[which]:.2f}" for which in ("ratio", "ratio_min", "ratio_cpu", "control")]
+        if with_fastest:
+            fastest = row["fastest"]
+            cells += [f"{fastest['peer']} {1e3 * fastest['median_s']:.1f}", f"{row['ratio_fastest']:.2f}"] if fastest else ["", ""]
+        if with_before:
+            cells += [f"{row[which]:.2f}" if row[which] else "" for which in ("ratio_before", "ratio_before_min")]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -170,22 +213,37 @@ def document(rows, measurements, options):
     threads = measurements[0]["threads"]
     slower = [row["name"] for row in rows if row["ratio"] < 1]
     verdict = "slower on: " + ", ".join(slower) if slower else "slower on none of them"
+    columns = ""
+    order = "The lines where smalti gains least come first."
+    if any(row["fastest"] for row in rows):
+        behind = sum(is_behind(row) for row in rows)
+        beside = sum(row["fastest"] is not None for row in rows)
+        order = "The lines where another engine is ahead come first, then those where smalti gains least on libtiledb."
+        columns += f"""
+Other engines run what they can of the same workloads in their own formats, on the same data, and check the same sums: Zarr (zarr-python, with its own
+codecs and with those of zarrs), Icechunk, HDF5, Parquet (PyArrow, Polars, DataFusion), DuckDB and Lance{", and the crate zarrs" if options.zarrs else ""}. They do not sync what they write. The fastest of them
+stands in each line; smalti is behind it on {behind} of the {beside} lines that have one.
+"""
+    if options.before:
+        columns += f"""
+"Than before by" is the time of an earlier state of smalti ({before(options)[0]}) over that of today's, in the same run.
+"""
     return f"""# Benchmarks
 
 smalti beside libtiledb 2.30.0 (the PyPI package tiledb 0.36.1, through its C interface; deletes and consolidation through TileDB-Py), in one
 run, turn by turn, {threads} threads each, medians of {options.reps} repetitions, files in the page cache. Writes and deletes are durable:
 both sync the files that they make, smalti the folders too, so a new file cannot vanish in a power cut. That shows where there
-is little else to do, as in S9d. The lines where smalti gains least come first. smalti was {verdict}.
+is little else to do, as in S9d. {order} smalti was {verdict}.
 
 "Faster by" is the ratio of the medians, libtiledb over smalti; "libtiledb again" is the same ratio for a second entry of
 libtiledb itself, so its distance from 1 is the noise of this machine. Less than 1.3 either way is a tie.
-
+{columns}
 Measured on {machine()}, data of scale {options.scale:g}
 (`BENCH_SCALE`: 0.5 is a float32 array of 64 MiB and 1.5 million sparse cells), smalti built with `cargo build --release`.
 
 {table(rows)}
 
-To measure again: `cargo xtask bench --write docs/benchmarks.md`.
+To measure again: `cargo xtask bench{" --others all" if options.others else ""} --write docs/benchmarks.md`.
 """
 
 

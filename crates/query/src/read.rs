@@ -43,6 +43,10 @@ pub struct Batches {
 /// Reads of fewer bytes are done by the thread that asks for them, and start no other.
 const FEWEST_BYTES_TO_SHARE: u64 = 1 << 18;
 
+/// Dense reads of little out of so many tiles are shared out nevertheless: whole tiles are decoded for it, if they take so many bytes.
+const FEWEST_TILES_TO_SHARE: u64 = 4;
+const FEWEST_TILE_BYTES_TO_SHARE: u64 = 1 << 20;
+
 /// What a value of any length is taken for.
 const TYPICAL_BYTE_LEN: u64 = 16;
 
@@ -195,9 +199,18 @@ impl Batches {
             };
             let cell_byte_len = self.fields.iter().map(field_byte_len).sum::<u64>();
             let most = self.cell_count().most().saturating_mul(cell_byte_len.max(8));
-            workers.count() > 1 && most >= FEWEST_BYTES_TO_SHARE
+            workers.count() > 1 && (most >= FEWEST_BYTES_TO_SHARE || self.has_tiles_to_share(cell_byte_len))
         });
         self
+    }
+
+    /// Whether little is read, but many bytes of tiles are decoded for it.
+    fn has_tiles_to_share(&self, cell_byte_len: u64) -> bool {
+        let State::Dense(dense) = &self.state else { return false };
+        let count = dense.met_tile_count();
+        let tile_byte_len =
+            dense.plan().grid.cell_count_per_tile().unwrap_or(u64::MAX).saturating_mul(cell_byte_len);
+        count >= FEWEST_TILES_TO_SHARE && count.saturating_mul(tile_byte_len) >= FEWEST_TILE_BYTES_TO_SHARE
     }
 
     /// Does work on the cells of the read: on the threads of its context if it is large enough for them, and otherwise on this one.

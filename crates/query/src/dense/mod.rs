@@ -173,6 +173,22 @@ impl DenseBatches {
         if self.leaves_out { Count::AtMost(count) } else { Count::Exact(count) }
     }
 
+    /// The tiles of the grid that the ranges meet, at most.
+    pub(crate) fn met_tile_count(&self) -> u64 {
+        let grid = &self.plan.grid;
+        let axes = self.plan.axes.iter().enumerate();
+        let along = axes.map(|(dim, axis)| {
+            let of_range = |cells: &Interval| {
+                let (first, last) = (grid.tile_along(dim, cells.lo), grid.tile_along(dim, cells.hi));
+                first.zip(last).map_or(0, |(first, last)| last.saturating_sub(first).saturating_add(1))
+            };
+            let ranges = axis.segments.iter().map(|segment| of_range(&segment.cells));
+            let all = u64::try_from(grid.tile_count_along(dim)).unwrap_or(u64::MAX);
+            ranges.fold(0, u64::saturating_add).min(all)
+        });
+        along.fold(1, u64::saturating_mul)
+    }
+
     /// The plan, for those who look at its fragments.
     pub(crate) fn plan(&self) -> &DensePlan {
         &self.plan
