@@ -52,6 +52,8 @@ cargo xtask COMMAND
   deny [--install]           licences, banned crates and sources of all dependencies, by deny.toml; --install installs
                              cargo-deny first
   dist                       target/dist/bin/smalti: what is handed out, under 20 MB
+  wheel                      target/wheels: the Python package as it is handed out, under 25 MB
+  python                     the tests of the Python package, installed in an environment of its own
   docs                       writes docs/format anew from the tables in crates/format, and docs/commands from the command line
   bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
 ";
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
         }
         ["deny", options @ ..] => Workspace::load().and_then(|workspace| deny::command(&workspace, options)),
         ["timed"] => Workspace::load().and_then(|workspace| timed::run_all(&workspace)),
+        ["python"] => Workspace::load().and_then(|workspace| wheel::tests_alone(&workspace)),
         ["wheel"] => Workspace::load().and_then(|workspace| wheel::build(&workspace)),
         ["dist"] => Workspace::load().and_then(|workspace| dist::build(&workspace)),
         ["docs"] => Workspace::load().and_then(|workspace| docs::write_pages(&workspace)),

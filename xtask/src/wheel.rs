@@ -47,6 +47,11 @@ pub(crate) fn tests(workspace: &Workspace, tally: &mut Tally) -> Outcome {
     if passed == 0 { Err(format!("{TESTS} succeeded and reported no passed case")) } else { Ok(()) }
 }
 
+/// Runs the tests of the package alone.
+pub(crate) fn tests_alone(workspace: &Workspace) -> Outcome {
+    tests(workspace, &mut Tally::default())
+}
+
 /// The only wheel that maturin puts into a folder.
 fn wheel(workspace: &Workspace, python: &Path, profile: &str, folder: &Path) -> Result<PathBuf, String> {
     if folder.exists() {

@@ -4,13 +4,12 @@ use crate::call::{briefly, work};
 use crate::capsule;
 use crate::condition::Condition;
 use crate::errors::ForPython;
-use crate::intake::write_table;
 use crate::options::{Options, given};
 use crate::request::{Request, first_ordinal};
-use crate::scan::{Scan, scan_of};
+use crate::scan::Scan;
 use crate::upkeep::Files;
 use crate::value::{Range, Told, told, told_interval};
-use crate::write::{GlobalWriter, NumpyInput, SealedFragment, Write, global_writer, sealed};
+use crate::write::{GlobalWriter, NumpyInput, SealedFragment, Write, global_writer, sealed, write_table};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use smalti::upkeep::{FragmentOptions, UpkeepOptions, VacuumOptions};
@@ -113,7 +112,14 @@ impl Array {
             let count = attribute.cell_val_num.fixed().and_then(|count| u32::try_from(count).ok());
             let fill = pyo3::types::PyBytes::new(py, &attribute.fill_value);
             let name = attribute.datatype.name();
-            (attribute.name.clone(), name, count, attribute.nullable, (name, fill), attribute.enumeration.clone())
+            (
+                attribute.name.clone(),
+                name,
+                count,
+                attribute.nullable,
+                (name, fill),
+                attribute.enumeration.clone(),
+            )
         };
         schema.attributes.iter().map(one).collect()
     }
@@ -157,10 +163,7 @@ impl Array {
     }
 
     /// The current domain: a pair of ends for each dimension; `None` where there is none.
-    fn current_domain<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<Option<Vec<(Told<'py>, Option<Told<'py>>)>>> {
+    fn current_domain<'py>(&self, py: Python<'py>) -> PyResult<Option<Vec<(Told<'py>, Option<Told<'py>>)>>> {
         let schema = self.array.schema();
         let Some(sides) = schema.current_domain.rectangle() else { return Ok(None) };
         let one = |(extent, dimension): (&smalti::Extent, &smalti::format::Dimension)| {
@@ -220,7 +223,7 @@ impl Array {
 
     /// A read; see [`Scan`].
     fn scan(&self, request: Request) -> PyResult<Scan> {
-        scan_of(self, &request)
+        request.build(&self.array).map(Scan::new)
     }
 
     /// Writes columns of NumPy, as one fragment: its name.
@@ -264,11 +267,7 @@ impl Array {
     }
 
     /// Makes fragments visible at one moment: their names.
-    fn commit_together(
-        &self,
-        py: Python<'_>,
-        fragments: Vec<Py<SealedFragment>>,
-    ) -> PyResult<Vec<String>> {
+    fn commit_together(&self, py: Python<'_>, fragments: Vec<Py<SealedFragment>>) -> PyResult<Vec<String>> {
         let taken = fragments.iter().map(|fragment| fragment.get().take()).collect::<PyResult<Vec<_>>>()?;
         let written = work(py, &progress(), None, || self.array.commit_together(taken))?;
         Ok(written.iter().map(|fragment| fragment.name().to_owned()).collect())
@@ -410,13 +409,7 @@ impl Array {
 
     /// Consolidates or vacuums files of metadata, commits or footers.
     #[pyo3(signature = (which, vacuum, dry_run=false))]
-    fn upkeep_files(
-        &self,
-        py: Python<'_>,
-        which: &str,
-        vacuum: bool,
-        dry_run: bool,
-    ) -> PyResult<Files> {
+    fn upkeep_files(&self, py: Python<'_>, which: &str, vacuum: bool, dry_run: bool) -> PyResult<Files> {
         let progress = progress();
         let options =
             UpkeepOptions { dry_run, progress: Some(Arc::clone(&progress)), ..UpkeepOptions::default() };

@@ -4,8 +4,8 @@ use crate::errors::ForPython;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use smalti::{PhaseProgress, Progress};
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 /// How often signals are looked for, and progress is told, while work goes on.
@@ -35,7 +35,8 @@ pub(crate) fn work<T: Send>(
         let mut turn = || -> PyResult<bool> {
             // Nothing is ever sent: the channel closes when the work ends, by a panic too.
             let receiver = &mut receiver;
-            let is_done = py.detach(move || receiver.recv_timeout(TURN) == Err(RecvTimeoutError::Disconnected));
+            let is_done =
+                py.detach(move || receiver.recv_timeout(TURN) == Err(RecvTimeoutError::Disconnected));
             if !is_done {
                 py.check_signals()?;
                 if let Some(hook) = hook {

@@ -68,7 +68,9 @@ pub(crate) fn reader_of(object: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBat
         let data = unsafe { from_ffi_and_data_type(array, datatype) };
         let cells = StructArray::from(data.map_err(|error| refused(&error))?);
         if cells.null_count() > 0 {
-            return Err(PyValueError::new_err("rows of a table are never null as a whole; their fields may be"));
+            return Err(PyValueError::new_err(
+                "rows of a table are never null as a whole; their fields may be",
+            ));
         }
         let batch = RecordBatch::from(cells);
         let schema: SchemaRef = Arc::new(schema);

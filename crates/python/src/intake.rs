@@ -1,15 +1,13 @@
-//! Tables of Arrow as cells: into arrays that are there, and into new ones.
+//! Tables of Arrow as new arrays, and what people write for times.
 
 use crate::array::Array;
 use crate::call::{tool_error, work};
 use crate::capsule;
 use crate::options::{Options, context_of, given};
-use crate::write::Write;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use smalti::Progress;
 use smalti_tools::import::{ImportOptions, Input, TableOptions};
-use smalti_tools::write::{Input as Cells, WriteOptions, write};
 use smalti_tools::{Environment, When};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -79,31 +77,6 @@ pub(crate) fn import_stream(
         smalti::Array::open_with(uri, &engine)
     })?;
     Ok((Array { array }, warnings.into_inner().unwrap_or_else(PoisonError::into_inner)))
-}
-
-/// Writes a table into an array: the names of the fragments.
-pub(crate) fn write_table(
-    py: Python<'_>,
-    array: &smalti::Array,
-    table: &Bound<'_, PyAny>,
-    request: &Write,
-    memory: Option<u64>,
-    hook: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Vec<String>> {
-    let reader = capsule::reader_of(table)?;
-    let schema = array.schema();
-    let options = WriteOptions {
-        subarray: request.rectangle(&schema)?,
-        global_order: request.order.as_deref() == Some("global"),
-        at: request.at,
-        memory,
-        ..WriteOptions::default()
-    };
-    let progress = Arc::new(Progress::new());
-    let written = work(py, &progress, hook, || {
-        write(array, Cells::Batches(reader), &options, &progress).map_err(tool_error)
-    })?;
-    Ok(written.fragments.iter().map(|fragment| fragment.name().to_owned()).collect())
 }
 
 /// A time as people write it: its first and its last millisecond since 1970.

@@ -50,9 +50,8 @@ impl Buffer {
             .map_err(|_| PyBufferError::new_err("there are more bytes than a view can have"))?;
         // SAFETY: the view is Python's to be filled; the address has `len` bytes, which live as long as this object, of which the view
         // takes a reference.
-        let filled = unsafe {
-            ffi::PyBuffer_FillInfo(view, slf.as_ptr(), this.start.cast::<c_void>(), len, 0, flags)
-        };
+        let filled =
+            unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), this.start.cast::<c_void>(), len, 0, flags) };
         if filled == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
     }
 }
@@ -76,9 +75,15 @@ impl<T: Element> Bytes<T> {
     /// `ValueError` for memory with gaps.
     pub(crate) fn new(_py: Python<'_>, buffer: PyBuffer<T>) -> PyResult<Self> {
         if !buffer.is_c_contiguous() {
-            return Err(PyValueError::new_err("cells lie one after the other; give numpy.ascontiguousarray of them"));
+            return Err(PyValueError::new_err(
+                "cells lie one after the other; give numpy.ascontiguousarray of them",
+            ));
         }
-        Ok(Bytes { start: buffer.buf_ptr().cast::<T>().cast_const(), len: buffer.item_count(), _buffer: buffer })
+        Ok(Bytes {
+            start: buffer.buf_ptr().cast::<T>().cast_const(),
+            len: buffer.item_count(),
+            _buffer: buffer,
+        })
     }
 
     pub(crate) fn as_slice(&self) -> &[T] {

@@ -69,11 +69,7 @@ pub(crate) fn history_of_group(py: Python<'_>, group: &Bound<'_, Group>) -> PyRe
 
 /// How a read would be carried out.
 #[pyfunction]
-pub(crate) fn explain(
-    py: Python<'_>,
-    array: &Bound<'_, Array>,
-    scan: &Bound<'_, Scan>,
-) -> PyResult<Told> {
+pub(crate) fn explain(py: Python<'_>, array: &Bound<'_, Array>, scan: &Bound<'_, Scan>) -> PyResult<Told> {
     let (array, read) = (&array.get().array, scan.get().read.clone());
     let explanation = work(py, &Arc::new(Progress::new()), None, || read.explain())?;
     let opening = array.traffic();

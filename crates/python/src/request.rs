@@ -97,7 +97,8 @@ pub(crate) fn watched(read: ReadBuilder) -> (ReadBuilder, Arc<Progress>) {
 }
 
 pub(crate) fn layout_of(name: &str) -> PyResult<Layout> {
-    let layouts = [Layout::RowMajor, Layout::ColMajor, Layout::GlobalOrder, Layout::Unordered, Layout::Hilbert];
+    let layouts =
+        [Layout::RowMajor, Layout::ColMajor, Layout::GlobalOrder, Layout::Unordered, Layout::Hilbert];
     let aliases = [("C", Layout::RowMajor), ("F", Layout::ColMajor)];
     let by_name = layouts.into_iter().find(|layout| layout.name() == name);
     let by_alias = aliases.into_iter().find(|(alias, _)| *alias == name).map(|(_, layout)| layout);

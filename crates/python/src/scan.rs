@@ -1,12 +1,11 @@
 //! Reads: streams of record batches, columns for NumPy, splits.
 
-use crate::array::Array;
 use crate::call::{briefly, work};
 use crate::capsule;
 use crate::errors::ForPython;
 use crate::memory::Buffer;
 use crate::options::{Options, given};
-use crate::request::{Request, form, watched};
+use crate::request::{form, watched};
 use crate::value::{Told, told};
 use arrow_array::RecordBatch;
 use pyo3::exceptions::PyValueError;
@@ -292,9 +291,4 @@ impl Split {
         let progress = Arc::new(Progress::new());
         Ok(Batches::new(work(py, &progress, None, || split.batches())?))
     }
-}
-
-/// A read of an array.
-pub(crate) fn scan_of(array: &Array, request: &Request) -> PyResult<Scan> {
-    request.build(&array.array).map(Scan::new)
 }

@@ -4,7 +4,7 @@ use crate::call::work;
 use crate::options::{Options, given};
 use pyo3::prelude::*;
 use smalti::upkeep::{FileReport, UpkeepReport};
-use smalti::{FsckOptions, FsckReport, Finding, Progress, Remedy, RepairOptions};
+use smalti::{Finding, FsckOptions, FsckReport, Progress, Remedy, RepairOptions};
 use std::sync::Arc;
 
 /// Files that were read, written and removed, each with its bytes, and warnings.
@@ -19,7 +19,8 @@ pub(crate) struct Files {
 impl Files {
     pub(crate) fn of(report: UpkeepReport) -> Self {
         let UpkeepReport { read, written, removed, warnings, .. } = report;
-        let told = |files: Vec<FileReport>| files.into_iter().map(|file| (file.path, file.byte_len)).collect();
+        let told =
+            |files: Vec<FileReport>| files.into_iter().map(|file| (file.path, file.byte_len)).collect();
         Files { read: told(read), written: told(written), removed: told(removed), warnings }
     }
 }

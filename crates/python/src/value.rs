@@ -17,10 +17,7 @@ pub(crate) fn told<'py>(py: Python<'py>, value: &Value) -> Told<'py> {
 }
 
 /// The ends of an interval, the second one missing where it has none.
-pub(crate) fn told_interval<'py>(
-    py: Python<'py>,
-    interval: &Interval,
-) -> (Told<'py>, Option<Told<'py>>) {
+pub(crate) fn told_interval<'py>(py: Python<'py>, interval: &Interval) -> (Told<'py>, Option<Told<'py>>) {
     (told(py, &interval.lo), interval.hi.as_ref().map(|hi| told(py, hi)))
 }
 

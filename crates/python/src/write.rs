@@ -1,6 +1,7 @@
 //! Writes.
 
-use crate::call::work;
+use crate::call::{tool_error, work};
+use crate::capsule;
 use crate::errors::ForPython;
 use crate::memory::Bytes;
 use crate::request::{first_ordinal, layout_of};
@@ -11,6 +12,7 @@ use pyo3::prelude::*;
 use smalti::{
     ColumnRef, Columns, Duplicates, Extent, Layout, MetadataBuilder, Progress, Schema, Value, WriteRequest,
 };
+use smalti_tools::write::{Input as Cells, WriteOptions, write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A column of NumPy: the field, its data, offsets of its cells in bytes, and a byte for each cell that says whether it has a value.
@@ -102,6 +104,31 @@ pub(crate) fn sealed(
     work(py, &progress, hook, || array.seal_raw(&request))
 }
 
+/// Writes a table into an array: the names of the fragments.
+pub(crate) fn write_table(
+    py: Python<'_>,
+    array: &smalti::Array,
+    table: &Bound<'_, PyAny>,
+    request: &Write,
+    memory: Option<u64>,
+    hook: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<String>> {
+    let reader = capsule::reader_of(table)?;
+    let schema = array.schema();
+    let options = WriteOptions {
+        subarray: request.rectangle(&schema)?,
+        global_order: request.order.as_deref() == Some("global"),
+        at: request.at,
+        memory,
+        ..WriteOptions::default()
+    };
+    let progress = Arc::new(Progress::new());
+    let written = work(py, &progress, hook, || {
+        write(array, Cells::Batches(reader), &options, &progress).map_err(tool_error)
+    })?;
+    Ok(written.fragments.iter().map(|fragment| fragment.name().to_owned()).collect())
+}
+
 /// A fragment that is written and waits for its commit; let go of, it is removed.
 #[pyclass(frozen, module = "smalti._smalti")]
 pub(crate) struct SealedFragment {
@@ -145,11 +172,7 @@ pub(crate) struct GlobalWriter {
 }
 
 /// Starts a fragment whose cells come in pieces.
-pub(crate) fn global_writer(
-    py: Python<'_>,
-    array: &smalti::Array,
-    request: Write,
-) -> PyResult<GlobalWriter> {
+pub(crate) fn global_writer(py: Python<'_>, array: &smalti::Array, request: Write) -> PyResult<GlobalWriter> {
     let schema = array.schema();
     let progress = Arc::new(Progress::new());
     let mut writer = array.global_writer().progress(Arc::clone(&progress), None);
@@ -167,7 +190,10 @@ pub(crate) fn global_writer(
 }
 
 impl GlobalWriter {
-    fn with<T>(&self, act: impl FnOnce(&mut Option<smalti::GlobalWriter>) -> smalti::Result<T>) -> smalti::Result<T> {
+    fn with<T>(
+        &self,
+        act: impl FnOnce(&mut Option<smalti::GlobalWriter>) -> smalti::Result<T>,
+    ) -> smalti::Result<T> {
         act(&mut self.writer.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -180,8 +206,10 @@ fn over() -> smalti::Error {
 impl GlobalWriter {
     /// How many cells the next piece of a dense fragment in rows of tiles has.
     fn due_cells(&self, py: Python<'_>) -> PyResult<usize> {
-        py.detach(|| self.with(|writer| writer.as_ref().map(smalti::GlobalWriter::due_cell_count).ok_or_else(over)))
-            .for_python(py)
+        py.detach(|| {
+            self.with(|writer| writer.as_ref().map(smalti::GlobalWriter::due_cell_count).ok_or_else(over))
+        })
+        .for_python(py)
     }
 
     /// The next cells.
@@ -235,10 +263,15 @@ pub(crate) fn side_of(py: Python<'_>, schema: &Schema, name: &str, range: &Range
     let domain = dimension.domain;
     let number = |end: std::ops::Bound<smalti::Scalar>, other: Option<smalti::Scalar>| match end {
         std::ops::Bound::Included(scalar) | std::ops::Bound::Excluded(scalar) => {
-            Value::of_datatype(dimension.datatype, scalar).for_python(py)?.as_scalar().or(other)
+            Value::of_datatype(dimension.datatype, scalar)
+                .for_python(py)?
+                .as_scalar()
+                .or(other)
                 .ok_or_else(|| PyValueError::new_err("an end of a range is one number"))
         }
-        std::ops::Bound::Unbounded => other.ok_or_else(|| PyValueError::new_err("the dimension has no domain")),
+        std::ops::Bound::Unbounded => {
+            other.ok_or_else(|| PyValueError::new_err("the dimension has no domain"))
+        }
     };
     match bounds(range)? {
         Bounds::Numbers(lo, hi) => {

@@ -305,7 +305,8 @@ class Array:
             positions=[(idx, axis.stretches) for idx, axis in enumerate(axes) if not _is_whole(axis, known.shape[idx])],
             condition=condition_of(where),
             order="row-major" if order == "C" else "col-major",
-            memory=READ_BYTES + 2 * count * cell_bytes,
+            # One batch has all cells, so that nothing is copied; a context with a budget says itself what a read may take.
+            memory=None if self._settings.is_bounded else READ_BYTES + 2 * count * cell_bytes,
             batch_cells=count,
         )
         cells, columns = self._handle.scan(request).columns(hook_of(progress))

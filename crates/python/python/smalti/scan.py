@@ -317,7 +317,7 @@ class Split:
     Pickled, it takes no key along: the process that opens it needs what the array was opened with by name (``key="env:NAME"``).
 
     Attributes:
-        number: its place in the order of the read, from 0 on.
+        number: its place in the order of the read, from 1 on.
         count: how many splits there are.
         bytes: about the bytes that it reads.
         uri: the array.
@@ -360,7 +360,7 @@ class Split:
         return _split_again, (self._split.to_bytes(), self._settings)
 
     def __repr__(self):
-        return f"<smalti.Split {self.number + 1} of {self.count}, {self.bytes} bytes of {self.uri}>"
+        return f"<smalti.Split {self.number} of {self.count}, {self.bytes} bytes of {self.uri}>"
 
 
 def _split_again(data, settings):

@@ -27,6 +27,11 @@ class Context:
         self._handle = _smalti.Context(threads, memory, cache)
 
     @property
+    def memory(self):
+        """The bytes that reads, writes and caches may take together; ``None`` without a budget."""
+        return self._settings[1]
+
+    @property
     def kept_bytes(self):
         """The bytes of decoded tiles and metadata that it keeps."""
         return self._handle.kept_bytes
@@ -77,6 +82,11 @@ class Settings:
             metadata_limit=self.metadata_limit,
             context=context,
         )
+
+    @property
+    def is_bounded(self):
+        """Whether the context has a budget of memory."""
+        return self.context is not None and self.context.memory is not None
 
     def with_times(self, at, since=None):
         """The same at another time."""

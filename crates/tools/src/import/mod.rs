@@ -113,7 +113,11 @@ pub fn import(
 pub fn dense_tiles(shape: &[u64]) -> Vec<u64> {
     let lens: Vec<Option<f64>> = shape.iter().map(|&len| Some(len as f64)).collect();
     let extents = extents::dense_extents(&lens);
-    extents.iter().zip(shape).map(|(extent, &len)| extent.map_or(len, |extent| extent as u64).max(1)).collect()
+    extents
+        .iter()
+        .zip(shape)
+        .map(|(extent, &len)| extent.map_or(len, |extent| extent as u64).max(1))
+        .collect()
 }
 
 /// One import.
