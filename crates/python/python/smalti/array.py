@@ -787,6 +787,7 @@ class Field:
         self._array = array
         self._attribute = array._known.attribute(name)
 
+    attribute = property(lambda self: self._attribute, doc="What the schema says of it.")
     name = property(lambda self: self._attribute.name, doc="Its name.")
     shape = property(lambda self: self._array.shape, doc="As of the array.")
     ndim = property(lambda self: self._array.ndim, doc="As of the array.")
@@ -814,6 +815,9 @@ class Field:
     def loc(self):
         """As :attr:`Array.loc`."""
         return Located(self._array, self.name)
+
+    def __reduce__(self):
+        return Field, (self._array, self.name)
 
     def __repr__(self):
         return f"<smalti.Field {self.name!r} of {self._array!r}>"

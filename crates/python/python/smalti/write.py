@@ -84,14 +84,32 @@ def _write_cells(array, data, request, hook):
 
 
 def write_dense(array, key, values, *, at=None, progress=None):
-    """Writes a box of a dense array."""
+    """Writes a box of a dense array: the name of the fragment, or none where the box is empty."""
+    asked = _dense_request(array, key, values, at)
+    if asked is None:
+        return []
+    name, _ = array._handle.write(*asked, hook_of(progress))
+    array._changed()
+    return [name]
+
+
+def seal_dense(array, key, values, *, at=None):
+    """Writes a box of a dense array as a fragment that waits for its commit."""
+    asked = _dense_request(array, key, values, at)
+    if asked is None:
+        raise ValueError("a box without cells is no fragment")
+    return array._handle.seal(*asked)
+
+
+def _dense_request(array, key, values, at):
+    """The columns and the place of a box; ``None`` where it has no cells."""
     if not array.is_dense:
         raise TypeError("a sparse array is no grid; write a table: A.write({'x': ..., 'value': ...})")
     axes, new = axes_of(key, array.shape, [dim.name for dim in array.dims])
     if new:
         raise IndexError("an assignment makes no new axes")
     if any(axis.length == 0 for axis in axes):
-        return []
+        return None
     if any(len(axis.stretches) != 1 or axis.flips for axis in axes):
         raise IndexError("cells are written to positions that follow each other: assign to slices without a step")
     attributes = array.attributes
@@ -114,10 +132,7 @@ def write_dense(array, key, values, *, at=None, progress=None):
         several = attribute.count is not None and attribute.count > 1 and not is_bytes(attribute.datatype)
         shape = (*asked, attribute.count) if several else asked
         columns.append(column_of(array, attribute, _fitted(name, given, shape), ndim=len(shape)))
-    request = WriteRequest([axis.stretches[0] for axis in axes], "row-major", moment_of(at))
-    name, _ = array._handle.write(columns, request, hook_of(progress))
-    array._changed()
-    return [name]
+    return columns, WriteRequest([axis.stretches[0] for axis in axes], "row-major", moment_of(at))
 
 
 def _fitted(name, given, shape):

@@ -1,0 +1,440 @@
+"""xarray on smalti: ``xarray.open_dataset(uri, engine="smalti")``, ``open_datatree``, and ``ds.smalti.to_group(uri)``.
+
+How arrays and groups look as datasets:
+
+- An array is a dataset: its attributes are variables over its dimensions. A dimension of dates, or one that does not begin with 0, is a
+  coordinate; so is each dimension label.
+- A group is a dataset of all arrays in it, groups in it are nodes of a tree. An array of one attribute is a variable of the array's name, and a
+  coordinate where that is the name of its dimension. The attribute is then called ``name.data``, as in arrays of TileDB-CF.
+- Metadata ``__tiledb_attr.VARIABLE.KEY`` are attributes of a variable, others those of the dataset. CF conventions hold for both.
+
+Import this module for the accessor ``ds.smalti``; the engine is there without it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import xarray as xr
+from xarray.backends import BackendArray, BackendEntrypoint, StoreBackendEntrypoint
+from xarray.backends.common import AbstractDataStore
+from xarray.core import indexing
+
+from . import Array, Group, _smalti, create, create_group, kind_of
+from . import open as open_any
+from .dask import chunks_of
+from .schema import attr, dim
+
+ATTRIBUTE_PREFIX = "__tiledb_attr."
+DIMENSION_PREFIX = "__tiledb_dim."
+# What a value of metadata that is no number, text or list of numbers is kept as.
+JSON_PREFIX = "__json__"
+# What an attribute is called that would have the name of its dimension.
+SUFFIX = ".data"
+# The dimension of an array that holds one value.
+SCALAR = "__scalar"
+# A chunk of Dask has about so many bytes, in whole tiles.
+CHUNK_BYTES = 32 << 20
+# Where an unlimited dimension ends.
+LAST = 2**62
+
+
+class LazyVariable(BackendArray):
+    """An attribute of a dense array, read when it is indexed."""
+
+    def __init__(self, array, attribute):
+        self._array = array
+        self._attribute = attribute
+        self.shape = tuple(array.shape)
+        if attribute.count is not None and attribute.dtype.kind not in "SV" and attribute.count > 1:
+            self.shape += (attribute.count,)
+        self.dtype = _dtype_of(attribute)
+
+    def __getitem__(self, key):
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
+
+    def _read(self, key):
+        several = len(self.shape) > self._array.ndim
+        outer, inner = (key[:-1], key[-1]) if several else (key, None)
+        name = self._attribute.name
+        values = self._array.read_dense(tuple(outer), [name])[name]
+        if isinstance(values, np.ma.MaskedArray):
+            values = _without_mask(values, self.dtype)
+        return values[..., inner] if several else values
+
+
+def _dtype_of(attribute):
+    if attribute.enumeration is not None:
+        return np.dtype(object)
+    dtype = attribute.dtype
+    if not attribute.nullable or dtype.kind in "fmMO":
+        return dtype
+    return np.dtype("f4") if dtype.kind in "iu" and dtype.itemsize <= 2 else np.dtype("f8" if dtype.kind in "iu" else object)
+
+
+def _without_mask(values, dtype):
+    """Missing values as NaN, NaT or ``None``."""
+    mask = np.ma.getmaskarray(values)
+    plain = np.ma.getdata(values).astype(dtype)
+    if mask.any():
+        plain[mask] = {"f": np.nan, "m": np.timedelta64("NaT"), "M": np.datetime64("NaT")}.get(dtype.kind)
+    return plain
+
+
+class Store(AbstractDataStore):
+    """The variables and attributes of an array, or of the arrays of a group."""
+
+    def __init__(self, opened):
+        self._opened = opened
+
+    def load(self):
+        """Variables by name, and attributes."""
+        variables, attributes = {}, {}
+        if isinstance(self._opened, Array):
+            self._add(self._opened, None, variables, attributes)
+        else:
+            attributes.update(_attributes(self._opened.meta, None))
+            for name, member in self._opened.members.items():
+                if member.kind != "group":
+                    array = self._opened[name]
+                    if isinstance(array, Array) and array.is_dense:
+                        self._add(array, name, variables, {})
+        return variables, attributes
+
+    def _add(self, array, member, variables, attributes):
+        if not array.is_dense:
+            raise ValueError(f"{array.uri} is sparse, a table and no grid: read it with smalti.open(uri).read()")
+        dims = [dimension.name for dimension in array.dims]
+        meta = dict(array.meta)
+        attributes.update(_attributes(meta, None))
+        for name, variable in _coordinates(array).items():
+            variables.setdefault(name, variable)
+        own = array.attributes
+        for attribute in own:
+            name = _variable_name(attribute.name, member, len(own))
+            data = indexing.LazilyIndexedArray(LazyVariable(array, attribute))
+            more = (f"{attribute.name}_value",) if data.ndim > len(dims) else ()
+            chunks = dict(zip(dims, chunks_of(array, attribute, CHUNK_BYTES)))
+            encoding = {"preferred_chunks": chunks, "dtype": attribute.dtype}
+            told = _attributes(meta, attribute.name)
+            if dims == [SCALAR]:
+                variables[name] = xr.Variable((), array[attribute.name][0], told)
+                continue
+            variables[name] = xr.Variable((*dims, *more), data, told, encoding)
+
+    def get_encoding(self):
+        """Unlimited dimensions."""
+        return {}
+
+    def close(self):
+        """Lets go of the array or group."""
+
+
+def _variable_name(name, member, count):
+    for suffix in (SUFFIX, ".index"):
+        if name.endswith(suffix):
+            return name.removesuffix(suffix)
+    if member is not None and count == 1 and name in ("", "value"):
+        return member
+    return name or "value"
+
+
+def _attributes(meta, variable):
+    """The attributes of a variable, or of the dataset."""
+    prefix = f"{ATTRIBUTE_PREFIX}{variable}."
+    found = {}
+    for key, value in dict(meta).items():
+        if variable is not None:
+            if not key.startswith(prefix):
+                continue
+            key = key.removeprefix(prefix)
+        elif key.startswith("__tiledb") or key.startswith("_gdal"):
+            continue
+        if isinstance(value, str) and value.startswith(JSON_PREFIX):
+            value = json.loads(value.removeprefix(JSON_PREFIX))
+        elif isinstance(value, tuple):
+            value = np.asarray(value) if len(value) else ""
+        found[key] = value
+    return found
+
+
+def _coordinates(array):
+    """Coordinates that the array has of itself: labels, dates, and positions that do not begin with 0."""
+    found = {}
+    for dimension, length in zip(array.dims, array.shape):
+        first = array._known.first_of(dimension)
+        dtype = dimension.dtype
+        if first != 0 or dtype.kind in "mM":
+            values = np.arange(first, first + length).astype(dtype if dtype.kind not in "mM" else "i8")
+            found[dimension.name] = xr.Variable((dimension.name,), values.view(dtype) if dtype.kind in "mM" else values)
+    for name, dimension in array.labels.items():
+        found[name] = xr.Variable((dimension,), array._known.label_values(array, name))
+    return found
+
+
+class SmaltiBackend(BackendEntrypoint):
+    """The engine ``smalti`` of xarray."""
+
+    description = "Open arrays and groups in the TileDB format"
+    supports_groups = True
+    open_dataset_parameters = (
+        "filename_or_obj",
+        "mask_and_scale",
+        "decode_times",
+        "concat_characters",
+        "decode_coords",
+        "drop_variables",
+        "use_cftime",
+        "decode_timedelta",
+        "group",
+        "at",
+        "key",
+        "context",
+    )
+
+    def guess_can_open(self, filename_or_obj):
+        if not isinstance(filename_or_obj, (str, os.PathLike)):
+            return False
+        try:
+            return kind_of(filename_or_obj) is not None
+        except Exception:
+            return False
+
+    def open_dataset(
+        self,
+        filename_or_obj,
+        *,
+        mask_and_scale=True,
+        decode_times=True,
+        concat_characters=True,
+        decode_coords=True,
+        drop_variables=None,
+        use_cftime=None,
+        decode_timedelta=None,
+        group=None,
+        at=None,
+        key=None,
+        context=None,
+    ):
+        """A dataset of an array, or of the arrays of a group; ``at`` is the time to show."""
+        opened = filename_or_obj
+        if not isinstance(opened, (Array, Group)):
+            opened = open_any(filename_or_obj, at=at, key=key, context=context)
+        if group not in (None, "", "/"):
+            opened = opened[group.strip("/")]
+        return StoreBackendEntrypoint().open_dataset(
+            Store(opened),
+            mask_and_scale=mask_and_scale,
+            decode_times=decode_times,
+            concat_characters=concat_characters,
+            decode_coords=decode_coords,
+            drop_variables=drop_variables,
+            use_cftime=use_cftime,
+            decode_timedelta=decode_timedelta,
+        )
+
+    def open_groups_as_dict(self, filename_or_obj, *, at=None, key=None, context=None, group=None, **options):
+        """A dataset for each group in a group, by path."""
+        top = open_any(filename_or_obj, at=at, key=key, context=context)
+        if group not in (None, "", "/"):
+            top = top[group.strip("/")]
+        if not isinstance(top, Group):
+            return {"/": self.open_dataset(top, **options)}
+        paths = {"/": top}
+        paths |= {f"/{path}": top[path] for path, member in top.walk() if member.kind == "group"}
+        return {path: self.open_dataset(node, **options) for path, node in paths.items()}
+
+    def open_datatree(self, filename_or_obj, **options):
+        """A tree of a group and the groups in it."""
+        return xr.DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **options))
+
+
+@xr.register_dataset_accessor("smalti")
+class Accessor:
+    """``ds.smalti``: datasets into arrays and groups."""
+
+    def __init__(self, dataset):
+        self._dataset = dataset
+
+    def to_group(self, uri, *, mode="w-", region=None, append_dim=None, encoding=None, at=None, key=None, context=None):
+        """Writes each variable as an array of a group.
+
+        Args:
+            uri: where.
+            mode: ``"w-"`` makes a group where nothing is, ``"a"`` adds variables to one that is there, ``"r+"`` changes cells of variables that
+                are there.
+            region: for dimensions by name the slice of positions that is written, with ``mode="r+"``.
+            append_dim: the dimension behind whose end the cells go; it is one of ``ds.encoding["unlimited_dims"]`` of the first write.
+            encoding: for variables by name ``tile`` (extents, one for each dimension), ``filters``, ``dtype``, ``_FillValue``, ``scale_factor``,
+                ``add_offset``.
+            at: the time of the writes.
+        """
+        if region is not None or append_dim is not None:
+            mode = "r+"
+        options = {"key": key, "context": context}
+        if mode == "w-":
+            group = create_group(uri, **options)
+        elif mode in ("a", "r+"):
+            group = open_any(uri, **options)
+        else:
+            raise ValueError(f'mode= is "w-", "a" or "r+", not {mode!r}')
+        variables, attributes = self._encoded(encoding or {})
+        unlimited = set(self._dataset.encoding.get("unlimited_dims", ()))
+        for name, (variable, settings) in variables.items():
+            if mode == "r+":
+                self._write_part(group[name], name, variable, region or {}, append_dim, at)
+            else:
+                array = _created(f"{group.uri.rstrip('/')}/{name}", {name: (variable, settings)}, unlimited, options)
+                _put(array, _attribute_of(name, variable), variable, at)
+                group.add(array, name)
+        if mode != "r+" and attributes:
+            group.meta.update({key: _kept(value) for key, value in attributes.items()})
+        return group
+
+    def to_array(self, uri, *, encoding=None, at=None, key=None, context=None):
+        """Writes all variables over the same dimensions as the attributes of one array; coordinates of one dimension become metadata-free labels
+        only where they are dates or begin behind 0, so prefer :meth:`to_group` for datasets with coordinates."""
+        data = self._dataset.drop_vars([name for name in self._dataset.coords])
+        dims = {variable.dims for variable in data.variables.values()}
+        if len(dims) != 1:
+            raise ValueError("the variables have different dimensions; write them with ds.smalti.to_group(uri)")
+        variables, attributes = Accessor(data)._encoded(encoding or {})
+        array = _created(uri, variables, set(), {"key": key, "context": context})
+        array.write({_attribute_of(name, variable): variable.values for name, (variable, _) in variables.items()}, at=at)
+        if attributes:
+            array.meta.update({key: _kept(value) for key, value in attributes.items()})
+        return array
+
+    def _encoded(self, encoding):
+        """Variables as they are stored, with what their arrays are to be like; and the attributes of the dataset."""
+        dataset = self._dataset
+        found = {}
+        for name, variable in dataset.variables.items():
+            settings = dict(encoding.get(name, {}))
+            stored = {key: settings.pop(key) for key in ("tile", "filters") if key in settings}
+            variable = variable.copy(deep=False)
+            own = {key: value for key, value in variable.encoding.items() if key in ("_FillValue", "scale_factor", "add_offset", "dtype")}
+            if variable.dtype.kind in "mM":
+                own = {}
+            variable.encoding = {**own, **settings}
+            if variable.dtype.kind not in "mMOUST":
+                variable = xr.conventions.encode_cf_variable(variable, name=name)
+            elif variable.dtype.kind == "O" and len(variable) and not isinstance(variable.values.reshape(-1)[0], (str, bytes, type(None))):
+                variable = xr.conventions.encode_cf_variable(variable, name=name)
+            coordinates = [other for other in dataset.coords if set(dataset[other].dims) <= set(variable.dims) and other not in dataset.dims]
+            if name in dataset.data_vars and coordinates and "coordinates" not in variable.attrs:
+                variable.attrs["coordinates"] = " ".join(map(str, coordinates))
+            found[str(name)] = variable, stored
+        return found, dataset.attrs
+
+    def _write_part(self, array, name, variable, region, append_dim, at):
+        dims = [dimension.name for dimension in array.dims]
+        if append_dim is not None and append_dim not in dims:
+            return
+        if append_dim is None and not any(dimension in region for dimension in dims):
+            return
+        index = []
+        for dimension, length in zip(dims, variable.shape):
+            if dimension == append_dim:
+                start = _grown(array, dims.index(dimension), length)
+                index.append(slice(start, start + length))
+            else:
+                index.append(region.get(dimension, slice(None)))
+        array = array.reopen()
+        _put(array, array.attributes[0].name, variable, at, tuple(index))
+
+
+def _attribute_of(name, variable):
+    return name + SUFFIX if name in variable.dims else name
+
+
+def _created(uri, variables, unlimited, options):
+    """An array for variables over the same dimensions."""
+    names = list(variables)
+    first, settings = variables[names[0]]
+    dims, shape = first.dims, first.shape
+    if not dims:
+        dims, shape = (SCALAR,), (1,)
+    if 0 in shape:
+        raise ValueError(f"variable {names[0]!r} has no cells, shape {shape}")
+    tiles = settings.get("tile") or _tiles_of(first, shape)
+    made = []
+    for dimension, length, tile in zip(dims, shape, tiles):
+        last = LAST if dimension in unlimited else length - 1
+        made.append(dim(str(dimension), (0, last), "int64", tile=tile))
+    current = [(0, length - 1) for length in shape] if any(dimension in unlimited for dimension in dims) else None
+    attrs = []
+    for name, (variable, settings) in variables.items():
+        dtype = variable.dtype
+        kind = str if dtype.kind in "OUT" else dtype
+        nullable = dtype.kind == "O" and any(value is None for value in variable.values.reshape(-1))
+        fill = variable.attrs.get("_FillValue")
+        attrs.append(attr(_attribute_of(name, variable), kind, nullable=nullable, filters=settings.get("filters"), fill=fill))
+    array = create(uri, made, attrs, current_domain=current, **options)
+    meta = {}
+    for name, (variable, _) in variables.items():
+        prefix = f"{ATTRIBUTE_PREFIX}{_attribute_of(name, variable)}."
+        meta |= {prefix + str(key): _kept(value) for key, value in variable.attrs.items()}
+    if meta:
+        array.meta.update(meta)
+    return array
+
+
+def _tiles_of(variable, shape):
+    chunks = variable.chunks
+    if chunks is not None:
+        return [min(lengths[0], length) for lengths, length in zip(chunks, shape)]
+    return _smalti.dense_tiles(list(shape))
+
+
+def _kept(value):
+    """An attribute as metadata."""
+    from .types import bytes_of
+
+    try:
+        bytes_of(value)
+    except TypeError:
+        value = value.tolist() if hasattr(value, "tolist") else value
+        return JSON_PREFIX + json.dumps(value)
+    return value
+
+
+def _put(array, name, variable, at, index=...):
+    """Writes a variable: chunk by chunk where it is one of Dask, all of which are seen at one moment."""
+    if not variable.dims:
+        array.write({name: variable.values.reshape(1)}, at=at)
+    elif variable.chunks is None:
+        from .write import write_dense
+
+        write_dense(array, index, {name: variable.values}, at=at)
+    else:
+        _put_chunks(array, name, variable.data, at, index)
+
+
+def _put_chunks(array, name, data, at, index):
+    import dask
+    from dask.array.core import slices_from_chunks
+
+    from .write import seal_dense
+
+    offsets = [0] * data.ndim if index is ... else [part.indices(length)[0] for part, length in zip(index, array.shape)]
+    sealed = []
+    blocks = data.to_delayed().reshape(-1)
+    for part, block in zip(slices_from_chunks(data.chunks), blocks):
+        where = tuple(slice(side.start + offset, side.stop + offset) for side, offset in zip(part, offsets))
+        (values,) = dask.compute(block)
+        sealed.append(seal_dense(array, where, {name: values}, at=at))
+    array._handle.commit_together(sealed)
+
+
+def _grown(array, idx, more):
+    """Makes a dimension longer: the position behind its end."""
+    current = array.current_domain
+    if current is None:
+        name = array.dims[idx].name
+        raise ValueError(f"dimension {name!r} has a fixed length; list it in ds.encoding['unlimited_dims'] at the first write, and then append")
+    low, high = current[idx]
+    array.evolve(current_domain={array.dims[idx].name: (low, high + more)})
+    return high - low + 1
