@@ -1,8 +1,10 @@
-"""The examples of the docstrings run."""
+"""The examples of the docstrings and of docs/python run."""
 
 import doctest
 import importlib
 import pkgutil
+import re
+from pathlib import Path
 
 import pytest
 
@@ -16,3 +18,16 @@ def test_examples_run(name):
     module = importlib.import_module(name)
     failed, _ = doctest.testmod(module, extraglobs=vars(sm))
     assert failed == 0
+
+
+PAGES = sorted((Path(__file__).parents[3] / "docs" / "python").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_programs_of_pages_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    programs = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
+    assert programs
+    names = {}
+    for program in programs:
+        exec(compile(program, str(page), "exec"), names)
