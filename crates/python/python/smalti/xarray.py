@@ -26,6 +26,7 @@ from . import Array, Group, _smalti, create, create_group, kind_of
 from . import open as open_any
 from .dask import chunks_of
 from .schema import attr, dim
+from .types import value_of, values_of
 
 ATTRIBUTE_PREFIX = "__tiledb_attr."
 DIMENSION_PREFIX = "__tiledb_dim."
@@ -34,7 +35,31 @@ JSON_PREFIX = "__json__"
 # What an attribute is called that would have the name of its dimension.
 SUFFIX = ".data"
 # The dimension of an array that holds one value.
-SCALAR = "__scalar"
+SCALAR = "_scalar"
+# The array of a variable whose name is None.
+NAMELESS = "_nameless"
+# What says of a variable's encoding that its times are to be stored as the CF conventions have it, and not as times.
+CF_TIMES = ("units", "calendar", "dtype", "scale_factor", "add_offset")
+# What an encoding may say beside what xarray's own encoding takes.
+ENCODINGS = ("tile", "filters")
+# What xarray's own encoding takes of what is asked for.
+KNOWN = ("dtype", "_FillValue", "missing_value", "scale_factor", "add_offset", "units", "calendar", "coordinates", "grid_mapping", "_Unsigned", "char_dim_name")
+# What names other variables, and is an attribute of the stored one.
+NAMING = ("coordinates", "grid_mapping", "bounds", "ancillary_variables", "cell_measures", "formula_terms")
+# What xarray's encoding looks at where it comes from a file.
+KEPT = KNOWN + NAMING + ("_Encoding",)
+# What an attribute is called that would have the name of its dimension.
+SUFFIX = ".data"
+# The dimension of an array that holds one value.
+SCALAR = "_scalar"
+# The array of a variable whose name is None.
+NAMELESS = "_nameless"
+# What says of a variable's encoding that its times are to be stored as the CF conventions have it, and not as times.
+CF_TIMES = ("units", "calendar", "dtype", "scale_factor", "add_offset")
+# What an encoding may say beside what xarray's own encoding takes.
+ENCODINGS = ("tile", "filters")
+# What xarray's encoding takes, and what others leave in it, which means nothing here.
+KNOWN = ("dtype", "_FillValue", "scale_factor", "add_offset", "units", "calendar", "coordinates", "grid_mapping", "missing_value", "_Unsigned", "char_dim_name", "_Encoding")
 # A chunk of Dask has about so many bytes, in whole tiles.
 CHUNK_BYTES = 32 << 20
 # Where an unlimited dimension ends.
@@ -88,6 +113,7 @@ class Store(AbstractDataStore):
 
     def __init__(self, opened):
         self._opened = opened
+        self._unlimited = set()
 
     def load(self):
         """Variables by name, and attributes."""
@@ -107,7 +133,8 @@ class Store(AbstractDataStore):
         if not array.is_dense:
             raise ValueError(f"{array.uri} is sparse, a table and no grid: read it with smalti.open(uri).read()")
         dims = [dimension.name for dimension in array.dims]
-        meta = dict(array.meta)
+        self._unlimited |= {dimension.name for dimension in array.dims if dimension.domain[1] == LAST}
+        meta = array.meta
         attributes.update(_attributes(meta, None))
         for name, variable in _coordinates(array).items():
             variables.setdefault(name, variable)
@@ -125,8 +152,8 @@ class Store(AbstractDataStore):
             variables[name] = xr.Variable((*dims, *more), data, told, encoding)
 
     def get_encoding(self):
-        """Unlimited dimensions."""
-        return {}
+        """Which dimensions can grow."""
+        return {"unlimited_dims": self._unlimited} if self._unlimited else {}
 
     def close(self):
         """Lets go of the array or group."""
@@ -138,24 +165,26 @@ def _variable_name(name, member, count):
             return name.removesuffix(suffix)
     if member is not None and count == 1 and name in ("", "value"):
         return member
-    return name or "value"
+    return None if name == NAMELESS else name or "value"
 
 
 def _attributes(meta, variable):
-    """The attributes of a variable, or of the dataset."""
+    """The attributes of a variable, or of the dataset; numbers keep their dtype, which decides that of what is decoded with them."""
     prefix = f"{ATTRIBUTE_PREFIX}{variable}."
     found = {}
-    for key, value in dict(meta).items():
+    for key, told in meta._read():
         if variable is not None:
             if not key.startswith(prefix):
                 continue
             key = key.removeprefix(prefix)
         elif key.startswith("__tiledb") or key.startswith("_gdal"):
             continue
+        value = value_of(told)
         if isinstance(value, str) and value.startswith(JSON_PREFIX):
             value = json.loads(value.removeprefix(JSON_PREFIX))
-        elif isinstance(value, tuple):
-            value = np.asarray(value) if len(value) else ""
+        elif not isinstance(value, (str, bytes, bool)):
+            values = values_of(told)
+            value = values[0] if len(values) == 1 else values
         found[key] = value
     return found
 
@@ -258,7 +287,7 @@ class Accessor:
     def __init__(self, dataset):
         self._dataset = dataset
 
-    def to_group(self, uri, *, mode="w-", region=None, append_dim=None, encoding=None, at=None, key=None, context=None):
+    def to_group(self, uri, *, mode="w-", region=None, append_dim=None, encoding=None, unlimited_dims=None, at=None, key=None, context=None):
         """Writes each variable as an array of a group.
 
         Args:
@@ -266,7 +295,8 @@ class Accessor:
             mode: ``"w-"`` makes a group where nothing is, ``"a"`` adds variables to one that is there, ``"r+"`` changes cells of variables that
                 are there.
             region: for dimensions by name the slice of positions that is written, with ``mode="r+"``.
-            append_dim: the dimension behind whose end the cells go; it is one of ``ds.encoding["unlimited_dims"]`` of the first write.
+            append_dim: the dimension behind whose end the cells go; it was one of the ``unlimited_dims`` of the first write.
+            unlimited_dims: dimensions that can grow later; ``ds.encoding["unlimited_dims"]`` if not said.
             encoding: for variables by name ``tile`` (extents, one for each dimension), ``filters``, ``dtype``, ``_FillValue``, ``scale_factor``,
                 ``add_offset``.
             at: the time of the writes.
@@ -281,10 +311,12 @@ class Accessor:
         else:
             raise ValueError(f'mode= is "w-", "a" or "r+", not {mode!r}')
         variables, attributes = self._encoded(encoding or {})
-        unlimited = set(self._dataset.encoding.get("unlimited_dims", ()))
+        unlimited = self._unlimited(unlimited_dims)
         for name, (variable, settings) in variables.items():
             if mode == "r+":
-                self._write_part(group[name], name, variable, region or {}, append_dim, at)
+                self._write_part(group[name], variable, region or {}, append_dim, at)
+            elif name in group:
+                _overwrite(group[name], name, variable, at)
             else:
                 array = _created(f"{group.uri.rstrip('/')}/{name}", {name: (variable, settings)}, unlimited, options)
                 _put(array, _attribute_of(name, variable), variable, at)
@@ -309,28 +341,61 @@ class Accessor:
 
     def _encoded(self, encoding):
         """Variables as they are stored, with what their arrays are to be like; and the attributes of the dataset."""
-        dataset = self._dataset
-        found = {}
-        for name, variable in dataset.variables.items():
-            settings = dict(encoding.get(name, {}))
-            stored = {key: settings.pop(key) for key in ("tile", "filters") if key in settings}
+        for name, asked in encoding.items():
+            if name not in self._dataset.variables:
+                raise KeyError(f"there is no variable {name!r} to encode; there are {', '.join(map(str, self._dataset.variables))}")
+            if not isinstance(asked, dict):
+                raise ValueError(f"the encoding of variable {name!r} must be castable to a dictionary, and is {asked!r}")
+            wrong = [key for key in asked if key not in ENCODINGS and key not in KNOWN]
+            if wrong:
+                told = ", ".join(map(repr, wrong))
+                raise ValueError(f"unexpected encoding {told} of variable {name!r}; there are {', '.join(ENCODINGS + KNOWN)}")
+        variables, attributes = xr.conventions.encode_dataset_coordinates(self._dataset)
+        native, others, stored = {}, {}, {}
+        for name, variable in variables.items():
+            _check_name(name)
+            asked = dict(encoding.get(name, {}))
+            stored[name] = {key: asked.pop(key) for key in ENCODINGS if key in asked}
             variable = variable.copy(deep=False)
-            own = {key: value for key, value in variable.encoding.items() if key in ("_FillValue", "scale_factor", "add_offset", "dtype")}
-            if variable.dtype.kind in "mM":
-                own = {}
-            variable.encoding = {**own, **settings}
-            if variable.dtype.kind not in "mMOUST":
-                variable = xr.conventions.encode_cf_variable(variable, name=name)
-            elif variable.dtype.kind == "O" and len(variable) and not isinstance(variable.values.reshape(-1)[0], (str, bytes, type(None))):
-                variable = xr.conventions.encode_cf_variable(variable, name=name)
-            coordinates = [other for other in dataset.coords if set(dataset[other].dims) <= set(variable.dims) and other not in dataset.dims]
-            if name in dataset.data_vars and coordinates and "coordinates" not in variable.attrs:
-                variable.attrs["coordinates"] = " ".join(map(str, coordinates))
-            found[str(name)] = variable, stored
-        return found, dataset.attrs
+            variable.encoding = {key: value for key, value in {**variable.encoding, **asked}.items() if key in KEPT}
+            if variable.dtype.kind == "T":
+                variable = variable.copy(data=_objects(variable.values))
+            if variable.dtype.kind in "mM" and not any(key in variable.encoding for key in CF_TIMES):
+                native[name] = variable
+            elif variable.dtype.kind == "O" and _is_text_with_gaps(variable) and "_FillValue" not in variable.encoding:
+                native[name] = variable
+            else:
+                if variable.dtype.kind in "mM" and variable.encoding.get("dtype") == variable.dtype:
+                    del variable.encoding["dtype"]
+                others[name] = variable
+        others, attributes = xr.conventions.cf_encoder(others, attributes)
+        found = {}
+        for name in variables:
+            made = native[name] if name in native else _typed(others[name])
+            for key in NAMING:
+                if name in native and key in made.encoding:
+                    made.attrs.setdefault(key, made.encoding[key])
+            found[NAMELESS if name is None else name] = made, stored[name]
+        return found, attributes
 
-    def _write_part(self, array, name, variable, region, append_dim, at):
+    def _unlimited(self, asked):
+        """The dimensions that can grow."""
+        told = self._dataset.encoding.get("unlimited_dims", ()) if asked is None else asked
+        told = {told} if isinstance(told, str) else set(told)
+        unknown = ", ".join(repr(name) for name in told - set(self._dataset.dims))
+        if unknown and asked is not None:
+            dims = ", ".join(map(str, self._dataset.dims))
+            raise ValueError(f"Unlimited dimension(s) {unknown} declared in 'unlimited_dims-kwarg' are none of the dataset, which has {dims}")
+        if unknown:
+            import warnings
+
+            warnings.warn(f"Unlimited dimension(s) {unknown} declared in 'dataset.encoding' are none of the dataset", stacklevel=3)
+        return told
+
+    def _write_part(self, array, variable, region, append_dim, at):
         dims = [dimension.name for dimension in array.dims]
+        if append_dim is not None and append_dim not in self._dataset.dims:
+            raise ValueError(f"append_dim={append_dim!r} is no dimension of the dataset, which has {', '.join(map(str, self._dataset.dims))}")
         if append_dim is not None and append_dim not in dims:
             return
         if append_dim is None and not any(dimension in region for dimension in dims):
@@ -344,6 +409,53 @@ class Accessor:
                 index.append(region.get(dimension, slice(None)))
         array = array.reopen()
         _put(array, array.attributes[0].name, variable, at, tuple(index))
+
+
+def _check_name(name):
+    if name is None:
+        return
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a variable is a string or None, not {name!r} of type {type(name).__name__}")
+    if not name:
+        raise ValueError(f"the name {name!r} of a variable says nothing: the string must be length 1 or more")
+
+
+def _objects(values):
+    """Text of NumPy's own as objects, ``None`` where it is missing."""
+    plain = np.asarray(values, object)
+    return np.where([isinstance(value, str) for value in plain.reshape(-1)], plain.reshape(-1), None).reshape(plain.shape)
+
+
+def _is_text_with_gaps(variable):
+    cells = variable.values.reshape(-1)
+    gaps = [_is_missing(cell) for cell in cells]
+    return any(gaps) and all(is_gap or isinstance(cell, str) for cell, is_gap in zip(cells, gaps))
+
+
+def _typed(variable):
+    """A variable of objects that are numbers as one of numbers."""
+    if variable.dtype.kind != "O":
+        return variable
+    cells = variable.values.reshape(-1).tolist()
+    if any(isinstance(cell, (str, bytes)) for cell in cells):
+        return variable
+    numbers = np.asarray([np.nan if cell is None else cell for cell in cells])
+    return variable.copy(data=numbers.reshape(variable.shape))
+
+
+def _is_missing(cell):
+    return cell is None or (isinstance(cell, float) and cell != cell)
+
+
+def _overwrite(array, name, variable, at):
+    """Writes all cells of an array that is there."""
+    if variable.dims and tuple(array.shape) != variable.shape:
+        sizes = zip(variable.dims, array.shape, variable.shape)
+        dimension, there, here = next((size for size in sizes if size[1] != size[2]), (None, array.ndim, variable.ndim))
+        raise ValueError(
+            f"Unable to update size for existing dimension {dimension!r} of variable {name!r} from {there} to {here}: append, or take another group"
+        )
+    _put(array, array.attributes[0].name, variable, at)
 
 
 def _attribute_of(name, variable):
@@ -368,9 +480,13 @@ def _created(uri, variables, unlimited, options):
     attrs = []
     for name, (variable, settings) in variables.items():
         dtype = variable.dtype
-        kind = str if dtype.kind in "OUT" else dtype
-        nullable = dtype.kind == "O" and any(value is None for value in variable.values.reshape(-1))
+        cells = variable.values.reshape(-1) if dtype.kind == "O" else ()
+        kind = dtype if dtype.kind not in "OUT" else bytes if any(isinstance(cell, bytes) for cell in cells) else str
+        nullable = any(_is_missing(cell) for cell in cells)
         fill = variable.attrs.get("_FillValue")
+        if isinstance(fill, (str, bytes)):
+            # What text has in cells that nobody wrote is a zero byte; what counts as missing is what the attribute says.
+            fill = None
         attrs.append(attr(_attribute_of(name, variable), kind, nullable=nullable, filters=settings.get("filters"), fill=fill))
     array = create(uri, made, attrs, current_domain=current, **options)
     meta = {}
