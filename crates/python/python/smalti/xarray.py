@@ -43,7 +43,10 @@ CF_TIMES = ("units", "calendar", "dtype", "scale_factor", "add_offset")
 # What an encoding may say beside what xarray's own encoding takes.
 ENCODINGS = ("tile", "filters")
 # What xarray's own encoding takes of what is asked for.
-KNOWN = ("dtype", "_FillValue", "missing_value", "scale_factor", "add_offset", "units", "calendar", "coordinates", "grid_mapping", "_Unsigned", "char_dim_name")
+KNOWN = (
+    *("dtype", "_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned"),
+    *("units", "calendar", "coordinates", "grid_mapping", "char_dim_name"),
+)
 # What names other variables, and is an attribute of the stored one.
 NAMING = ("coordinates", "grid_mapping", "bounds", "ancillary_variables", "cell_measures", "formula_terms")
 # What xarray's encoding looks at where it comes from a file.
