@@ -61,8 +61,6 @@ NAMELESS = "_nameless"
 CF_TIMES = ("units", "calendar", "dtype", "scale_factor", "add_offset")
 # What an encoding may say beside what xarray's own encoding takes.
 ENCODINGS = ("tile", "filters")
-# What xarray's encoding takes, and what others leave in it, which means nothing here.
-KNOWN = ("dtype", "_FillValue", "scale_factor", "add_offset", "units", "calendar", "coordinates", "grid_mapping", "missing_value", "_Unsigned", "char_dim_name", "_Encoding")
 # A chunk of Dask has about so many bytes, in whole tiles.
 CHUNK_BYTES = 32 << 20
 # Where an unlimited dimension ends.
