@@ -51,16 +51,6 @@ KNOWN = (
 NAMING = ("coordinates", "grid_mapping", "bounds", "ancillary_variables", "cell_measures", "formula_terms")
 # What xarray's encoding looks at where it comes from a file.
 KEPT = KNOWN + NAMING + ("_Encoding",)
-# What an attribute is called that would have the name of its dimension.
-SUFFIX = ".data"
-# The dimension of an array that holds one value.
-SCALAR = "_scalar"
-# The array of a variable whose name is None.
-NAMELESS = "_nameless"
-# What says of a variable's encoding that its times are to be stored as the CF conventions have it, and not as times.
-CF_TIMES = ("units", "calendar", "dtype", "scale_factor", "add_offset")
-# What an encoding may say beside what xarray's own encoding takes.
-ENCODINGS = ("tile", "filters")
 # A chunk of Dask has about so many bytes, in whole tiles.
 CHUNK_BYTES = 32 << 20
 # Where an unlimited dimension ends.
