@@ -162,6 +162,8 @@ def test_coordinates_of_an_array(mem):
     assert xr.open_dataset(array, engine="smalti").a.sel(day="2024-01-02").item() == 1
     levels = sm.create(mem(), sm.dim("level", (1, 3), "int32"), sm.attr("a", "int32"))
     levels[...] = [10, 20, 30]
+    levels.meta["__tiledb_dim.level.units"] = "hPa"
+    assert xr.open_dataset(levels, engine="smalti").level.attrs == {"units": "hPa"}
     assert xr.open_dataset(levels, engine="smalti").a.sel(level=3).item() == 30
 
 

@@ -159,9 +159,9 @@ def _variable_name(name, member, count):
     return None if name == NAMELESS else name or "value"
 
 
-def _attributes(meta, variable):
+def _attributes(meta, variable, kind=ATTRIBUTE_PREFIX):
     """The attributes of a variable, or of the dataset; numbers keep their dtype, which decides that of what is decoded with them."""
-    prefix = f"{ATTRIBUTE_PREFIX}{variable}."
+    prefix = f"{kind}{variable}."
     found = {}
     for key, told in meta._read():
         if variable is not None:
@@ -188,7 +188,8 @@ def _coordinates(array):
         dtype = dimension.dtype
         if first != 0 or dtype.kind in "mM":
             values = np.arange(first, first + length).astype(dtype if dtype.kind not in "mM" else "i8")
-            found[dimension.name] = xr.Variable((dimension.name,), values.view(dtype) if dtype.kind in "mM" else values)
+            told = _attributes(array.meta, dimension.name, DIMENSION_PREFIX)
+            found[dimension.name] = xr.Variable((dimension.name,), values.view(dtype) if dtype.kind in "mM" else values, told)
     for name, dimension in array.labels.items():
         found[name] = xr.Variable((dimension,), array._known.label_values(array, name))
     return found
