@@ -33,7 +33,10 @@ impl Sources {
         for entry in std::fs::read_dir(crates).unwrap() {
             let folder = entry.unwrap().path();
             let root = folder.join("src/lib.rs");
-            if root.exists() {
+            // What uses the public crate is no part of it.
+            let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+            let is_above = manifest.lines().any(|line| line.starts_with("smalti ="));
+            if root.exists() && !is_above {
                 let name = folder.file_name().unwrap().to_string_lossy().into_owned();
                 let name = if name == "smalti" { name } else { format!("smalti_{name}") };
                 let module = Module::parse(&root, &folder.join("src"));
