@@ -4,6 +4,8 @@ use super::TURN;
 use smalti::upkeep::{FragmentOptions, VacuumOptions};
 use smalti::{Array, Attribute, Context, Dimension, Options, Schema};
 use smalti_tests::counting::live_byte_len;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::PoisonError;
 use std::time::Duration;
 
@@ -39,13 +41,14 @@ fn rounds_of_writes_and_reads_through_one_handle_hold_a_flat_number_of_bytes_and
     assert!(last.1 <= settled.1 + 2, "{held:?}");
 }
 
-/// The threads of contexts in this process.
-fn worker_count() -> usize {
+/// The threads of contexts in this process, by their numbers.
+fn workers() -> BTreeSet<String> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
-    let name = |task: std::io::Result<std::fs::DirEntry>| {
-        std::fs::read_to_string(task.ok()?.path().join("comm")).ok()
+    let is_worker = |path: &PathBuf| {
+        std::fs::read_to_string(path.join("comm")).is_ok_and(|name| name.starts_with("smalti-"))
     };
-    tasks.filter_map(name).filter(|name| name.starts_with("smalti-")).count()
+    let paths = tasks.filter_map(|task| Some(task.ok()?.path())).filter(is_worker);
+    paths.map(|path| path.display().to_string()).collect()
 }
 
 #[test]
@@ -53,7 +56,9 @@ fn all_handles_of_a_context_share_its_threads_which_start_with_the_first_work() 
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let context = Context::new().threads(3);
     let options = Options::new().context(&context);
-    assert_eq!(worker_count(), 0);
+    // Those of the default context, which other tests may have started, stay.
+    let before = workers();
+    let own = || workers().difference(&before).count();
     let schema =
         Schema::dense().dimension(Dimension::new("x", 0..=99).tile(10)).attribute(Attribute::of::<i32>("a"));
     let schema = schema.build().unwrap();
@@ -65,18 +70,19 @@ fn all_handles_of_a_context_share_its_threads_which_start_with_the_first_work() 
         })
         .collect();
     let streams: Vec<_> = arrays.iter().map(|array| array.read().batch_cells(7).batches().unwrap()).collect();
-    assert_eq!(worker_count(), 3);
+    assert_eq!(own(), 3);
     drop((arrays, options, context));
     let row_count: usize = streams.into_iter().flatten().map(|batch| batch.unwrap().num_rows()).sum();
     assert_eq!(row_count, 20 * 100);
     // They end when the last of all has gone, in their own time.
-    while worker_count() > 0 {
+    while own() > 0 {
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
 #[test]
 fn stores_in_memory_belong_to_a_context() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a"));
     let schema = schema.build().unwrap();
     let (one, two) = (Context::new(), Context::new().threads(1));
