@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import smalti as sm
+from smalti.array import labelled
 
 DTYPES = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "?", "M8[D]", "M8[ns]", "m8[s]"]
 
@@ -186,6 +187,7 @@ def test_labels_of_an_enumeration(mem):
     assert array.read_dense(codes=True)["sky"].tolist() == [0, 1, 0, 0]
     with pytest.raises(ValueError, match="evolve"):
         array[0] = "rain"
+    assert array.read("sky").to_dict()["sky"].tolist() == ["clear", "overcast", "clear", "clear"]
     array.evolve(extend_enumerations={"skies": ["rain"]})
     array[0] = "rain"
     assert array[0] == "rain"
@@ -195,3 +197,11 @@ def test_cells_that_a_condition_rules_out_are_fill_values(mem):
     array = sm.from_numpy(mem(), np.arange(5.0))
     got = array.read_dense(where=sm.col("value") > 2)["value"]
     np.testing.assert_array_equal(np.isnan(got), [True, True, True, False, False])
+
+
+def test_codes_without_a_label_have_none():
+    """smalti writes no such code, but others do."""
+    labels = np.array(["clear", "overcast"], object)
+    assert labelled(np.array([1, 7, -1, 0], "i1"), labels).tolist() == ["overcast", None, None, "clear"]
+    assert labelled(np.array([0, 1], "u1"), labels).tolist() == ["clear", "overcast"]
+    assert labelled(np.array([0], "u1"), labels[:0]).tolist() == [None]

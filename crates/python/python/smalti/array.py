@@ -326,13 +326,7 @@ class Array:
         else:
             values = fixed_of(datatype, per_cell, data)
         if attribute.enumeration is not None and not codes:
-            labels = self._known.labels_of(self._handle, attribute.enumeration)
-            inside = (values >= 0) & (values < len(labels))
-            spots = np.where(inside, values, 0)
-            values = labels[spots] if len(labels) else np.full(len(values), None, object)
-            if not inside.all():
-                values = values.astype(object)
-                values[~inside] = None
+            values = labelled(values, self._known.labels_of(self._handle, attribute.enumeration))
         values = _shaped(values, shape, order)
         if is_null is None:
             return values
@@ -981,6 +975,16 @@ def fixed_of(datatype, count, data):
         return np.frombuffer(data, dtype_of(datatype, count))
     values = np.frombuffer(data, dtype_of(datatype))
     return values if count == 1 else values.reshape(-1, count)
+
+
+def labelled(codes, labels):
+    """The labels that codes stand for; ``None`` for codes that have none."""
+    inside = (codes >= 0) & (codes < len(labels))
+    if inside.all():
+        return labels[codes] if len(labels) else np.empty(0, object)
+    values = np.full(len(codes), None, object)
+    values[inside] = labels[codes[inside]]
+    return values
 
 
 def cells_of(datatype, data, offsets):

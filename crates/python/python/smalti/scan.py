@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from . import _smalti
-from .errors import Error
 from .progress import hook_of
 from .types import value_of
 
@@ -110,18 +109,16 @@ class Scan:
     def to_dict(self):
         """All cells as a dictionary of NumPy's arrays: objects for text and cells of any length, masked ones where cells are null."""
         from ._lazy import numpy as np
-        from .array import cells_of, fixed_of
+        from .array import cells_of, fixed_of, labelled
 
-        count, columns = self._scan.columns(hook_of(self._progress))
+        _, columns = self._scan.columns(hook_of(self._progress))
         known = self._array._known
         enumerations = {attribute.name: attribute.enumeration for attribute in known.attributes}
         result = {}
         for name, datatype, per_cell, data, offsets, validity in columns:
             values = cells_of(datatype, data, offsets) if per_cell is None else fixed_of(datatype, per_cell, data)
             if enumerations.get(name) and not self._request.codes:
-                labels = known.labels_of(self._array._handle, enumerations[name])
-                inside = (values >= 0) & (values < len(labels))
-                values = labels[np.where(inside, values, 0)] if len(labels) else np.full(count, None, object)
+                values = labelled(values, known.labels_of(self._array._handle, enumerations[name]))
             if validity is not None:
                 values = np.ma.MaskedArray(values, np.frombuffer(validity, "u1") == 0)
             result[name] = values
@@ -367,4 +364,4 @@ def _split_again(data, settings):
     return Split(_smalti.Split.from_bytes(data, settings.options()), settings)
 
 
-__all__ = ["Batches", "Error", "RecordBatch", "Request", "Scan", "Split"]
+__all__ = ["Batches", "RecordBatch", "Request", "Scan", "Split"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from ._lazy import numpy as np
-from .types import datatype_of, dtype_of, end_of, is_bytes, is_time
+from .types import datatype_of, dtype_of, end_of, is_time
 
 
 def dim(name, domain=None, dtype="int64", *, tile=None, filters=None):
@@ -162,4 +162,4 @@ def _json(value):
     return value.decode() if isinstance(value, bytes) else value
 
 
-__all__ = ["attr", "dim", "enum", "is_bytes", "schema_json"]
+__all__ = ["attr", "dim", "enum", "schema_json"]

@@ -8,7 +8,7 @@ from ._lazy import numpy as np
 from .indexing import axes_of
 from .progress import hook_of
 from .times import moment_of
-from .types import datatype_of, dtype_of, is_bytes, is_text, is_time
+from .types import dtype_of, is_bytes, is_text, is_time
 
 
 class WriteRequest:
@@ -239,12 +239,9 @@ def _coded(array, name, enumeration, values, null):
 def _any_length(name, datatype, values, null):
     """The bytes of cells of any length, where each begins and the last ends, and which are missing."""
     if is_text(datatype) or is_bytes(datatype):
-        if values.dtype.kind in "SU" and null is None:
-            flat = values.reshape(-1).tolist()
-        else:
-            flat = values.reshape(-1).tolist()
-            if null is None:
-                null = _nulls_of(np.asarray(flat, object)) if values.dtype.kind in "OT" else None
+        flat = values.reshape(-1).tolist()
+        if null is None and values.dtype.kind in "OT":
+            null = _nulls_of(np.asarray(flat, object))
         missing = null.reshape(-1).tolist() if null is not None else itertools.repeat(False)
         encoding = {"STRING_UTF16": "utf-16-le", "STRING_UCS2": "utf-16-le", "STRING_UTF32": "utf-32-le", "STRING_UCS4": "utf-32-le"}.get(datatype, "utf-8")
         cells = []
@@ -330,4 +327,4 @@ def _cast(name, field, values, count, null):
     return np.ascontiguousarray(values, dtype)
 
 
-__all__ = ["datatype_of", "write", "write_dense"]
+__all__ = ["seal_dense", "write", "write_dense"]

@@ -318,8 +318,8 @@ class Accessor:
         return group
 
     def to_array(self, uri, *, encoding=None, at=None, key=None, context=None):
-        """Writes all variables over the same dimensions as the attributes of one array; coordinates of one dimension become metadata-free labels
-        only where they are dates or begin behind 0, so prefer :meth:`to_group` for datasets with coordinates."""
+        """Writes all variables, which have the same dimensions, as the attributes of one array. Coordinates are left out: :meth:`to_group` keeps
+        them."""
         data = self._dataset.drop_vars([name for name in self._dataset.coords])
         dims = {variable.dims for variable in data.variables.values()}
         if len(dims) != 1:
