@@ -4,7 +4,7 @@ use crate::TileCache;
 use crate::decoders::Decoders;
 use crate::section_blocks::SectionBlocks;
 use smalti_store::KeptBytes;
-use smalti_types::{Error, ErrorKind, Result};
+use smalti_types::{Error, ErrorKind, Result, Spares};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The bytes of decoded tiles and metadata that are kept where nobody limits the memory.
@@ -23,6 +23,12 @@ const SECTION_BLOCKS_BYTE_LEN: u64 = 8 << 20;
 /// The part of a limited memory that they may take: one of so many.
 const SECTION_BLOCKS_SHARE: u64 = 16;
 
+/// The bytes of buffers that results gave back which are kept at most for the next.
+const SPARES_BYTE_LEN: u64 = 64 << 20;
+
+/// The part of a limited memory that they may take: one of so many.
+const SPARES_SHARE: u64 = 16;
+
 /// The account of memory, and the cache of decoded tiles, which draws from it too.
 #[derive(Debug)]
 pub struct Resources {
@@ -31,6 +37,7 @@ pub struct Resources {
     metadata_capacity: u64,
     section_blocks: Arc<SectionBlocks>,
     decoders: Arc<Decoders>,
+    spares: Arc<Spares>,
     /// What work may hold at once; `None` for no limit.
     limit: Option<u64>,
     taken: Mutex<u64>,
@@ -54,7 +61,7 @@ impl Resources {
     /// The same limit for work, nothing taken of it, and no cache.
     #[must_use]
     pub fn uncached(&self) -> Self {
-        Resources::new(0, self.limit)
+        Resources { spares: Arc::clone(&self.spares), ..Resources::new(0, self.limit) }
     }
 
     fn new(cache: u64, limit: Option<u64>) -> Self {
@@ -62,12 +69,14 @@ impl Resources {
         let blocks = limit.map_or(SECTION_BLOCKS_BYTE_LEN, |limit| {
             SECTION_BLOCKS_BYTE_LEN.min(limit / SECTION_BLOCKS_SHARE)
         });
+        let spares = limit.map_or(SPARES_BYTE_LEN, |limit| SPARES_BYTE_LEN.min(limit / SPARES_SHARE));
         Resources {
             tiles: TileCache::new(cache - metadata_capacity),
             metadata: Arc::new(KeptBytes::new(metadata_capacity)),
             metadata_capacity,
             section_blocks: Arc::new(SectionBlocks::new(blocks)),
             decoders: Arc::default(),
+            spares: Arc::new(Spares::new(spares)),
             limit,
             taken: Mutex::default(),
         }
@@ -81,6 +90,11 @@ impl Resources {
     /// Decoded blocks of long sections of fragment metadata.
     pub(crate) fn section_blocks(&self) -> &Arc<SectionBlocks> {
         &self.section_blocks
+    }
+
+    /// Buffers of results.
+    pub fn spares(&self) -> &Arc<Spares> {
+        &self.spares
     }
 
     /// Metadata of distant stores. That of near ones is kept by the system.

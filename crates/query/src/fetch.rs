@@ -5,6 +5,7 @@
 //! On a distant store whole tiles of the next steps are asked for before they are needed, and a near one whose reads have to wait
 //! is told of them ([`Fetch::announce`]).
 
+use crate::gather::Output;
 use crate::kept::{KeptName, KeptTiles};
 use crate::progress::Progress;
 use crate::request::ReadRequest;
@@ -14,12 +15,13 @@ use smalti_array::{
     CachedChunks, CachedFile, CachedTile, FieldId, Fragment, Plane, Snapshot, TileKey, TilePart,
 };
 use smalti_format::Rule;
+use smalti_space::Check;
 use smalti_store::{AheadStore, ByteRange, ReadInto, Request, Store, coalesce};
 use smalti_tile::{
     CellShape, ChunkDirectory, Codec, Column, FieldCodec, FilteredTileRef, PlainLayout, Scratch,
 };
 use smalti_types::parallel::Shareable as _;
-use smalti_types::{AlignedBuf, CellValNum, Error, ErrorKind, Result};
+use smalti_types::{AlignedBuf, CellValNum, Error, ErrorKind, Result, Spares};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,6 +33,7 @@ pub(crate) struct Fetch {
     /// On a distant store: what was asked for before it is needed.
     ahead: Option<AheadStore>,
     progress: Arc<Progress>,
+    spares: Arc<Spares>,
 }
 
 /// A field of a fragment, ready to read.
@@ -179,7 +182,8 @@ impl Fetch {
         let store = Arc::clone(snapshot.place().data_store());
         let kept = KeptTiles::new(snapshot.place().resources(), request, kept_byte_len);
         let ahead = store.is_distant().then(|| AheadStore::new(Arc::clone(&store)));
-        Fetch { store, kept, ahead, progress }
+        let spares = Arc::clone(snapshot.place().resources().spares());
+        Fetch { store, kept, ahead, progress, spares }
     }
 
     /// The name of a decoded tile among those that are kept.
@@ -193,6 +197,11 @@ impl Fetch {
     /// `Cancelled` when it was stopped.
     pub(crate) fn check(&self) -> Result<()> {
         self.progress.check()
+    }
+
+    /// Where columns of the result are made.
+    pub(crate) fn output<'a>(&'a self, check: Check<'a>) -> Output<'a> {
+        Output::in_spares(&self.spares, check)
     }
 
     /// What the read has done so far.

@@ -7,8 +7,46 @@ use rayon::prelude::*;
 use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Pace};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::parallel::Shareable as _;
-use smalti_types::{AlignedBuf, Error, Result};
+use smalti_types::{AlignedBuf, Error, Result, Spares};
 use std::ops::Range;
+use std::sync::Arc;
+
+/// Where columns are made, and whether the work goes on.
+#[derive(Clone, Copy)]
+pub(crate) struct Output<'a> {
+    spares: Option<&'a Arc<Spares>>,
+    /// Whether the work goes on.
+    pub(crate) check: Check<'a>,
+}
+
+impl<'a> Output<'a> {
+    /// In buffers that earlier results gave back.
+    pub(crate) fn in_spares(spares: &'a Arc<Spares>, check: Check<'a>) -> Self {
+        Output { spares: Some(spares), check }
+    }
+
+    /// In memory of the allocator, for columns that stay.
+    pub(crate) fn fresh(check: Check<'a>) -> Self {
+        Output { spares: None, check }
+    }
+
+    /// A buffer of which every byte will be written: the content is arbitrary.
+    ///
+    /// # Errors
+    /// `OutOfMemory` when the allocator refuses; what the check returns.
+    pub(crate) fn buffer(&self, byte_len: usize) -> Result<AlignedBuf> {
+        match self.spares {
+            Some(spares) => spares.take(byte_len, self.check),
+            None => AlignedBuf::zeroed_checked(byte_len, self.check),
+        }
+    }
+
+    fn offsets(&self, cell_count: usize) -> Result<AlignedBuf> {
+        let mut offsets = self.buffer((cell_count + 1) * 8)?;
+        offsets.values_mut::<u64>()[0] = 0;
+        Ok(offsets)
+    }
+}
 
 /// A run of neighbouring cells of one decoded tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,9 +82,9 @@ pub(crate) fn gather(
     runs: &[CellRun],
     tiles: &[ColumnRef<'_>],
     shape: CellShape,
-    check: Check<'_>,
+    to: Output<'_>,
 ) -> Result<Column> {
-    gather_lists(&[runs], tiles, shape, check)
+    gather_lists(&[runs], tiles, shape, to)
 }
 
 /// As [`gather`], the runs in several lists that follow each other.
@@ -60,22 +98,23 @@ pub(crate) fn gather_lists(
     lists: &[impl AsRef<[CellRun]>],
     tiles: &[ColumnRef<'_>],
     shape: CellShape,
-    check: Check<'_>,
+    to: Output<'_>,
 ) -> Result<Column> {
+    let check = to.check;
     let pieces = cut(lists, check)?;
     let total = pieces.iter().map(|piece| piece.cell_count).sum::<usize>();
     let mut column = Column::default();
     if shape.is_var() {
-        let mut offsets = AlignedBuf::zeroed_checked((total + 1) * 8, check)?;
-        column.data = gather_var(&pieces, tiles, offsets.values_mut(), check)?;
+        let mut offsets = to.offsets(total)?;
+        column.data = gather_var(&pieces, tiles, offsets.values_mut(), to)?;
         column.offsets = Some(offsets);
     } else {
-        column.data = AlignedBuf::zeroed_checked(total * shape.cell_byte_len(), check)?;
+        column.data = to.buffer(total * shape.cell_byte_len())?;
         let out = column.data.as_mut_slice();
         gather_fixed(&pieces, out, shape.cell_byte_len(), |slot| tiles[slot].data, check)?;
     }
     if shape.is_nullable {
-        let mut validity = AlignedBuf::zeroed_checked(total, check)?;
+        let mut validity = to.buffer(total)?;
         let source = |slot: usize| tiles[slot].validity.unwrap_or_default();
         gather_fixed(&pieces, validity.as_mut_slice(), 1, source, check)?;
         column.validity = Some(validity);
@@ -94,23 +133,23 @@ pub(crate) fn part(
     column: &Column,
     shape: CellShape,
     cells: Range<usize>,
-    check: Check<'_>,
+    to: Output<'_>,
 ) -> Result<Column> {
     let copied = |from: &[u8]| {
-        let mut to = AlignedBuf::zeroed_checked(from.len(), check)?;
-        let steps = to.as_mut_slice().chunks_mut(BYTES_BETWEEN_CHECKS).zip(from.chunks(BYTES_BETWEEN_CHECKS));
-        for (to, from) in steps {
-            check()?;
-            to.copy_from_slice(from);
+        let mut copy = to.buffer(from.len())?;
+        let steps = copy.as_mut_slice().chunks_mut(BYTES_BETWEEN_CHECKS);
+        for (copy, from) in steps.zip(from.chunks(BYTES_BETWEEN_CHECKS)) {
+            (to.check)()?;
+            copy.copy_from_slice(from);
         }
-        Ok::<_, Error>(to)
+        Ok::<_, Error>(copy)
     };
     let mut part = Column::default();
     let bytes = match &column.offsets {
         Some(offsets) => {
             let offsets: &[u64] = &offsets.values()[cells.start..=cells.end];
             let first = offsets[0];
-            let mut shifted = AlignedBuf::zeroed_checked(offsets.len() * 8, check)?;
+            let mut shifted = to.buffer(offsets.len() * 8)?;
             shifted.values_mut::<u64>().iter_mut().zip(offsets).for_each(|(to, from)| *to = from - first);
             part.offsets = Some(shifted);
             first as usize..offsets[cells.len()] as usize
@@ -133,20 +172,21 @@ pub(crate) fn constant(
     value: &[u8],
     is_valid: bool,
     cell_count: usize,
-    check: Check<'_>,
+    to: Output<'_>,
 ) -> Result<Column> {
-    let mut data = AlignedBuf::zeroed_checked(value.len() * cell_count, check)?;
+    let check = to.check;
+    let mut data = to.buffer(value.len() * cell_count)?;
     if !value.is_empty() {
         fill(data.as_mut_slice(), value.len(), check, |_, cell| cell.copy_from_slice(value))?;
     }
     let mut column = Column { data, ..Column::default() };
     if shape.is_var() {
-        let mut offsets = AlignedBuf::zeroed_checked((cell_count + 1) * 8, check)?;
+        let mut offsets = to.buffer((cell_count + 1) * 8)?;
         fill(offsets.values_mut(), 1, check, |cell, offset| offset[0] = (cell * value.len()) as u64)?;
         column.offsets = Some(offsets);
     }
     if shape.is_nullable {
-        let mut validity = AlignedBuf::zeroed_checked(cell_count, check)?;
+        let mut validity = to.buffer(cell_count)?;
         fill(validity.as_mut_slice(), 1, check, |_, cell| cell[0] = u8::from(is_valid))?;
         column.validity = Some(validity);
     }
@@ -243,8 +283,9 @@ fn gather_var(
     pieces: &[Piece<'_>],
     tiles: &[ColumnRef<'_>],
     offsets: &mut [u64],
-    check: Check<'_>,
+    to: Output<'_>,
 ) -> Result<AlignedBuf> {
+    let check = to.check;
     let source = |slot: u32| {
         let tile = &tiles[slot as usize];
         (tile.data, tile.offsets.unwrap_or_default())
@@ -261,7 +302,7 @@ fn gather_var(
             Ok(piece.runs.iter().map(span).sum::<u64>() as usize)
         })
         .collect::<Result<_>>()?;
-    let mut data = AlignedBuf::zeroed_checked(byte_lens.iter().sum(), check)?;
+    let mut data = to.buffer(byte_lens.iter().sum())?;
     let (mut out, mut ends) = (data.as_mut_slice(), &mut offsets[1..]);
     let mut tasks = Vec::with_capacity(pieces.len());
     let mut base = 0u64;
@@ -320,7 +361,7 @@ mod tests {
             CellRun { slot: 1, start: 0, len: 2 },
         ];
         let shape = shape(Datatype::UInt32, CellValNum::ONE, false);
-        let column = gather(&runs, &tiles, shape, UNSTOPPED).unwrap();
+        let column = gather(&runs, &tiles, shape, Output::fresh(UNSTOPPED)).unwrap();
         assert_eq!(column.data.values::<u32>(), [109, 2, 3, 4, 100, 101]);
     }
 
@@ -330,7 +371,7 @@ mod tests {
         let tile = ColumnRef::var(b"abbccc", &offsets).with_validity(&[1, 0, 1, 1]);
         let runs = [CellRun { slot: 0, start: 3, len: 1 }, CellRun { slot: 0, start: 0, len: 3 }];
         let shape = shape(Datatype::Blob, CellValNum::Var, true);
-        let column = gather(&runs, &[tile], shape, UNSTOPPED).unwrap();
+        let column = gather(&runs, &[tile], shape, Output::fresh(UNSTOPPED)).unwrap();
         assert_eq!(column.data.as_slice(), b"cccabb");
         assert_eq!(column.offsets.unwrap().values::<u64>(), [0, 3, 4, 6, 6]);
         assert_eq!(column.validity.unwrap().as_slice(), [1, 1, 0, 1]);
@@ -343,7 +384,7 @@ mod tests {
         let runs: Vec<CellRun> =
             (0..120_000u32).map(|i| CellRun { slot: 0, start: i * 7 % 60_000, len: 1 }).collect();
         let shape = shape(Datatype::UInt16, CellValNum::ONE, false);
-        let column = gather(&runs, &tiles, shape, UNSTOPPED).unwrap();
+        let column = gather(&runs, &tiles, shape, Output::fresh(UNSTOPPED)).unwrap();
         assert!(column.data.values::<u16>().iter().zip(&runs).all(|(&v, run)| v == run.start as u16));
     }
 }

@@ -8,7 +8,7 @@ use crate::explanation::{self, Explanation, Strategy};
 use crate::field_statistics::FieldStatistics;
 use crate::fields::{check_layout, result_field, result_fields};
 use crate::folded::Folded;
-use crate::gather::{CellRun, gather_lists};
+use crate::gather::{CellRun, Output, gather_lists};
 use crate::labels::{self, LabelFields, LabelsAlone};
 use crate::part::OrderPart;
 use crate::progress::{Announced, Phase, Progress};
@@ -20,7 +20,7 @@ use smalti_array::{FieldId, Snapshot};
 use smalti_space::CELLS_BETWEEN_CHECKS;
 use smalti_tile::{Column, ColumnRef};
 use smalti_types::parallel::{self, Workers};
-use smalti_types::{Error, Layout, Result};
+use smalti_types::{Error, Layout, Result, Spares};
 use std::mem;
 use std::sync::Arc;
 
@@ -29,6 +29,8 @@ pub struct Batches {
     fields: Vec<ResultField>,
     labels: Option<LabelFields>,
     progress: Arc<Progress>,
+    /// Buffers for batches.
+    spares: Arc<Spares>,
     /// Of a read that is no part of other work: its phase.
     announced: Announced,
     state: State,
@@ -89,6 +91,7 @@ pub fn read(snapshot: &Snapshot, request: &ReadRequest) -> Result<Batches> {
             fields,
             labels: None,
             progress,
+            spares: spares_of(snapshot),
             announced,
             state,
             steps,
@@ -143,6 +146,7 @@ pub(crate) fn read_cells(snapshot: &Snapshot, request: &ReadRequest) -> Result<B
         fields,
         labels: None,
         progress,
+        spares: spares_of(snapshot),
         announced,
         state,
         steps,
@@ -178,6 +182,7 @@ pub(crate) fn read_history(
         fields,
         labels: None,
         progress,
+        spares: spares_of(snapshot),
         announced,
         state,
         steps,
@@ -186,6 +191,10 @@ pub(crate) fn read_history(
         workers: None,
     };
     Ok(batches.with_workers())
+}
+
+fn spares_of(snapshot: &Snapshot) -> Arc<Spares> {
+    Arc::clone(snapshot.place().resources().spares())
 }
 
 impl Batches {
@@ -260,7 +269,7 @@ impl Batches {
             let columns: Vec<Column> =
                 parts.iter_mut().map(|part| mem::take(&mut part.columns[idx])).collect();
             let columns: Vec<ColumnRef<'_>> = columns.iter().map(Column::as_ref).collect();
-            gather_lists(&lists, &columns, field.shape, &check)
+            gather_lists(&lists, &columns, field.shape, Output::in_spares(&self.spares, &check))
         });
         let columns = columns.collect::<Result<_>>()?;
         Ok(Batch { cell_count: parts.iter().map(|part| part.cell_count).sum(), columns })
@@ -376,14 +385,14 @@ impl Batches {
     }
 
     fn pull(&mut self) -> Result<Option<Batch>> {
-        let Batches { progress, state, steps, .. } = self;
+        let Batches { progress, spares, state, steps, .. } = self;
         let pull = |max_cell_count| match state {
             State::Dense(batches) => batches.pull(max_cell_count),
             State::Sparse(batches) => batches.pull(max_cell_count),
             State::Labels(labels) => labels.pull(max_cell_count),
             State::Done => Ok(None),
         };
-        steps.next(&|| progress.check(), pull)
+        steps.next(Output::in_spares(spares, &|| progress.check()), pull)
     }
 }
 

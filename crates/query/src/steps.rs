@@ -5,9 +5,8 @@
 //! may want no more, and they grow to the default. Batches are cut out of the cells of a step. Of a read with a limit no step asks for
 //! more than is left to it, unless cells are left out of the steps.
 
-use crate::gather::part;
+use crate::gather::{Output, part};
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField};
-use smalti_space::Check;
 use smalti_tile::CellShape;
 use smalti_types::Result;
 
@@ -75,10 +74,10 @@ impl Steps {
     /// The next batch; `pull` makes the cells of a step, of about as many cells as it is told.
     ///
     /// # Errors
-    /// What `pull` and `check` return; `OutOfMemory`.
+    /// What `pull` and the check return; `OutOfMemory`.
     pub(crate) fn next(
         &mut self,
-        check: Check<'_>,
+        to: Output<'_>,
         pull: impl FnOnce(usize) -> Result<Option<Batch>>,
     ) -> Result<Option<Batch>> {
         if self.are_done() {
@@ -99,7 +98,7 @@ impl Steps {
         let Some((step, next)) = &mut self.held else { return Ok(None) };
         let cells = *next..step.cell_count.min(next.saturating_add(most));
         let columns = self.shapes.iter().zip(&step.columns);
-        let columns = columns.map(|(shape, column)| part(column, *shape, cells.clone(), check));
+        let columns = columns.map(|(shape, column)| part(column, *shape, cells.clone(), to));
         let batch = Batch { cell_count: cells.len(), columns: columns.collect::<Result<_>>()? };
         *next = cells.end;
         self.left -= cells.len() as u64;
@@ -132,7 +131,7 @@ mod tests {
             let mut steps = Steps::new(&request, false, &[]);
             let (counted, mut seen, mut left) = (steps.count(cell_count as u64), 0, cell_count);
             while let Some(_batch) = steps
-                .next(UNSTOPPED, |most| {
+                .next(Output::fresh(UNSTOPPED), |most| {
                     let cell_count = most.min(left);
                     left -= cell_count;
                     seen += u64::from(cell_count > 0);
@@ -155,7 +154,7 @@ mod tests {
         let mut steps = Steps::new(&request, false, &fields);
         let (mut asked, mut sizes, mut text) = (Vec::new(), Vec::new(), Vec::<u8>::new());
         loop {
-            let batch = steps.next(UNSTOPPED, |cell_count| {
+            let batch = steps.next(Output::fresh(UNSTOPPED), |cell_count| {
                 asked.push(cell_count);
                 if asked.len() > 5 {
                     return Ok(None);
@@ -201,7 +200,7 @@ mod tests {
             let mut steps = Steps::new(&request, leaves_out, &[]);
             let (mut asked, mut sizes) = (Vec::new(), Vec::new());
             while let Some(batch) = steps
-                .next(UNSTOPPED, |cell_count| {
+                .next(Output::fresh(UNSTOPPED), |cell_count| {
                     asked.push(cell_count);
                     Ok(Some(Batch { cell_count: cell_count.div_ceil(2), columns: Vec::new() }))
                 })

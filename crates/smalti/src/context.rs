@@ -85,7 +85,8 @@ impl Context {
     /// at most. Reads that do not say what [they may take](crate::ReadBuilder::memory) get half of what is left, and 512 MiB at most; work
     /// that finds too little left is refused with an error of kind `OutOfMemory`. Without a limit, 64 MiB are kept.
     ///
-    /// Batches and columns that were handed out are not counted, nor is what is known of open arrays.
+    /// Batches and columns that were handed out are not counted, nor is what is known of open arrays. What is let go of waits for the
+    /// next results, a sixteenth of the memory at most, and 64 MiB without a limit.
     #[must_use]
     pub fn memory(self, byte_len: u64) -> Context {
         Context { resources: Arc::new(Resources::of(byte_len)), ..self }
@@ -111,6 +112,16 @@ impl Context {
     pub fn forget_kept(&self) {
         self.resources.tiles().clear();
         self.resources.metadata().clear();
+    }
+
+    /// The bytes of memory that results gave back and that waits for the next.
+    pub fn spare_byte_len(&self) -> u64 {
+        self.resources.spares().byte_len()
+    }
+
+    /// Gives the memory that waits for results back to the system.
+    pub fn trim(&self) {
+        self.resources.spares().clear();
     }
 
     pub(crate) fn resources(&self) -> &Arc<Resources> {

@@ -1,14 +1,16 @@
 //! Byte buffers aligned for every machine type.
 
+use crate::spares::Spares;
 use crate::{Error, ErrorKind, Result};
 use bytemuck::Pod;
+use std::sync::Weak;
 
 /// The alignment of a buffer's start in bytes: a cache line.
 const ALIGNMENT: usize = 64;
 
 /// The unit of allocation. Allocators give this alignment of themselves, so that they can hand out fresh zero pages as
 /// they are; for a larger one they would write the zeros.
-type Unit = [u64; 2];
+pub(crate) type Unit = [u64; 2];
 
 /// Allocators take what is larger from the system, which hands it out as zeros that cost nothing until touched; what is smaller
 /// they may have had before, and write zeros over it. (glibc: the largest value of `M_MMAP_THRESHOLD`.)
@@ -18,13 +20,15 @@ const MAX_REUSED_BYTE_LEN: usize = 32 << 20;
 const ZEROING_STEP: usize = (1 << 20) / size_of::<Unit>();
 
 /// A byte buffer whose start is aligned to a cache line, so that it can be viewed as a slice of any machine type
-/// and handed to Arrow without a copy. Fresh memory is zero; growth keeps the content and zeroes the rest.
+/// and handed to Arrow without a copy. Fresh memory is zero; growth keeps the content and zeroes the rest. One that came out of
+/// [`Spares`] goes back there when it is dropped.
 #[derive(Default)]
 pub struct AlignedBuf {
     /// The bytes from `start` on, and room around them.
     units: Vec<Unit>,
     start: usize,
     byte_len: usize,
+    home: Weak<Spares>,
 }
 
 impl AlignedBuf {
@@ -58,16 +62,22 @@ impl AlignedBuf {
         }
         let mut units: Vec<Unit> = Vec::new();
         units.try_reserve_exact(unit_count).map_err(|_| refused(byte_len))?;
-        while units.len() < unit_count {
-            check()?;
-            units.resize(unit_count.min(units.len() + ZEROING_STEP), Unit::default());
-        }
+        extend_with_zeros(&mut units, unit_count, check)?;
         Ok(AlignedBuf::aligned(units, byte_len))
     }
 
     fn aligned(units: Vec<Unit>, byte_len: usize) -> Self {
         let start = units.as_ptr().cast::<u8>().align_offset(ALIGNMENT);
-        AlignedBuf { units, start, byte_len }
+        AlignedBuf { units, start, byte_len, home: Weak::new() }
+    }
+
+    /// A buffer in memory that was used before: the content is arbitrary, and zero beyond the length.
+    pub(crate) fn used(units: Vec<Unit>, byte_len: usize, home: Weak<Spares>) -> Self {
+        let mut buf = AlignedBuf::aligned(units, byte_len);
+        let end = buf.start + byte_len;
+        bytemuck::cast_slice_mut::<Unit, u8>(&mut buf.units)[end..].fill(0);
+        buf.home = home;
+        buf
     }
 
     /// Changes the length. Bytes that come back into view after a shorter length keep their old content.
@@ -161,13 +171,34 @@ impl std::fmt::Debug for AlignedBuf {
     }
 }
 
+impl Drop for AlignedBuf {
+    fn drop(&mut self) {
+        if let Some(home) = self.home.upgrade() {
+            home.give_back(std::mem::take(&mut self.units));
+        }
+    }
+}
+
+/// Appends zeros within the capacity; `check` is asked about every MiB.
+pub(crate) fn extend_with_zeros(
+    units: &mut Vec<Unit>,
+    unit_count: usize,
+    check: &dyn Fn() -> Result<()>,
+) -> Result<()> {
+    while units.len() < unit_count {
+        check()?;
+        units.resize(unit_count.min(units.len() + ZEROING_STEP), Unit::default());
+    }
+    Ok(())
+}
+
 /// The units that hold a buffer wherever the allocator puts them.
-fn unit_count(byte_len: usize) -> Result<usize> {
+pub(crate) fn unit_count(byte_len: usize) -> Result<usize> {
     let slack = ALIGNMENT - size_of::<Unit>();
     Ok(byte_len.checked_add(slack).ok_or_else(|| refused(byte_len))?.div_ceil(size_of::<Unit>()))
 }
 
-fn refused(byte_len: usize) -> Error {
+pub(crate) fn refused(byte_len: usize) -> Error {
     Error::new(ErrorKind::OutOfMemory, format!("the allocator refused {byte_len} bytes"))
 }
 

@@ -23,6 +23,7 @@ mod order;
 pub mod parallel;
 mod physical;
 mod scalar;
+mod spares;
 pub mod text;
 mod time;
 
@@ -36,4 +37,5 @@ pub use key::EncryptionKey;
 pub use order::{ArrayType, Layout};
 pub use physical::Physical;
 pub use scalar::Scalar;
+pub use spares::Spares;
 pub use time::TimeRange;

@@ -6,7 +6,7 @@
 use super::plan::{DenseField, DenseFilter, DensePlan};
 use super::task::{Purpose, Task};
 use crate::condition::Verdict;
-use crate::gather::{CellRun, constant, gather_lists};
+use crate::gather::{CellRun, Output, constant, gather_lists};
 use crate::request::Batch;
 use rayon::prelude::*;
 use smalti_space::{BitMask, CELLS_BETWEEN_CHECKS, Check};
@@ -63,9 +63,9 @@ impl DensePlan {
                 let column = match known {
                     Some(column) => column,
                     None if is_wanted => self.read_field(field, &tasks, cell_count, Purpose::Result)?,
-                    None => return constant_of(field, kept, &check),
+                    None => return constant_of(field, kept, self.fetch.output(&check)),
                 };
-                keep(field, column, &mask, filter.leaves_out, &check)
+                keep(field, column, &mask, filter.leaves_out, self.fetch.output(&check))
             })
             .collect::<Result<_>>()?;
         Ok(Batch { cell_count: kept, columns })
@@ -78,13 +78,14 @@ fn keep(
     mut column: Column,
     mask: &BitMask,
     leaves_out: bool,
-    check: Check<'_>,
+    to: Output<'_>,
 ) -> Result<Column> {
     if mask.all() {
         return Ok(column);
     }
+    let check = to.check;
     if leaves_out {
-        return gather_lists(&run_lists(mask, None, check)?, &[column.as_ref()], shape_of(field), check);
+        return gather_lists(&run_lists(mask, None, check)?, &[column.as_ref()], shape_of(field), to);
     }
     let DenseField::Attribute { shape, fill, fill_valid, .. } = field else { return Ok(column) };
     if !shape.is_var() {
@@ -96,7 +97,7 @@ fn keep(
     }
     let (fill_offsets, fill_validity) = ([0, fill.len() as u64], [u8::from(*fill_valid)]);
     let filler = ColumnRef::var(fill, &fill_offsets).with_validity(&fill_validity);
-    gather_lists(&run_lists(mask, Some(1), check)?, &[column.as_ref(), filler], *shape, check)
+    gather_lists(&run_lists(mask, Some(1), check)?, &[column.as_ref(), filler], *shape, to)
 }
 
 /// The cells of a mask as runs of slot 0, and for each of the others, if there is a filler, the only cell of that slot.
@@ -146,10 +147,10 @@ fn shape_of(field: &DenseField) -> CellShape {
 }
 
 /// A column of fill values; nothing of coordinates, which are never left out while there are cells.
-fn constant_of(field: &DenseField, cell_count: usize, check: Check<'_>) -> Result<Column> {
+fn constant_of(field: &DenseField, cell_count: usize, to: Output<'_>) -> Result<Column> {
     match field {
         DenseField::Attribute { shape, fill, fill_valid, .. } => {
-            constant(*shape, fill, *fill_valid, cell_count, check)
+            constant(*shape, fill, *fill_valid, cell_count, to)
         }
         DenseField::Dimension { .. } => Ok(Column::default()),
     }

@@ -15,7 +15,7 @@ use smalti_array::{Plane, Snapshot};
 use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Interval, Pace};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::parallel::{self, Shareable as _};
-use smalti_types::{AlignedBuf, Error, Result};
+use smalti_types::{Error, Result};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ impl DensePlan {
         let check = || self.fetch.check();
         match field {
             DenseField::Dimension { dim, datatype } => {
-                let mut data = AlignedBuf::zeroed_checked(cell_count * datatype.byte_len(), &check)?;
+                let mut data = self.fetch.output(&check).buffer(cell_count * datatype.byte_len())?;
                 for_each_task(tasks, data.as_mut_slice(), datatype.byte_len(), |task, out| {
                     write_coordinates(&task.target, *dim, *datatype, out, &check)
                 })?;
@@ -112,7 +112,7 @@ impl DensePlan {
             }
             DenseField::Attribute { shape, fill, fill_valid, sources } => {
                 let byte_len = shape.cell_byte_len();
-                let mut data = AlignedBuf::zeroed_checked(cell_count * byte_len, &check)?;
+                let mut data = self.fetch.output(&check).buffer(cell_count * byte_len)?;
                 self.read_plane(
                     (Plane::Fixed, byte_len),
                     fill,
@@ -123,7 +123,7 @@ impl DensePlan {
                 )?;
                 let mut column = Column { data, ..Column::default() };
                 if shape.is_nullable {
-                    let mut validity = AlignedBuf::zeroed_checked(cell_count, &check)?;
+                    let mut validity = self.fetch.output(&check).buffer(cell_count)?;
                     let fill = [u8::from(*fill_valid)];
                     self.read_plane(
                         (Plane::Validity, 1),
@@ -274,7 +274,7 @@ impl DensePlan {
         let fill_validity = [u8::from(fill_valid)];
         let mut tiles: Vec<ColumnRef<'_>> = columns.iter().map(|column| Column::as_ref(column)).collect();
         tiles.push(ColumnRef::var(fill, &fill_offsets).with_validity(&fill_validity));
-        gather_lists(&lists, &tiles, shape, &check)
+        gather_lists(&lists, &tiles, shape, self.fetch.output(&check))
     }
 
     /// Where the cells of a task come from.

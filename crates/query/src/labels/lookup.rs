@@ -2,7 +2,7 @@
 
 use crate::dense::DenseBatches;
 use crate::fields::result_fields;
-use crate::gather::{CellRun, gather};
+use crate::gather::{CellRun, Output, gather};
 use crate::progress::Progress;
 use crate::request::{DEFAULT_BATCH_CELL_COUNT, ReadRequest};
 use smalti_array::{Snapshot, label_shape};
@@ -42,7 +42,7 @@ impl Lookup {
     pub(super) fn in_ranges(&self, ranges: &[Interval]) -> Result<Column> {
         let (parts, runs) = self.parts(ranges)?;
         let parts: Vec<ColumnRef<'_>> = parts.iter().map(Column::as_ref).collect();
-        gather(&runs, &parts, self.shape, &|| self.progress.check())
+        gather(&runs, &parts, self.shape, Output::fresh(&|| self.progress.check()))
     }
 
     /// The label of each of some positions, in their order.
@@ -76,7 +76,7 @@ impl Lookup {
             cells.push(CellRun { slot: part as u32, start: (idx - starts[part]) as u32, len: 1 });
         }
         let parts: Vec<ColumnRef<'_>> = parts.iter().map(Column::as_ref).collect();
-        gather(&cells, &parts, self.shape, &|| self.progress.check())
+        gather(&cells, &parts, self.shape, Output::fresh(&|| self.progress.check()))
     }
 
     /// The labels in some ranges in parts, and a run that takes in all of each part.

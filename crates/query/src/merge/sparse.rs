@@ -1,7 +1,7 @@
 //! Sparse fragments made one, in global order.
 
 use super::request::{MergeRequest, Merged};
-use crate::gather::{CellRun, gather};
+use crate::gather::{CellRun, Output, gather};
 use crate::progress::{Phase, Unit};
 use crate::read::{Batches, read_cells, read_history};
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest};
@@ -196,7 +196,7 @@ impl Purge {
         }
         if kept_count < batch.cell_count {
             let kept = fields.iter().zip(&batch.columns).map(|(field, column)| {
-                gather(&runs, &[column.as_ref()], field_shape(schema, *field)?, UNSTOPPED)
+                gather(&runs, &[column.as_ref()], field_shape(schema, *field)?, Output::fresh(UNSTOPPED))
             });
             batch.columns = kept.collect::<Result<_>>()?;
             batch.cell_count = kept_count;

@@ -38,8 +38,8 @@ impl SparsePlan {
                 (times, conditions)
             }
             _ => (
-                super::constant_u64(NOT_DELETED, tile.cell_count, &check)?,
-                super::constant_u64(NO_CONDITION, tile.cell_count, &check)?,
+                super::constant_u64(NOT_DELETED, tile.cell_count, self.fetch.output(&check))?,
+                super::constant_u64(NO_CONDITION, tile.cell_count, self.fetch.output(&check))?,
             ),
         };
         let own_times = match &fragment.timestamps {

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use smalti_array::{FieldId, Plane};
 use smalti_tile::{Column, ColumnRef};
 use smalti_types::parallel::{self, Shareable as _};
-use smalti_types::{AlignedBuf, Result};
+use smalti_types::Result;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -138,9 +138,9 @@ impl SparsePlan {
                 decoded.push(vec![None; tiles.len()]);
             } else {
                 self.check_claims(field, tiles, &selected)?;
-                let zeroed = |byte_len| AlignedBuf::zeroed_checked(byte_len, &|| self.fetch.check());
-                column.data = zeroed(cell_count * shape.cell_byte_len())?;
-                column.validity = shape.is_nullable.then(|| zeroed(cell_count)).transpose()?;
+                let buffer = |byte_len| self.fetch.output(&|| self.fetch.check()).buffer(byte_len);
+                column.data = buffer(cell_count * shape.cell_byte_len())?;
+                column.validity = shape.is_nullable.then(|| buffer(cell_count)).transpose()?;
                 decoded.push(Vec::new());
             }
             columns.push(column);
@@ -312,7 +312,7 @@ impl SparsePlan {
             }
         }
         columns.push(ColumnRef::var(fill, &fill_offsets).with_validity(&fill_validity));
-        gather(&runs, &columns, *shape, &|| self.fetch.check())
+        gather(&runs, &columns, *shape, self.fetch.output(&|| self.fetch.check()))
     }
 }
 

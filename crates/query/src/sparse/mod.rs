@@ -31,12 +31,12 @@ pub(crate) use history::DeleteHistory;
 pub use order::cell_order;
 pub(crate) use plan::SparsePlan;
 
-use smalti_space::Check;
+use crate::gather::Output;
 use smalti_tile::{CellShape, Column};
 use smalti_types::{CellValNum, Datatype, Result};
 
 /// A column of cells that all hold one number.
-fn constant_u64(value: u64, cell_count: usize, check: Check<'_>) -> Result<Column> {
+fn constant_u64(value: u64, cell_count: usize, to: Output<'_>) -> Result<Column> {
     let shape = CellShape { datatype: Datatype::UInt64, cell_val_num: CellValNum::ONE, is_nullable: false };
-    crate::gather::constant(shape, &value.to_le_bytes(), true, cell_count, check)
+    crate::gather::constant(shape, &value.to_le_bytes(), true, cell_count, to)
 }

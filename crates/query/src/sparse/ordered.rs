@@ -61,7 +61,7 @@ impl SparsePlan {
                     .filter_map(|selection| selection.coords[dim].as_ref())
                     .map(|column| Column::as_ref(column))
                     .collect();
-                gather(&runs, &decoded, shape, check)
+                gather(&runs, &decoded, shape, self.fetch.output(check))
             })
             .collect::<Result<_>>()?;
         let columns = coords
@@ -240,7 +240,7 @@ impl SparsePlan {
             None => {
                 let time = fragment.fragment.time().start.to_le_bytes();
                 let value = if *id == FieldId::Timestamps { &time[..] } else { fill };
-                constant(*shape, value, *fill_valid, tile.cell_count, &|| self.fetch.check()).map(Arc::new)
+                constant(*shape, value, *fill_valid, tile.cell_count, self.fetch.output(&|| self.fetch.check())).map(Arc::new)
             }
         }
     }
@@ -281,7 +281,7 @@ impl SparsePlan {
             .zip(&ordered.columns)
             .map(|(field, columns)| {
                 let tiles: Vec<ColumnRef<'_>> = columns.iter().map(|column| Column::as_ref(column)).collect();
-                gather(&runs, &tiles, field.shape, &|| self.fetch.check())
+                gather(&runs, &tiles, field.shape, self.fetch.output(&|| self.fetch.check()))
             })
             .collect::<Result<_>>()?;
         ordered.next += cells.len();

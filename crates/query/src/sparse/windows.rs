@@ -242,7 +242,7 @@ impl SparsePlan {
             .iter()
             .flatten()
             .zip(&fragment.dims)
-            .map(|(column, source)| gather(&runs, &[Column::as_ref(column)], source.column_shape(), check))
+            .map(|(column, source)| gather(&runs, &[Column::as_ref(column)], source.column_shape(), self.fetch.output(check)))
             .collect::<Result<Vec<_>>>()?;
         let keys = windows.layout.keys(&coord_columns(&coords, fragment.dims.iter())?, check)?;
         let sorted = sort_cells(&keys, check)?;
@@ -429,7 +429,7 @@ impl SparsePlan {
         for field in 0..self.fields.len() {
             let Some(pieces) = self.pieces(field, &tiles, &of_tile, left)? else { return Ok(None) };
             let pieces: Vec<ColumnRef<'_>> = pieces.iter().map(Column::as_ref).collect();
-            let column = gather(&runs, &pieces, self.fields[field].shape, &|| self.fetch.check())?;
+            let column = gather(&runs, &pieces, self.fields[field].shape, self.fetch.output(&|| self.fetch.check()))?;
             left = left.saturating_sub(column.byte_len() as u64);
             columns.push(column);
         }
@@ -462,7 +462,7 @@ impl SparsePlan {
             let decoded =
                 tiles[start..at].par_iter().zip(&of_tile[start..at]).shared().map(|(&slot, runs)| {
                     let column = self.field_column(field, &self.tiles[slot as usize])?;
-                    gather(runs, &[Column::as_ref(&column)], shape, &|| self.fetch.check())
+                    gather(runs, &[Column::as_ref(&column)], shape, self.fetch.output(&|| self.fetch.check()))
                 });
             pieces.extend(decoded.collect::<Result<Vec<_>>>()?);
             if pieces.iter().map(|piece| piece.byte_len() as u64).sum::<u64>() > most {

@@ -10,6 +10,7 @@ mod kept;
 mod labels;
 mod many_fragments;
 mod reads;
+mod recycled;
 mod scans;
 mod surface;
 #[cfg(target_os = "linux")]
