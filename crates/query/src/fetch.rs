@@ -204,6 +204,11 @@ impl Fetch {
         Output::in_spares(&self.spares, check)
     }
 
+    /// A buffer of which every byte will be written: the content is arbitrary.
+    fn buffer(&self, byte_len: usize) -> Result<AlignedBuf> {
+        self.output(&|| self.check()).buffer(byte_len)
+    }
+
     /// What the read has done so far.
     pub(crate) fn progress(&self) -> &Progress {
         &self.progress
@@ -506,7 +511,7 @@ impl Fetch {
                 let range = chunks.directory().filtered_range(missing.clone());
                 let buffer = room(filtered, (range.end - range.start) as usize)?;
                 self.read(&mut [ReadInto { path: &path, offset: place.start + range.start, dest: buffer }])?;
-                decode_chunks(codec, chunks, missing, buffer, scratch).map_err(named)?;
+                self.decode_chunks(codec, chunks, missing, buffer, scratch).map_err(named)?;
             }
             return copy_kept(chunks, wanted, out);
         }
@@ -545,8 +550,9 @@ impl Fetch {
         };
         if is_whole {
             for idx in 0..chunks.directory().chunk_count() {
-                let mut chunk = AlignedBuf::new();
-                chunk.extend_from_slice(&out[chunks.directory().tile_range(idx)])?;
+                let bytes = &out[chunks.directory().tile_range(idx)];
+                let mut chunk = self.buffer(bytes.len())?;
+                chunk.as_mut_slice().copy_from_slice(bytes);
                 chunks.set(idx, chunk);
             }
         } else {
@@ -557,10 +563,33 @@ impl Fetch {
             };
             let range = chunks.directory().filtered_range(met.clone());
             let buffer = &buffer[range.start as usize..range.end as usize];
-            decode_chunks(codec, &chunks, met, buffer, scratch).map_err(named)?;
+            self.decode_chunks(codec, &chunks, met, buffer, scratch).map_err(named)?;
             copy_kept(&chunks, wanted, out)?;
         }
         self.kept.keep(key, CachedTile::Chunks(chunks));
+        Ok(())
+    }
+
+    /// Decodes chunks that are not there yet; `filtered` holds all of the range.
+    fn decode_chunks(
+        &self,
+        codec: &Codec,
+        chunks: &CachedChunks,
+        range: Range<usize>,
+        filtered: &[u8],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let directory = chunks.directory();
+        let first = directory.filtered_range(range.start..range.start).start;
+        for idx in range.filter(|&idx| chunks.chunk(idx).is_none()) {
+            let place = directory.filtered_range(idx..idx + 1);
+            let bytes = &filtered[(place.start - first) as usize..(place.end - first) as usize];
+            let mut chunk = self.buffer(directory.tile_range(idx).len())?;
+            codec
+                .decode_part(bytes, chunk.as_mut_slice(), scratch)
+                .map_err(|error| error.context(format_args!("chunk {idx}")))?;
+            chunks.set(idx, chunk);
+        }
         Ok(())
     }
 
@@ -602,28 +631,6 @@ impl Fetch {
         }
         self.read(&mut reads)
     }
-}
-
-/// Decodes chunks that are not there yet; `filtered` holds all of the range.
-fn decode_chunks(
-    codec: &Codec,
-    chunks: &CachedChunks,
-    range: Range<usize>,
-    filtered: &[u8],
-    scratch: &mut Scratch,
-) -> Result<()> {
-    let directory = chunks.directory();
-    let first = directory.filtered_range(range.start..range.start).start;
-    for idx in range.filter(|&idx| chunks.chunk(idx).is_none()) {
-        let place = directory.filtered_range(idx..idx + 1);
-        let bytes = &filtered[(place.start - first) as usize..(place.end - first) as usize];
-        let mut chunk = AlignedBuf::zeroed(directory.tile_range(idx).len())?;
-        codec
-            .decode_part(bytes, chunk.as_mut_slice(), scratch)
-            .map_err(|error| error.context(format_args!("chunk {idx}")))?;
-        chunks.set(idx, chunk);
-    }
-    Ok(())
 }
 
 fn copy_kept(chunks: &CachedChunks, wanted: &[Range<usize>], out: &mut [u8]) -> Result<()> {

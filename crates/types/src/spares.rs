@@ -5,7 +5,7 @@
 
 use crate::buffer::{AlignedBuf, Unit, extend_with_zeros, refused, unit_count};
 use crate::{Error, Result};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,9 +21,49 @@ const SPARE_ROOM: usize = 16;
 /// Buffers that were given back, up to a number of bytes. What is kept never adds to what was held at once before: whoever finds
 /// nothing that fits has as much let go of as is allocated.
 pub struct Spares {
-    /// The one that was given back last is at the end.
-    idle: Mutex<VecDeque<Vec<Unit>>>,
+    idle: Mutex<Idle>,
     capacity: usize,
+}
+
+#[derive(Default)]
+struct Idle {
+    /// By their room in units; those of one size in the order in which they came, each with its number.
+    by_size: BTreeMap<usize, VecDeque<(u64, Vec<Unit>)>>,
+    /// The room of all.
+    unit_count: usize,
+    /// The number of the next that comes.
+    next: u64,
+}
+
+impl Idle {
+    fn push(&mut self, units: Vec<Unit>) {
+        self.unit_count += units.capacity();
+        self.by_size.entry(units.capacity()).or_default().push_back((self.next, units));
+        self.next += 1;
+    }
+
+    /// The smallest buffer that holds so many units, if it is not much too large; of several the one that came last.
+    fn fitting(&mut self, unit_count: usize) -> Option<Vec<Unit>> {
+        let mut sizes = self.by_size.range_mut(unit_count..=unit_count.saturating_mul(MOST_ROOM));
+        let (_, units) = sizes.find_map(|(_, same)| same.pop_back())?;
+        self.taken(&units);
+        Some(units)
+    }
+
+    /// The one that came first.
+    fn oldest(&mut self) -> Option<Vec<Unit>> {
+        let same = self.by_size.values_mut().min_by_key(|same| same.front().map(|(number, _)| *number))?;
+        let (_, units) = same.pop_front()?;
+        self.taken(&units);
+        Some(units)
+    }
+
+    fn taken(&mut self, units: &Vec<Unit>) {
+        self.unit_count -= units.capacity();
+        if self.by_size.get(&units.capacity()).is_some_and(VecDeque::is_empty) {
+            self.by_size.remove(&units.capacity());
+        }
+    }
 }
 
 impl Spares {
@@ -42,10 +82,11 @@ impl Spares {
             return AlignedBuf::zeroed_checked(byte_len, check);
         }
         let unit_count = unit_count(byte_len)?;
-        let mut units = match self.fitting(unit_count) {
+        let known = self.idle().fitting(unit_count);
+        let mut units = match known {
             Some(units) => units,
             None => {
-                self.shrink_by(unit_count);
+                self.shrink(|idle, let_go| idle.unit_count > 0 && let_go < unit_count);
                 let mut units: Vec<Unit> = Vec::new();
                 let refused = |_| -> Error { refused(byte_len) };
                 units.try_reserve_exact(unit_count + unit_count / SPARE_ROOM).map_err(refused)?;
@@ -59,7 +100,7 @@ impl Spares {
 
     /// The bytes that are kept.
     pub fn byte_len(&self) -> u64 {
-        byte_len(&self.idle()) as u64
+        (self.idle().unit_count * size_of::<Unit>()) as u64
     }
 
     /// Gives all that is kept back to the allocator.
@@ -69,46 +110,27 @@ impl Spares {
 
     /// Takes the memory of a buffer back.
     pub(crate) fn give_back(&self, units: Vec<Unit>) {
-        let mut let_go = Vec::new();
+        self.idle().push(units);
+        self.shrink(|idle, _| idle.unit_count * size_of::<Unit>() > self.capacity);
+    }
+
+    /// Lets go of buffers, the one that waits longest first, while `goes_on` says so of those that are left and of the units that went.
+    fn shrink(&self, goes_on: impl Fn(&Idle, usize) -> bool) {
+        let (mut let_go, mut unit_count) = (Vec::new(), 0);
         let mut idle = self.idle();
-        idle.push_back(units);
-        while byte_len(&idle) > self.capacity {
-            let_go.extend(idle.pop_front());
+        while goes_on(&idle, unit_count)
+            && let Some(units) = idle.oldest()
+        {
+            unit_count += units.capacity();
+            let_go.push(units);
         }
         // Returning memory to the system takes a while: others need not wait for it.
         drop(idle);
     }
 
-    /// The smallest buffer that holds so many units, if it is not much too large.
-    fn fitting(&self, unit_count: usize) -> Option<Vec<Unit>> {
-        let mut idle = self.idle();
-        let sizes = idle.iter().map(Vec::capacity).enumerate();
-        let fits = sizes.filter(|(_, size)| (unit_count..=unit_count * MOST_ROOM).contains(size));
-        let (place, _) = fits.min_by_key(|(_, size)| *size)?;
-        idle.remove(place)
-    }
-
-    /// Lets go of the buffers that wait longest, until they are so many units, or all.
-    fn shrink_by(&self, unit_count: usize) {
-        let mut let_go = Vec::new();
-        let mut idle = self.idle();
-        let mut sum = 0;
-        while sum < unit_count
-            && let Some(units) = idle.pop_front()
-        {
-            sum += units.capacity();
-            let_go.push(units);
-        }
-        drop(idle);
-    }
-
-    fn idle(&self) -> MutexGuard<'_, VecDeque<Vec<Unit>>> {
+    fn idle(&self) -> MutexGuard<'_, Idle> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn byte_len(idle: &VecDeque<Vec<Unit>>) -> usize {
-    idle.iter().map(|units| units.capacity() * size_of::<Unit>()).sum()
 }
 
 impl fmt::Debug for Spares {
