@@ -1,7 +1,7 @@
 //! A fragment on its way to disk: its name, its files, its commit.
 
 use crate::stamp::next_timestamp;
-use crate::{ArrayPlace, CellHistory, FragmentContent, Plane, Snapshot};
+use crate::{ArrayPlace, CellHistory, Fragment, FragmentContent, Plane, SharedWrite, Snapshot};
 use smalti_format::fragment::FieldId;
 use smalti_format::names::{
     self, COMMITS_FOLDER, CommitKind, DataPart, TimestampedName, commit_path, data_file_name, fragment_path,
@@ -33,25 +33,47 @@ impl NewFragment {
         NewFragment::merged(snapshot, TimeRange { start: time, end: time }, CellHistory::default())
     }
 
+    /// Names a new fragment of a write that several processes do together.
+    ///
+    /// # Errors
+    /// `Io` when there is no randomness.
+    pub fn of_shared(snapshot: &Snapshot, write: &SharedWrite) -> Result<Self> {
+        let range = TimeRange { start: write.timestamp(), end: write.timestamp() };
+        let id = write.new_id(snapshot.place())?;
+        Ok(NewFragment::named(snapshot, range, id, CellHistory::default()))
+    }
+
+    /// A fragment that was written as a whole, but for its commit.
+    pub(crate) fn sealed(place: &ArrayPlace, fragment: &Fragment) -> Self {
+        let (name, version) = (fragment.name().clone(), fragment.version());
+        let folder = place.join(&fragment_path(&name, version));
+        NewFragment {
+            place: place.clone(),
+            schema: Arc::clone(fragment.schema()),
+            schema_name: fragment.footer().schema_name.clone(),
+            name,
+            version,
+            folder,
+            history: CellHistory::default(),
+        }
+    }
+
     /// Names a new fragment that takes the place of others, with the cells of all their times.
     ///
     /// # Errors
     /// `Io` when there is no randomness.
     pub fn merged(snapshot: &Snapshot, range: TimeRange, history: CellHistory) -> Result<Self> {
+        Ok(NewFragment::named(snapshot, range, snapshot.place().new_id()?, history))
+    }
+
+    fn named(snapshot: &Snapshot, range: TimeRange, id: [u8; 16], history: CellHistory) -> Self {
         let place = snapshot.place().clone();
         let schema = Arc::clone(snapshot.schema());
         let version = schema.write_version();
-        let name = TimestampedName::new(range, place.new_id()?, Some(version));
+        let name = TimestampedName::new(range, id, Some(version));
         let folder = place.join(&fragment_path(&name, version));
-        Ok(NewFragment {
-            place,
-            schema,
-            schema_name: snapshot.schema_name().to_owned(),
-            name,
-            version,
-            folder,
-            history,
-        })
+        let schema_name = snapshot.schema_name().to_owned();
+        NewFragment { place, schema, schema_name, name, version, folder, history }
     }
 
     /// The timestamp of a write that makes several fragments: the one asked for, or now, later than every write of this

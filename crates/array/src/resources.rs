@@ -24,7 +24,7 @@ const SECTION_BLOCKS_BYTE_LEN: u64 = 8 << 20;
 const SECTION_BLOCKS_SHARE: u64 = 16;
 
 /// The bytes of buffers that results gave back which are kept at most for the next.
-const SPARES_BYTE_LEN: u64 = 64 << 20;
+const SPARES_BYTE_LEN: u64 = 128 << 20;
 
 /// The part of a limited memory that they may take: one of so many.
 const SPARES_SHARE: u64 = 16;

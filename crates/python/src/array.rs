@@ -9,7 +9,7 @@ use crate::request::{Request, first_ordinal};
 use crate::scan::Scan;
 use crate::upkeep::Files;
 use crate::value::{Range, Told, told, told_interval};
-use crate::write::{GlobalWriter, NumpyInput, SealedFragment, Write, global_writer, sealed, write_table};
+use crate::write::{NumpyInput, Write, share_of, write_columns, write_table};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use smalti::upkeep::{FragmentOptions, UpkeepOptions, VacuumOptions};
@@ -234,11 +234,8 @@ impl Array {
         columns: Vec<NumpyInput>,
         request: Write,
         hook: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<(String, u64)> {
-        let sealed = sealed(py, &self.array, columns, request, hook)?;
-        let array = &self.array;
-        let written = work(py, &progress(), None, || sealed.commit(array))?;
-        Ok((written.name().to_owned(), written.timestamp()))
+    ) -> PyResult<String> {
+        write_columns(py, &self.array, columns, &request, hook)
     }
 
     /// Writes a table of Arrow: the names of its fragments, which become visible at one moment.
@@ -254,29 +251,26 @@ impl Array {
         write_table(py, &self.array, table, &request, memory, hook)
     }
 
-    /// As [`Array::write`], but the fragment waits for its commit.
-    #[pyo3(signature = (columns, request, hook=None))]
-    fn seal(
-        &self,
-        py: Python<'_>,
-        columns: Vec<NumpyInput>,
-        request: Write,
-        hook: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<SealedFragment> {
-        sealed(py, &self.array, columns, request, hook).map(SealedFragment::new)
+    /// Begins a write that several processes do together: its text.
+    #[pyo3(signature = (at=None))]
+    fn share_write(&self, py: Python<'_>, at: Option<u64>) -> PyResult<String> {
+        let share = work(py, &progress(), None, || match at {
+            Some(time) => self.array.share_write_at(time),
+            None => self.array.share_write(),
+        })?;
+        Ok(share.to_string())
     }
 
-    /// Makes fragments visible at one moment: their names.
-    fn commit_together(&self, py: Python<'_>, fragments: Vec<Py<SealedFragment>>) -> PyResult<Vec<String>> {
-        let taken = fragments.iter().map(|fragment| fragment.get().take()).collect::<PyResult<Vec<_>>>()?;
-        let written = work(py, &progress(), None, || self.array.commit_together(taken))?;
-        Ok(written.iter().map(|fragment| fragment.name().to_owned()).collect())
+    /// Makes fragments of a shared write visible at one moment.
+    fn commit_shared(&self, py: Python<'_>, share: &str, names: Vec<String>) -> PyResult<()> {
+        let share = share_of(py, share)?;
+        work(py, &progress(), None, || self.array.commit_shared(&share, &names).map(drop))
     }
 
-    /// A writer of one fragment, cells of which come in global order, or in rows of tiles.
-    #[pyo3(signature = (request))]
-    fn global_writer(&self, py: Python<'_>, request: Write) -> PyResult<GlobalWriter> {
-        global_writer(py, &self.array, request)
+    /// Removes the fragments of a shared write: how many there were.
+    fn abandon_shared(&self, py: Python<'_>, share: &str) -> PyResult<usize> {
+        let share = share_of(py, share)?;
+        work(py, &progress(), None, || self.array.abandon_shared(&share))
     }
 
     /// Deletes the cells that fulfil a condition: the time of the delete.

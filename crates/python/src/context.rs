@@ -41,8 +41,14 @@ impl Context {
         self.context.forget_kept();
     }
 
-    /// Drops a store in memory: whether there was one.
-    fn forget_memory_store(&self, name: &str) -> bool {
-        self.context.forget_memory_store(name)
+    /// The bytes of memory that results gave back.
+    #[getter]
+    fn spare_bytes(&self) -> u64 {
+        self.context.spare_byte_len()
+    }
+
+    /// Gives them back to the system.
+    fn trim(&self) {
+        self.context.trim();
     }
 }

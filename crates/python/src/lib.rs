@@ -47,8 +47,6 @@ mod _smalti {
     use crate::scan::{Batch, Batches, Scan, Split};
     #[pymodule_export]
     use crate::upkeep::{fsck, repair};
-    #[pymodule_export]
-    use crate::write::{GlobalWriter, SealedFragment};
 
     use pyo3::prelude::*;
 

@@ -10,10 +10,11 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use smalti::{
-    ColumnRef, Columns, Duplicates, Extent, Layout, MetadataBuilder, Progress, Schema, Value, WriteRequest,
+    ColumnRef, Duplicates, Extent, Layout, MetadataBuilder, Progress, Schema, SharedWrite, Value,
+    WriteRequest,
 };
 use smalti_tools::write::{Input as Cells, WriteOptions, write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// A column of NumPy: the field, its data, offsets of its cells in bytes, and a byte for each cell that says whether it has a value.
 #[derive(FromPyObject)]
@@ -33,6 +34,8 @@ pub(crate) struct Write {
     pub(crate) at: Option<u64>,
     /// Whether the first of cells with equal coordinates is kept.
     keep_first: bool,
+    /// The text of the write that this is a part of.
+    share: Option<String>,
 }
 
 impl Write {
@@ -82,17 +85,23 @@ impl Held {
     }
 }
 
-/// Writes a fragment that waits for its commit.
-pub(crate) fn sealed(
+/// The write that a text stands for.
+pub(crate) fn share_of(py: Python<'_>, text: &str) -> PyResult<SharedWrite> {
+    text.parse().for_python(py)
+}
+
+/// Writes columns as one fragment, visible at once, or as a part of a shared write: its name.
+pub(crate) fn write_columns(
     py: Python<'_>,
     array: &smalti::Array,
     columns: Vec<NumpyInput>,
-    request: Write,
+    request: &Write,
     hook: Option<&Bound<'_, PyAny>>,
-) -> PyResult<smalti::SealedFragment> {
+) -> PyResult<String> {
     let schema = array.schema();
     let held = columns.into_iter().map(|input| Held::of(py, input)).collect::<PyResult<Vec<_>>>()?;
     let progress = Arc::new(Progress::new());
+    let share = request.share.as_deref().map(|text| share_of(py, text)).transpose()?;
     let request = WriteRequest {
         columns: held.iter().map(|held| (held.field.clone(), held.column())).collect(),
         subarray: request.rectangle(&schema)?,
@@ -101,7 +110,11 @@ pub(crate) fn sealed(
         duplicates: if request.keep_first { Duplicates::KeepFirst } else { Duplicates::Refuse },
         progress: Some(Arc::clone(&progress)),
     };
-    work(py, &progress, hook, || array.seal_raw(&request))
+    let written = work(py, &progress, hook, || match &share {
+        Some(share) => array.put_raw(&request, share),
+        None => array.write_raw(&request),
+    })?;
+    Ok(written.name().to_owned())
 }
 
 /// Writes a table into an array: the names of the fragments.
@@ -119,6 +132,7 @@ pub(crate) fn write_table(
         subarray: request.rectangle(&schema)?,
         global_order: request.order.as_deref() == Some("global"),
         at: request.at,
+        share: request.share.as_deref().map(|text| share_of(py, text)).transpose()?,
         memory,
         ..WriteOptions::default()
     };
@@ -127,113 +141,6 @@ pub(crate) fn write_table(
         write(array, Cells::Batches(reader), &options, &progress).map_err(tool_error)
     })?;
     Ok(written.fragments.iter().map(|fragment| fragment.name().to_owned()).collect())
-}
-
-/// A fragment that is written and waits for its commit; let go of, it is removed.
-#[pyclass(frozen, module = "smalti._smalti")]
-pub(crate) struct SealedFragment {
-    name: String,
-    fragment: Mutex<Option<smalti::SealedFragment>>,
-}
-
-impl SealedFragment {
-    pub(crate) fn new(fragment: smalti::SealedFragment) -> Self {
-        SealedFragment { name: fragment.name().to_owned(), fragment: Mutex::new(Some(fragment)) }
-    }
-
-    pub(crate) fn take(&self) -> PyResult<smalti::SealedFragment> {
-        let taken = self.fragment.lock().unwrap_or_else(PoisonError::into_inner).take();
-        taken.ok_or_else(|| {
-            PyValueError::new_err(format!("the fragment {} was committed or dropped already", self.name))
-        })
-    }
-}
-
-#[pymethods]
-impl SealedFragment {
-    #[getter]
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Removes it.
-    fn discard(&self, py: Python<'_>) -> PyResult<()> {
-        let taken = self.take()?;
-        py.detach(|| drop(taken));
-        Ok(())
-    }
-}
-
-/// A fragment whose cells come in pieces.
-#[pyclass(frozen, module = "smalti._smalti")]
-pub(crate) struct GlobalWriter {
-    writer: Mutex<Option<smalti::GlobalWriter>>,
-    progress: Arc<Progress>,
-}
-
-/// Starts a fragment whose cells come in pieces.
-pub(crate) fn global_writer(py: Python<'_>, array: &smalti::Array, request: Write) -> PyResult<GlobalWriter> {
-    let schema = array.schema();
-    let progress = Arc::new(Progress::new());
-    let mut writer = array.global_writer().progress(Arc::clone(&progress), None);
-    if let Some(sides) = request.rectangle(&schema)? {
-        writer = writer.rectangle(sides);
-    }
-    if request.order.is_some() {
-        writer = writer.order(request.layout(&schema)?);
-    }
-    if let Some(time) = request.at {
-        writer = writer.at(time);
-    }
-    let writer = work(py, &progress, None, || writer.start())?;
-    Ok(GlobalWriter { writer: Mutex::new(Some(writer)), progress })
-}
-
-impl GlobalWriter {
-    fn with<T>(
-        &self,
-        act: impl FnOnce(&mut Option<smalti::GlobalWriter>) -> smalti::Result<T>,
-    ) -> smalti::Result<T> {
-        act(&mut self.writer.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-fn over() -> smalti::Error {
-    smalti::Error::invalid("the writer has committed already, or was closed")
-}
-
-#[pymethods]
-impl GlobalWriter {
-    /// How many cells the next piece of a dense fragment in rows of tiles has.
-    fn due_cells(&self, py: Python<'_>) -> PyResult<usize> {
-        py.detach(|| {
-            self.with(|writer| writer.as_ref().map(smalti::GlobalWriter::due_cell_count).ok_or_else(over))
-        })
-        .for_python(py)
-    }
-
-    /// The next cells.
-    fn submit(&self, py: Python<'_>, columns: Vec<NumpyInput>) -> PyResult<()> {
-        let held = columns.into_iter().map(|input| Held::of(py, input)).collect::<PyResult<Vec<_>>>()?;
-        work(py, &self.progress, None, || {
-            let named = held
-                .iter()
-                .fold(Columns::new(), |named, held| named.column(held.field.clone(), held.column()));
-            self.with(|writer| writer.as_mut().ok_or_else(over)?.submit(named))
-        })
-    }
-
-    /// Makes the fragment visible: its name and time.
-    fn commit(&self, py: Python<'_>) -> PyResult<(String, u64)> {
-        let written =
-            work(py, &self.progress, None, || self.with(|writer| writer.take().ok_or_else(over)?.commit()))?;
-        Ok((written.name().to_owned(), written.timestamp()))
-    }
-
-    /// Removes what was written.
-    fn discard(&self, py: Python<'_>) {
-        py.detach(|| drop(self.with(|writer| Ok(writer.take()))));
-    }
 }
 
 /// A change of metadata.

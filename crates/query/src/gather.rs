@@ -36,7 +36,7 @@ impl<'a> Output<'a> {
     /// `OutOfMemory` when the allocator refuses; what the check returns.
     pub(crate) fn buffer(&self, byte_len: usize) -> Result<AlignedBuf> {
         match self.spares {
-            Some(spares) => spares.take(byte_len, self.check),
+            Some(spares) => AlignedBuf::from_spares(spares, byte_len, self.check),
             None => AlignedBuf::zeroed_checked(byte_len, self.check),
         }
     }
@@ -129,12 +129,7 @@ pub(crate) fn gather_lists(
 ///
 /// # Panics
 /// When the column does not have the cells.
-pub(crate) fn part(
-    column: &Column,
-    shape: CellShape,
-    cells: Range<usize>,
-    to: Output<'_>,
-) -> Result<Column> {
+pub(crate) fn part(column: &Column, shape: CellShape, cells: Range<usize>, to: Output<'_>) -> Result<Column> {
     let copied = |from: &[u8]| {
         let mut copy = to.buffer(from.len())?;
         let steps = copy.as_mut_slice().chunks_mut(BYTES_BETWEEN_CHECKS);

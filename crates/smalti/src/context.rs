@@ -86,7 +86,7 @@ impl Context {
     /// that finds too little left is refused with an error of kind `OutOfMemory`. Without a limit, 64 MiB are kept.
     ///
     /// Batches and columns that were handed out are not counted, nor is what is known of open arrays. What is let go of waits for the
-    /// next results, a sixteenth of the memory at most, and 64 MiB without a limit.
+    /// next results, a sixteenth of the memory at most, and 128 MiB without a limit.
     #[must_use]
     pub fn memory(self, byte_len: u64) -> Context {
         Context { resources: Arc::new(Resources::of(byte_len)), ..self }

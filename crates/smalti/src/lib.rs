@@ -81,6 +81,7 @@ mod read;
 mod scan;
 mod schema;
 mod sealed;
+mod shared;
 mod stream;
 mod timestamp;
 pub mod upkeep;
@@ -124,7 +125,7 @@ pub use write::{GlobalWriteBuilder, GlobalWriter, WriteBuilder};
 
 pub use smalti_array::{
     Branch, Definitions, DeletedGroup, InspectedPart, Inspection, Inspector, NewMember, ObjectKind,
-    SchemaChange, UNEXPLAINED, Upgrade, WalkOrder,
+    SchemaChange, SharedWrite, UNEXPLAINED, Upgrade, WalkOrder,
 };
 pub use smalti_query::condition::{Condition, Literal, Relation, UnknownLabel, nearest_labels};
 pub use smalti_query::{

@@ -4,6 +4,7 @@ use crate::range::extent_of;
 use crate::read::no_dimension;
 use crate::{Array, Columns, IntoColumn, IntoTimestamp, RangeEnd, SealedFragment, WrittenFragment};
 use arrow_array::RecordBatch;
+use smalti_array::SharedWrite;
 use smalti_format::ArraySchema;
 use smalti_query::{Duplicates, GlobalWriter as EngineWriter, Progress, WriteRequest};
 use smalti_types::{Error, Extent, Layout, Result};
@@ -164,6 +165,16 @@ impl<'a> WriteBuilder<'a> {
     /// As [`commit`](WriteBuilder::commit); `Unsupported` for columns of dimension labels.
     pub fn seal(self) -> Result<SealedFragment> {
         self.run(smalti_query::seal).map(SealedFragment::new)
+    }
+
+    /// Writes all but the commit, as a part of a write that several processes do together, and returns the fragment, whose name is for
+    /// the one of them that [commits](Array::commit_shared). The time is that of the write.
+    ///
+    /// # Errors
+    /// As [`seal`](WriteBuilder::seal).
+    pub fn put(self, write: &SharedWrite) -> Result<WrittenFragment> {
+        let new = self.run(|snapshot, request| smalti_query::seal_shared(snapshot, request, write))?;
+        Ok(WrittenFragment::new(new.name().to_string()))
     }
 
     fn run<T: Send>(

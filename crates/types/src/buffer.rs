@@ -1,23 +1,10 @@
 //! Byte buffers aligned for every machine type.
 
+use crate::Result;
 use crate::spares::Spares;
-use crate::{Error, ErrorKind, Result};
+use crate::units::{ALIGNMENT, Unit, fresh_units, refused, unit_count};
 use bytemuck::Pod;
-use std::sync::Weak;
-
-/// The alignment of a buffer's start in bytes: a cache line.
-const ALIGNMENT: usize = 64;
-
-/// The unit of allocation. Allocators give this alignment of themselves, so that they can hand out fresh zero pages as
-/// they are; for a larger one they would write the zeros.
-pub(crate) type Unit = [u64; 2];
-
-/// Allocators take what is larger from the system, which hands it out as zeros that cost nothing until touched; what is smaller
-/// they may have had before, and write zeros over it. (glibc: the largest value of `M_MMAP_THRESHOLD`.)
-const MAX_REUSED_BYTE_LEN: usize = 32 << 20;
-
-/// Zeros that are written in one go.
-const ZEROING_STEP: usize = (1 << 20) / size_of::<Unit>();
+use std::sync::{Arc, Weak};
 
 /// A byte buffer whose start is aligned to a cache line, so that it can be viewed as a slice of any machine type
 /// and handed to Arrow without a copy. Fresh memory is zero; growth keeps the content and zeroes the rest. One that came out of
@@ -55,15 +42,10 @@ impl AlignedBuf {
     /// # Errors
     /// `OutOfMemory` when the allocator refuses; what `check` returns.
     pub fn zeroed_checked(byte_len: usize, check: &dyn Fn() -> Result<()>) -> Result<Self> {
-        let unit_count = unit_count(byte_len)?;
-        if unit_count <= ZEROING_STEP || byte_len > MAX_REUSED_BYTE_LEN {
-            check()?;
-            return AlignedBuf::zeroed(byte_len);
+        if byte_len == 0 {
+            return check().map(|()| AlignedBuf::default());
         }
-        let mut units: Vec<Unit> = Vec::new();
-        units.try_reserve_exact(unit_count).map_err(|_| refused(byte_len))?;
-        extend_with_zeros(&mut units, unit_count, check)?;
-        Ok(AlignedBuf::aligned(units, byte_len))
+        Ok(AlignedBuf::aligned(fresh_units(unit_count(byte_len)?, 0, check)?, byte_len))
     }
 
     fn aligned(units: Vec<Unit>, byte_len: usize) -> Self {
@@ -71,13 +53,25 @@ impl AlignedBuf {
         AlignedBuf { units, start, byte_len, home: Weak::new() }
     }
 
-    /// A buffer in memory that was used before: the content is arbitrary, and zero beyond the length.
-    pub(crate) fn used(units: Vec<Unit>, byte_len: usize, home: Weak<Spares>) -> Self {
-        let mut buf = AlignedBuf::aligned(units, byte_len);
+    /// A buffer of a length out of what others gave back, for those who write all of it: the content is arbitrary. When it is dropped it
+    /// goes back. `check` is asked about every MiB that is written of new memory whether to go on.
+    ///
+    /// # Errors
+    /// `OutOfMemory` when the allocator refuses; what `check` returns.
+    pub fn from_spares(
+        spares: &Arc<Spares>,
+        byte_len: usize,
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<Self> {
+        if !spares.takes(byte_len) {
+            return AlignedBuf::zeroed_checked(byte_len, check);
+        }
+        let mut buf = AlignedBuf::aligned(spares.take(unit_count(byte_len)?, check)?, byte_len);
         let end = buf.start + byte_len;
+        // Growth shows zeros.
         bytemuck::cast_slice_mut::<Unit, u8>(&mut buf.units)[end..].fill(0);
-        buf.home = home;
-        buf
+        buf.home = Arc::downgrade(spares);
+        Ok(buf)
     }
 
     /// Changes the length. Bytes that come back into view after a shorter length keep their old content.
@@ -179,32 +173,11 @@ impl Drop for AlignedBuf {
     }
 }
 
-/// Appends zeros within the capacity; `check` is asked about every MiB.
-pub(crate) fn extend_with_zeros(
-    units: &mut Vec<Unit>,
-    unit_count: usize,
-    check: &dyn Fn() -> Result<()>,
-) -> Result<()> {
-    while units.len() < unit_count {
-        check()?;
-        units.resize(unit_count.min(units.len() + ZEROING_STEP), Unit::default());
-    }
-    Ok(())
-}
-
-/// The units that hold a buffer wherever the allocator puts them.
-pub(crate) fn unit_count(byte_len: usize) -> Result<usize> {
-    let slack = ALIGNMENT - size_of::<Unit>();
-    Ok(byte_len.checked_add(slack).ok_or_else(|| refused(byte_len))?.div_ceil(size_of::<Unit>()))
-}
-
-pub(crate) fn refused(byte_len: usize) -> Error {
-    Error::new(ErrorKind::OutOfMemory, format!("the allocator refused {byte_len} bytes"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::MAX_REUSED_BYTE_LEN;
+    use crate::{Error, ErrorKind};
 
     #[test]
     fn a_buffer_is_aligned_and_keeps_its_content_when_it_grows() {
@@ -241,5 +214,76 @@ mod tests {
             AlignedBuf::zeroed_checked(usize::MAX, &|| Ok(())).unwrap_err().kind(),
             ErrorKind::OutOfMemory
         );
+    }
+
+    const UNSTOPPED: &dyn Fn() -> Result<()> = &|| Ok(());
+
+    fn place(buf: &AlignedBuf) -> *const u8 {
+        buf.as_slice().as_ptr()
+    }
+
+    #[test]
+    fn what_is_dropped_serves_again() {
+        let spares = Arc::new(Spares::new(1 << 20));
+        let mut first = AlignedBuf::from_spares(&spares, 200_000, UNSTOPPED).unwrap();
+        assert!(first.as_slice().iter().all(|&byte| byte == 0));
+        first.as_mut_slice().fill(7);
+        let memory = place(&first);
+        drop(first);
+        assert!((200_000..220_000).contains(&spares.byte_len()));
+        let second = AlignedBuf::from_spares(&spares, 205_000, UNSTOPPED).unwrap();
+        assert_eq!((place(&second), second.len(), spares.byte_len()), (memory, 205_000, 0));
+        assert_eq!(place(&second) as usize % 64, 0);
+        // A copy and what grew out of its memory are not of it.
+        let copy = second.clone();
+        drop((second, copy));
+        assert!(spares.byte_len() < 230_000);
+        // Much too large for what is asked for: it is let go of instead.
+        let small = AlignedBuf::from_spares(&spares, 90_000, UNSTOPPED).unwrap();
+        assert_eq!((small.len(), spares.byte_len()), (90_000, 0));
+    }
+
+    #[test]
+    fn growth_shows_zeros() {
+        let spares = Arc::new(Spares::new(1 << 20));
+        let mut first = AlignedBuf::from_spares(&spares, 200_000, UNSTOPPED).unwrap();
+        first.as_mut_slice().fill(7);
+        drop(first);
+        let mut second = AlignedBuf::from_spares(&spares, 150_000, UNSTOPPED).unwrap();
+        second.resize(150_033).unwrap();
+        second.resize(180_000).unwrap();
+        assert!(second.as_slice()[150_000..].iter().all(|&byte| byte == 0));
+    }
+
+    #[test]
+    fn no_more_is_kept_than_the_bound_and_than_was_held_at_once() {
+        let spares = Arc::new(Spares::new(1 << 20));
+        let held: Vec<AlignedBuf> =
+            (0..20).map(|_| AlignedBuf::from_spares(&spares, 100_000, UNSTOPPED).unwrap()).collect();
+        drop(held);
+        assert!((900_000..=1 << 20).contains(&spares.byte_len()));
+        // Nothing fits: as much goes as comes.
+        let large = AlignedBuf::from_spares(&spares, 800_000, UNSTOPPED).unwrap();
+        assert!(spares.byte_len() < 250_000);
+        drop(large);
+        spares.clear();
+        assert_eq!(spares.byte_len(), 0);
+        for byte_len in [1 << 10, 2 << 20] {
+            drop(AlignedBuf::from_spares(&spares, byte_len, UNSTOPPED).unwrap());
+        }
+        assert_eq!(spares.byte_len(), 0);
+    }
+
+    #[test]
+    fn buffers_outlive_their_home_and_stop() {
+        let spares = Arc::new(Spares::new(8 << 20));
+        let buf = AlignedBuf::from_spares(&spares, 100_000, UNSTOPPED).unwrap();
+        let stopped = || Err(Error::new(ErrorKind::Cancelled, "stopped"));
+        assert_eq!(
+            AlignedBuf::from_spares(&spares, 4 << 20, &stopped).unwrap_err().kind(),
+            ErrorKind::Cancelled
+        );
+        drop(spares);
+        assert_eq!(buf.as_slice().len(), 100_000);
     }
 }

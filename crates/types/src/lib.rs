@@ -26,6 +26,7 @@ mod scalar;
 mod spares;
 pub mod text;
 mod time;
+mod units;
 
 pub use buffer::AlignedBuf;
 pub use datatype::{CellValNum, Datatype, PhysicalKind};

@@ -3,11 +3,11 @@
 //! What a program reads box after box, or batch after batch, it lets go of as fast. An allocator gives large memory back to the
 //! system, which hands it out again page by page, each with a fault and zeros to write: that takes as long as many a read.
 
-use crate::buffer::{AlignedBuf, Unit, extend_with_zeros, refused, unit_count};
-use crate::{Error, Result};
+use crate::Result;
+use crate::units::{Unit, extend_with_zeros, fresh_units};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Smaller buffers are the allocator's business.
 const LEAST_BYTE_LEN: usize = 64 << 10;
@@ -72,30 +72,27 @@ impl Spares {
         Spares { idle: Mutex::default(), capacity: usize::try_from(capacity).unwrap_or(usize::MAX) }
     }
 
-    /// A buffer of a length, for those who write all of it: the content is arbitrary. When it is dropped it comes back. Of new
-    /// memory every page is written, and `check` asked about every MiB whether to go on.
+    /// Whether buffers of a length are kept.
+    pub(crate) fn takes(&self, byte_len: usize) -> bool {
+        (LEAST_BYTE_LEN..=self.capacity).contains(&byte_len)
+    }
+
+    /// So many units of memory, the content of which is arbitrary. `check` is asked about every MiB that is written of new memory.
     ///
     /// # Errors
     /// `OutOfMemory` when the allocator refuses; what `check` returns.
-    pub fn take(self: &Arc<Self>, byte_len: usize, check: &dyn Fn() -> Result<()>) -> Result<AlignedBuf> {
-        if byte_len < LEAST_BYTE_LEN || byte_len > self.capacity {
-            return AlignedBuf::zeroed_checked(byte_len, check);
-        }
-        let unit_count = unit_count(byte_len)?;
+    pub(crate) fn take(&self, unit_count: usize, check: &dyn Fn() -> Result<()>) -> Result<Vec<Unit>> {
         let known = self.idle().fitting(unit_count);
         let mut units = match known {
             Some(units) => units,
             None => {
                 self.shrink(|idle, let_go| idle.unit_count > 0 && let_go < unit_count);
-                let mut units: Vec<Unit> = Vec::new();
-                let refused = |_| -> Error { refused(byte_len) };
-                units.try_reserve_exact(unit_count + unit_count / SPARE_ROOM).map_err(refused)?;
-                units
+                fresh_units(unit_count, unit_count / SPARE_ROOM, check)?
             }
         };
         units.truncate(unit_count);
         extend_with_zeros(&mut units, unit_count, check)?;
-        Ok(AlignedBuf::used(units, byte_len, Arc::downgrade(self)))
+        Ok(units)
     }
 
     /// The bytes that are kept.
@@ -135,79 +132,9 @@ impl Spares {
 
 impl fmt::Debug for Spares {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Spares").field("byte_len", &self.byte_len()).field("capacity", &self.capacity).finish()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ErrorKind;
-
-    const UNSTOPPED: &dyn Fn() -> Result<()> = &|| Ok(());
-
-    fn place(buf: &AlignedBuf) -> *const u8 {
-        buf.as_slice().as_ptr()
-    }
-
-    #[test]
-    fn what_is_dropped_serves_again() {
-        let spares = Arc::new(Spares::new(1 << 20));
-        let mut first = spares.take(200_000, UNSTOPPED).unwrap();
-        assert!(first.as_slice().iter().all(|&byte| byte == 0));
-        first.as_mut_slice().fill(7);
-        let memory = place(&first);
-        drop(first);
-        assert!((200_000..220_000).contains(&spares.byte_len()));
-        let second = spares.take(205_000, UNSTOPPED).unwrap();
-        assert_eq!((place(&second), second.len(), spares.byte_len()), (memory, 205_000, 0));
-        assert_eq!(place(&second) as usize % 64, 0);
-        // A copy and what grew out of its memory are not of it.
-        let copy = second.clone();
-        drop((second, copy));
-        assert!(spares.byte_len() < 230_000);
-        // Much too large for what is asked for: it is let go of instead.
-        let small = spares.take(90_000, UNSTOPPED).unwrap();
-        assert_eq!((small.len(), spares.byte_len()), (90_000, 0));
-    }
-
-    #[test]
-    fn growth_shows_zeros() {
-        let spares = Arc::new(Spares::new(1 << 20));
-        let mut first = spares.take(200_000, UNSTOPPED).unwrap();
-        first.as_mut_slice().fill(7);
-        drop(first);
-        let mut second = spares.take(150_000, UNSTOPPED).unwrap();
-        second.resize(150_033).unwrap();
-        second.resize(180_000).unwrap();
-        assert!(second.as_slice()[150_000..].iter().all(|&byte| byte == 0));
-    }
-
-    #[test]
-    fn no_more_is_kept_than_the_bound_and_than_was_held_at_once() {
-        let spares = Arc::new(Spares::new(1 << 20));
-        let held: Vec<AlignedBuf> = (0..20).map(|_| spares.take(100_000, UNSTOPPED).unwrap()).collect();
-        drop(held);
-        assert!((900_000..=1 << 20).contains(&spares.byte_len()));
-        // Nothing fits: as much goes as comes.
-        let large = spares.take(800_000, UNSTOPPED).unwrap();
-        assert!(spares.byte_len() < 250_000);
-        drop(large);
-        spares.clear();
-        assert_eq!(spares.byte_len(), 0);
-        for byte_len in [1 << 10, 2 << 20] {
-            drop(spares.take(byte_len, UNSTOPPED).unwrap());
-        }
-        assert_eq!(spares.byte_len(), 0);
-    }
-
-    #[test]
-    fn buffers_outlive_their_home_and_stop() {
-        let spares = Arc::new(Spares::new(8 << 20));
-        let buf = spares.take(100_000, UNSTOPPED).unwrap();
-        let stopped = || Err(Error::new(ErrorKind::Cancelled, "stopped"));
-        assert_eq!(spares.take(4 << 20, &stopped).unwrap_err().kind(), ErrorKind::Cancelled);
-        drop(spares);
-        assert_eq!(buf.as_slice().len(), 100_000);
+        f.debug_struct("Spares")
+            .field("byte_len", &self.byte_len())
+            .field("capacity", &self.capacity)
+            .finish()
     }
 }

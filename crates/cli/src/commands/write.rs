@@ -21,6 +21,7 @@ pub(super) fn run(global: &Global, args: &WriteArgs) -> Outcome {
         global_order: args.global_order,
         at: args.at.map(When::moment),
         memory: global.memory,
+        share: None,
         notation: args.notation,
         name: Some(args.array.clone()),
     };

@@ -12,6 +12,7 @@ What is where:
 - :func:`from_numpy`, :func:`from_pandas`, :func:`from_arrow`, :func:`from_scipy`: an array of what is in memory.
 - :func:`col`: conditions as Python expressions.
 - :class:`Scan`, :class:`Split`: tables for pyarrow, pandas, polars and DuckDB; parts of a read for other processes.
+- :class:`SharedWrite`: one write by several processes.
 - :func:`fsck`, :func:`repair`: what is wrong with an array, and mending it.
 - :mod:`smalti.errors`: what can go wrong.
 """
@@ -29,6 +30,7 @@ from .metadata import Metadata
 from .scan import Batches, RecordBatch, Scan, Split
 from .schema import attr, dim, enum, schema_json
 from .settings import Context, Settings
+from .shared import SharedWrite
 
 __all__ = [
     "Array",
@@ -45,6 +47,7 @@ __all__ = [
     "Metadata",
     "RecordBatch",
     "Scan",
+    "SharedWrite",
     "Split",
     "__version__",
     "attr",

@@ -429,6 +429,12 @@ class Array:
 
         return write(self, data, at=at, order=order, keep_first=keep_first, memory=memory, progress=progress)
 
+    def share_write(self, at=None):
+        """Begins a write that several processes do together, so that all of it is seen at one moment: a :class:`smalti.SharedWrite`."""
+        from .shared import SharedWrite
+
+        return SharedWrite(self, self._handle.share_write(moment_of(at)))
+
     def delete(self, where, *, at=None):
         """Deletes the cells that fulfil a condition; times before still show them. Returns the time of the delete."""
         deleted = self._handle.delete(condition_of(where), moment_of(at))

@@ -41,9 +41,18 @@ class Context:
         """The bytes that reads and writes under way have taken."""
         return self._handle.taken_bytes
 
+    @property
+    def spare_bytes(self):
+        """The bytes of memory that results gave back, and that wait for the next."""
+        return self._handle.spare_bytes
+
     def forget(self):
         """Lets go of what it keeps."""
         self._handle.forget()
+
+    def trim(self):
+        """Gives memory that waits for results back to the system."""
+        self._handle.trim()
 
     def __reduce__(self):
         return Context, self._settings

@@ -14,9 +14,10 @@ from .types import dtype_of, is_bytes, is_text, is_time
 class WriteRequest:
     """Where cells go, as the engine takes it."""
 
-    __slots__ = ("positions", "order", "at", "keep_first")
+    __slots__ = ("positions", "order", "at", "keep_first", "share")
 
-    def __init__(self, positions=None, order=None, at=None, keep_first=False):
+    def __init__(self, positions=None, order=None, at=None, keep_first=False, share=None):
+        self.share = share
         self.positions = positions
         self.order = order
         self.at = at
@@ -35,10 +36,10 @@ class Column:
         self.validity = validity
 
 
-def write(array, data, *, at, order, keep_first, memory, progress):
+def write(array, data, *, at, order, keep_first, memory, progress, share=None):
     """See :meth:`smalti.Array.write`."""
     hook = hook_of(progress)
-    request = WriteRequest(None, order, moment_of(at), keep_first)
+    request = WriteRequest(None, order, moment_of(at), keep_first, share)
     if hasattr(data, "index") and hasattr(data, "columns") and hasattr(data, "to_numpy"):
         data = columns_of_frame(array, data)
     if not isinstance(data, dict) and (hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__")):
@@ -48,7 +49,7 @@ def write(array, data, *, at, order, keep_first, memory, progress):
         array._changed()
         return written
     if array.is_dense and not (isinstance(data, dict) and any(dim.name in data for dim in array.dims)):
-        return write_dense(array, ..., data, at=at, progress=progress)
+        return write_dense(array, ..., data, at=at, progress=progress, share=share)
     if not isinstance(data, dict):
         raise TypeError(f"a table is needed: a dictionary of columns, a data frame or an Arrow table, not {type(data).__name__}")
     return _write_cells(array, data, request, hook)
@@ -78,27 +79,21 @@ def _write_cells(array, data, request, hook):
         told = ", ".join(f"{name} {length}" for name, length in lengths.items())
         raise ValueError(f"columns are as long as each other; these have {told} cells")
     columns = [column_of(array, known[name], values) for name, values in data.items()]
-    name, _ = array._handle.write(columns, request, hook)
+    name = array._handle.write(columns, request, hook)
     array._changed()
     return [name]
 
 
-def write_dense(array, key, values, *, at=None, progress=None):
+def write_dense(array, key, values, *, at=None, progress=None, share=None):
     """Writes a box of a dense array: the name of the fragment, or none where the box is empty."""
     asked = _dense_request(array, key, values, at)
     if asked is None:
         return []
-    name, _ = array._handle.write(*asked, hook_of(progress))
+    columns, request = asked
+    request.share = share
+    name = array._handle.write(columns, request, hook_of(progress))
     array._changed()
     return [name]
-
-
-def seal_dense(array, key, values, *, at=None):
-    """Writes a box of a dense array as a fragment that waits for its commit."""
-    asked = _dense_request(array, key, values, at)
-    if asked is None:
-        raise ValueError("a box without cells is no fragment")
-    return array._handle.seal(*asked)
 
 
 def _dense_request(array, key, values, at):
@@ -327,4 +322,4 @@ def _cast(name, field, values, count, null):
     return np.ascontiguousarray(values, dtype)
 
 
-__all__ = ["seal_dense", "write", "write_dense"]
+__all__ = ["write", "write_dense"]

@@ -24,7 +24,7 @@ from xarray.core import indexing
 
 from . import Array, Group, _smalti, create, create_group, kind_of
 from . import open as open_any
-from .dask import chunks_of
+from .dask import chunks_of, commit_all
 from .schema import attr, dim
 from .types import value_of, values_of
 
@@ -311,7 +311,7 @@ class Accessor:
                 _overwrite(group[name], name, variable, at)
             else:
                 array = _created(f"{group.uri.rstrip('/')}/{name}", {name: (variable, settings)}, unlimited, options)
-                _put(array, _attribute_of(name, variable), variable, at)
+                _put(array, {_attribute_of(name, variable): variable}, at)
                 group.add(array, name)
         if mode != "r+" and attributes:
             group.meta.update({key: _kept(value) for key, value in attributes.items()})
@@ -326,7 +326,7 @@ class Accessor:
             raise ValueError("the variables have different dimensions; write them with ds.smalti.to_group(uri)")
         variables, attributes = Accessor(data)._encoded(encoding or {})
         array = _created(uri, variables, set(), {"key": key, "context": context})
-        array.write({_attribute_of(name, variable): variable.values for name, (variable, _) in variables.items()}, at=at)
+        _put(array, {_attribute_of(name, variable): variable for name, (variable, _) in variables.items()}, at)
         if attributes:
             array.meta.update({key: _kept(value) for key, value in attributes.items()})
         return array
@@ -400,7 +400,7 @@ class Accessor:
             else:
                 index.append(region.get(dimension, slice(None)))
         array = array.reopen()
-        _put(array, array.attributes[0].name, variable, at, tuple(index))
+        _put(array, {array.attributes[0].name: variable}, at, tuple(index))
 
 
 def _check_name(name):
@@ -447,7 +447,7 @@ def _overwrite(array, name, variable, at):
         raise ValueError(
             f"Unable to update size for existing dimension {dimension!r} of variable {name!r} from {there} to {here}: append, or take another group"
         )
-    _put(array, array.attributes[0].name, variable, at)
+    _put(array, {array.attributes[0].name: variable}, at)
 
 
 def _attribute_of(name, variable):
@@ -509,32 +509,44 @@ def _kept(value):
     return value
 
 
-def _put(array, name, variable, at, index=...):
-    """Writes a variable: chunk by chunk where it is one of Dask, all of which are seen at one moment."""
-    if not variable.dims:
-        array.write({name: variable.values.reshape(1)}, at=at)
-    elif variable.chunks is None:
-        from .write import write_dense
+def _put(array, variables, at, index=...):
+    """Writes variables by the names of their attributes, all of the same dimensions: chunk by chunk where one is of Dask, by whoever computes
+    the chunks; all of them are seen at one moment."""
+    from .write import write_dense
 
-        write_dense(array, index, {name: variable.values}, at=at)
+    first = next(iter(variables.values()))
+    if any(variable.chunks is not None for variable in variables.values()):
+        _put_chunks(array, variables, at, index)
+    elif first.dims:
+        write_dense(array, index, {name: variable.values for name, variable in variables.items()}, at=at)
     else:
-        _put_chunks(array, name, variable.data, at, index)
+        array.write({name: variable.values.reshape(1) for name, variable in variables.items()}, at=at)
 
 
-def _put_chunks(array, name, data, at, index):
+def _put_chunks(array, variables, at, index):
     import dask
-    from dask.array.core import slices_from_chunks
+    import dask.array as da
+    from dask.array.core import slices_from_chunks, unify_chunks
 
-    from .write import seal_dense
+    def grid(variable):
+        return variable.data if variable.chunks is not None else da.from_array(variable.values, chunks=-1)
 
-    offsets = [0] * data.ndim if index is ... else [part.indices(length)[0] for part, length in zip(index, array.shape)]
-    sealed = []
-    blocks = data.to_delayed().reshape(-1)
-    for part, block in zip(slices_from_chunks(data.chunks), blocks):
+    axes = tuple(range(array.ndim))
+    chunks, grids = unify_chunks(*(part for variable in variables.values() for part in (grid(variable), axes)))
+    offsets = [0] * array.ndim if index is ... else [part.indices(length)[0] for part, length in zip(index, array.shape)]
+    share = array.share_write(at)
+    put = dask.delayed(_put_block, pure=False)
+    tasks = []
+    blocks = zip(*(grid.to_delayed().reshape(-1) for grid in grids))
+    for part, block in zip(slices_from_chunks(tuple(chunks[axis] for axis in axes)), blocks):
         where = tuple(slice(side.start + offset, side.stop + offset) for side, offset in zip(part, offsets))
-        (values,) = dask.compute(block)
-        sealed.append(seal_dense(array, where, {name: values}, at=at))
-    array._handle.commit_together(sealed)
+        tasks.append(put(share, where, list(variables), list(block)))
+    commit_all(share, dask.compute, tasks)
+    array._changed()
+
+
+def _put_block(share, where, names, blocks):
+    return share.put_box(where, dict(zip(names, blocks)))
 
 
 def _grown(array, idx, more):

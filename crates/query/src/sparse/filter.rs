@@ -92,7 +92,9 @@ impl SparsePlan {
                 None if field.id == FieldId::Timestamps => {
                     let time = self.fragments[tile.fragment_idx].fragment.time().start.to_le_bytes();
                     let check = || self.fetch.check();
-                    constant(field.shape, &time, true, tile.cell_count, self.fetch.output(&check)).map(Arc::new).map(Some)
+                    constant(field.shape, &time, true, tile.cell_count, self.fetch.output(&check))
+                        .map(Arc::new)
+                        .map(Some)
                 }
                 None => Ok(None),
             })

@@ -240,7 +240,14 @@ impl SparsePlan {
             None => {
                 let time = fragment.fragment.time().start.to_le_bytes();
                 let value = if *id == FieldId::Timestamps { &time[..] } else { fill };
-                constant(*shape, value, *fill_valid, tile.cell_count, self.fetch.output(&|| self.fetch.check())).map(Arc::new)
+                constant(
+                    *shape,
+                    value,
+                    *fill_valid,
+                    tile.cell_count,
+                    self.fetch.output(&|| self.fetch.check()),
+                )
+                .map(Arc::new)
             }
         }
     }

@@ -242,7 +242,9 @@ impl SparsePlan {
             .iter()
             .flatten()
             .zip(&fragment.dims)
-            .map(|(column, source)| gather(&runs, &[Column::as_ref(column)], source.column_shape(), self.fetch.output(check)))
+            .map(|(column, source)| {
+                gather(&runs, &[Column::as_ref(column)], source.column_shape(), self.fetch.output(check))
+            })
             .collect::<Result<Vec<_>>>()?;
         let keys = windows.layout.keys(&coord_columns(&coords, fragment.dims.iter())?, check)?;
         let sorted = sort_cells(&keys, check)?;
@@ -429,7 +431,8 @@ impl SparsePlan {
         for field in 0..self.fields.len() {
             let Some(pieces) = self.pieces(field, &tiles, &of_tile, left)? else { return Ok(None) };
             let pieces: Vec<ColumnRef<'_>> = pieces.iter().map(Column::as_ref).collect();
-            let column = gather(&runs, &pieces, self.fields[field].shape, self.fetch.output(&|| self.fetch.check()))?;
+            let column =
+                gather(&runs, &pieces, self.fields[field].shape, self.fetch.output(&|| self.fetch.check()))?;
             left = left.saturating_sub(column.byte_len() as u64);
             columns.push(column);
         }

@@ -1,10 +1,10 @@
 //! Writes of cells, without labels of dimensions.
 
 use super::dense::seal_dense;
-use super::request::WriteRequest;
+use super::request::{Naming, WriteRequest};
 use super::sparse::seal_sparse;
 use crate::progress::Phase;
-use smalti_array::{NewFragment, Snapshot};
+use smalti_array::{NewFragment, SharedWrite, Snapshot};
 use smalti_types::{Error, Result};
 
 /// A write without dimension labels.
@@ -28,6 +28,22 @@ pub(crate) fn write_cells(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Re
 /// # Errors
 /// As [`write`](fn@crate::write); `Unsupported` for columns of dimension labels, which are fragments of other arrays.
 pub fn seal(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<NewFragment> {
+    seal_as(snapshot, request, &|| NewFragment::new(snapshot, request.at))
+}
+
+/// As [`seal`], as a part of a write that several processes do together, at the time of that.
+///
+/// # Errors
+/// As [`seal`].
+pub fn seal_shared(
+    snapshot: &Snapshot,
+    request: &WriteRequest<'_>,
+    write: &SharedWrite,
+) -> Result<NewFragment> {
+    seal_as(snapshot, request, &|| NewFragment::of_shared(snapshot, write))
+}
+
+fn seal_as(snapshot: &Snapshot, request: &WriteRequest<'_>, name: Naming<'_>) -> Result<NewFragment> {
     if let Some((name, _)) = request.columns.iter().find(|(name, _)| snapshot.schema().label(name).is_some())
     {
         return Err(Error::unsupported(format!(
@@ -35,5 +51,8 @@ pub fn seal(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<NewFragme
         )));
     }
     let _taken = request.take_memory(snapshot)?;
-    if snapshot.schema().is_dense() { seal_dense(snapshot, request) } else { seal_sparse(snapshot, request) }
+    match snapshot.schema().is_dense() {
+        true => seal_dense(snapshot, request, name),
+        false => seal_sparse(snapshot, request, name),
+    }
 }

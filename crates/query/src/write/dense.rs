@@ -7,7 +7,7 @@ use super::codes::check_codes;
 use super::columns::{InputColumn, written_fields};
 use super::fragment_writer::{Counted, FragmentExtent, FragmentWriter, TileCells, WrittenField};
 use super::ordered::check_ordered;
-use super::request::{WriteRequest, check_layout};
+use super::request::{Naming, WriteRequest, check_layout};
 use crate::progress::{Phase, Unit};
 use smalti_array::{NewFragment, Snapshot, dense_grid, intervals};
 use smalti_format::ArraySchema;
@@ -45,13 +45,17 @@ pub(super) enum Source<'a> {
 /// # Errors
 /// `InvalidArgument` when the rectangle is not in the domain, a column is missing, unknown or of another length than
 /// the rectangle has cells; what codecs and store report. An error leaves the array as it was.
-pub(crate) fn seal_dense(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<NewFragment> {
+pub(super) fn seal_dense(
+    snapshot: &Snapshot,
+    request: &WriteRequest<'_>,
+    name: Naming<'_>,
+) -> Result<NewFragment> {
     let schema = snapshot.schema();
     let grid = dense_grid(schema)?;
     let (rect, columns) = checked(snapshot, request, &grid)?;
     let fields = written_fields(snapshot, &columns)?;
     let write = DenseWrite::new(grid, schema.cell_order, rect)?;
-    write.run(snapshot, request, &columns, &fields)
+    write.run(name, request, &columns, &fields)
 }
 
 /// Checks a write without carrying it out.
@@ -123,15 +127,14 @@ impl DenseWrite {
 
     fn run(
         &self,
-        snapshot: &Snapshot,
+        name: Naming<'_>,
         request: &WriteRequest<'_>,
         columns: &[InputColumn<'_>],
         fields: &Arc<[WrittenField]>,
     ) -> Result<NewFragment> {
         let progress = request.progress.clone().unwrap_or_default();
         progress.check()?;
-        let new = NewFragment::new(snapshot, request.at)?;
-        let mut writer = FragmentWriter::new(new, Arc::clone(fields), Arc::clone(&progress));
+        let mut writer = FragmentWriter::new(name()?, Arc::clone(fields), Arc::clone(&progress));
         let tile_count = self.tile_count()?;
         progress.enter(Phase::Writing, Unit::Tiles, Some(tile_count as u64 * fields.len() as u64));
         let strides = input_strides(&self.grid, &self.rect, request.layout)?;

@@ -13,7 +13,7 @@ mod ordered;
 mod request;
 mod sparse;
 
-pub use cells::seal;
+pub use cells::{seal, seal_shared};
 pub(crate) use columns::fields_of_fragment;
 pub(crate) use dense_tiles::{DensePieces, DenseTiles};
 pub use global::GlobalWriter;

@@ -1,6 +1,7 @@
 //! What is asked of a write.
 
 use crate::progress::Progress;
+use smalti_array::NewFragment;
 use smalti_format::ArraySchema;
 use smalti_tile::ColumnRef;
 use smalti_types::{ArrayType, Error, Extent, Layout, Result};
@@ -34,6 +35,9 @@ pub enum Duplicates {
     /// The first of them in the order of the columns is written.
     KeepFirst,
 }
+
+/// Names the fragment of a write, once all that can be refused of it is checked.
+pub(super) type Naming<'a> = &'a dyn Fn() -> Result<NewFragment>;
 
 /// The orders that an array can be written in.
 pub(crate) fn check_layout(schema: &ArraySchema, layout: Layout) -> Result<()> {

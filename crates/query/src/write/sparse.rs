@@ -3,7 +3,7 @@
 use super::codes::check_codes;
 use super::columns::{InputColumn, cell_count, written_fields};
 use super::fragment_writer::{Counted, FragmentExtent, FragmentWriter, TileCells, WrittenField};
-use super::request::{Duplicates, WriteRequest, check_layout};
+use super::request::{Duplicates, Naming, WriteRequest, check_layout};
 use crate::progress::{Phase, Progress, Unit};
 use crate::show;
 use crate::sparse::cell_order;
@@ -29,7 +29,11 @@ pub(super) const GROUP_BYTE_LEN: usize = 32 << 20;
 /// # Errors
 /// `InvalidArgument` when a column is missing, unknown or of another length, a coordinate lies outside the domain, cells
 /// repeat, or are not in the order promised; the cell is named. What codecs and store report.
-pub(crate) fn seal_sparse(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<NewFragment> {
+pub(super) fn seal_sparse(
+    snapshot: &Snapshot,
+    request: &WriteRequest<'_>,
+    name: Naming<'_>,
+) -> Result<NewFragment> {
     let schema = snapshot.schema();
     check_layout(schema, request.layout)?;
     if request.subarray.is_some() {
@@ -67,8 +71,7 @@ pub(crate) fn seal_sparse(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Re
     progress.complete(Phase::Sorting);
     drop(keys);
     let fields = written_fields(snapshot, &columns)?;
-    let new = NewFragment::new(snapshot, request.at)?;
-    let mut writer = SparseWriter::new(new, Arc::clone(&fields), schema, Arc::clone(&progress));
+    let mut writer = SparseWriter::new(name()?, Arc::clone(&fields), schema, Arc::clone(&progress));
     let tile_count = order.len().div_ceil(writer.capacity()) as u64;
     progress.enter(Phase::Writing, Unit::Tiles, Some(tile_count * fields.len() as u64));
     let cells: Vec<ColumnRef<'_>> = columns.iter().map(|column| column.cells).collect();

@@ -12,6 +12,7 @@ mod many_fragments;
 mod reads;
 mod recycled;
 mod scans;
+mod shared;
 mod surface;
 #[cfg(target_os = "linux")]
 mod threads;

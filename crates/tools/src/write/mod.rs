@@ -23,7 +23,7 @@ pub use pieces::Written;
 use pieces::{Chunks, Pieces, Rows, held};
 use smalti::{
     Array, Column, ColumnRef, Columns, DEFAULT_MEMORY_BYTE_LEN, Duplicates, Extent, Layout, Phase, Progress,
-    Unit, WriteRequest, WrittenFragment,
+    SharedWrite, Unit, WriteRequest, WrittenFragment,
 };
 use std::cell::Cell;
 use std::io::{BufRead, BufReader};
@@ -63,6 +63,9 @@ pub struct WriteOptions {
     /// The memory budget in bytes. If it is `None`, files of honest size may take what they need, and record batches
     /// [`DEFAULT_MEMORY_BYTE_LEN`].
     pub memory: Option<u64>,
+    /// The fragments are parts of a write that several processes do together, and wait for [its
+    /// commit](Array::commit_shared): at the time of that, whatever [`at`](WriteOptions::at) is.
+    pub share: Option<SharedWrite>,
     /// How dates and values of enumerations are written in the input.
     pub notation: Notation,
     /// How messages call the array: its address, if it is `None`.
@@ -156,7 +159,7 @@ fn all(array: &Array, input: &Work<'_>, fields: &[Field]) -> Outcome<Written> {
     let options = input.options;
     let is_dense = array.schema().is_dense();
     let has_rows = matches!(input.format, Some(Format::Csv | Format::Jsonl | Format::Npy));
-    if !is_dense && options.global_order && !has_rows {
+    if !is_dense && options.global_order && !has_rows && options.share.is_none() {
         return write_batches(array, input, fields).map(Written::one);
     }
     let mut phases = vec![Phase::Reading];
@@ -196,7 +199,9 @@ fn write_npy(array: &Array, input: &Work<'_>, fields: &[Field]) -> Outcome<Writt
         fields.iter().filter(|field| schema.label(&field.name).is_none()).cloned().collect();
     let mut values = open_npy(input.open()?, &cells, &region.shape()).map_err(input.in_file())?;
     let pieces = input.pieces(array);
-    if let Some(writer) = pieces.rows(&subarray, values.layout()) {
+    if input.options.share.is_none()
+        && let Some(writer) = pieces.rows(&subarray, values.layout())
+    {
         return pieces.write_npy(values, writer).map_err(input.in_file());
     }
     let (layout, byte_len) = (values.layout(), values.byte_len());
@@ -212,7 +217,8 @@ fn write_dense(array: &Array, input: &Work<'_>, fields: &[Field]) -> Outcome<Wri
     let schema = array.schema();
     let subarray = input.rectangle(array);
     let region = Region::new(&subarray)?;
-    let mut rows = match input.budget.is_asked_for() && schema.dimension_labels.is_empty() {
+    let is_alone = options.share.is_none() && schema.dimension_labels.is_empty();
+    let mut rows = match input.budget.is_asked_for() && is_alone {
         true => Rows::new(input.pieces(array), &subarray)?,
         false => None,
     };
@@ -261,7 +267,11 @@ fn write_columns(
         WriteRequest { columns: named, subarray, layout, at: input.options.at, duplicates, progress };
     let work = array.write_byte_len(&request);
     input.room.check_work(held(&columns), work).map_err(input.in_file())?;
-    let fragment = array.write_raw(&request).map_err(|error| error.at_uri(&input.uri))?;
+    let fragment = match &input.options.share {
+        Some(share) => array.put_raw(&request, share),
+        None => array.write_raw(&request),
+    };
+    let fragment = fragment.map_err(|error| error.at_uri(&input.uri))?;
     Ok((fragment, cell_count))
 }
 
@@ -293,7 +303,8 @@ fn write_batches(array: &Array, input: &Work<'_>, fields: &[Field]) -> Outcome<(
 
 impl Work<'_> {
     fn pieces<'p>(&'p self, array: &'p Array) -> Pieces<'p> {
-        Pieces { array, at: self.options.at, room: &self.room, work: self.work, uri: &self.uri }
+        let WriteOptions { at, share, .. } = *self.options;
+        Pieces { array, at, share, room: &self.room, work: self.work, uri: &self.uri }
     }
 
     /// The columns of an input that holds rows, in the order of the array's fields, by which cells are put in their places. Where the

@@ -6,7 +6,7 @@ use crate::failure::{Failure, Outcome};
 use crate::formats::{Cells, Held, NpyValues, Room, append, behind};
 use smalti::{
     Array, Column, ColumnRef, Columns, Duplicates, Extent, GlobalWriter, Layout, Phase, Progress,
-    SealedFragment, WriteRequest, WrittenFragment,
+    SealedFragment, SharedWrite, WriteRequest, WrittenFragment,
 };
 use std::io::Read;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use std::sync::Arc;
 pub(super) struct Pieces<'a> {
     pub(super) array: &'a Array,
     pub(super) at: Option<u64>,
+    pub(super) share: Option<SharedWrite>,
     pub(super) room: &'a Room,
     pub(super) work: &'a Arc<Progress>,
     /// The name of the array in messages.
@@ -120,6 +121,8 @@ pub(super) struct Chunks<'a> {
     layout: Layout,
     /// Of cells in any order.
     sealed: Vec<SealedFragment>,
+    /// Of a shared write.
+    put: Vec<WrittenFragment>,
     /// Of cells in global order.
     writer: Option<GlobalWriter>,
     cell_count: usize,
@@ -127,7 +130,7 @@ pub(super) struct Chunks<'a> {
 
 impl<'a> Chunks<'a> {
     pub(super) fn new(pieces: Pieces<'a>, layout: Layout) -> Self {
-        Chunks { pieces, layout, sealed: Vec::new(), writer: None, cell_count: 0 }
+        Chunks { pieces, layout, sealed: Vec::new(), put: Vec::new(), writer: None, cell_count: 0 }
     }
 
     /// Whether cells were taken.
@@ -141,7 +144,7 @@ impl<'a> Chunks<'a> {
         if row_count(&cells) == 0 {
             return Ok(());
         }
-        if self.layout == Layout::GlobalOrder {
+        if self.layout == Layout::GlobalOrder && pieces.share.is_none() {
             let writer = match &mut self.writer {
                 Some(writer) => writer,
                 none => {
@@ -161,7 +164,12 @@ impl<'a> Chunks<'a> {
             pieces.room.check_work(held(&cells), work)?;
             let at = self.sealed.first().map(SealedFragment::timestamp);
             let request = pieces.request(&cells, self.layout, at);
-            self.sealed.push(pieces.array.seal_raw(&request).map_err(pieces.refused())?);
+            match &pieces.share {
+                Some(share) => {
+                    self.put.push(pieces.array.put_raw(&request, share).map_err(pieces.refused())?)
+                }
+                None => self.sealed.push(pieces.array.seal_raw(&request).map_err(pieces.refused())?),
+            }
             pieces.work.complete(Phase::Syncing);
         }
         pieces.work.resume(Phase::Reading);
@@ -176,6 +184,9 @@ impl<'a> Chunks<'a> {
         if let Some(writer) = self.writer {
             let fragment = writer.commit().map_err(pieces.refused())?;
             return Ok(Written::one((fragment, self.cell_count)));
+        }
+        if pieces.share.is_some() {
+            return Ok(Written { fragments: self.put, cell_count: self.cell_count as u64 });
         }
         // A count of many fragments cannot do with very little.
         let memory = usize::try_from(pieces.room.budget().byte_len().max(BEYOND_BYTE_LEN)).ok();
