@@ -43,7 +43,7 @@ def test_parts_of_other_processes_are_seen_at_one_moment(tmp_path):
     again = array.reopen()
     np.testing.assert_array_equal(again[:], np.arange(1000))
     assert folders(array) == 4
-    assert {str(fragment.time[0])[:10] for fragment in again.fragments} == {"2024-05-01"}
+    assert {str(fragment.time)[:10] for fragment in again.fragments} == {"2024-05-01"}
     with pytest.raises(ValueError, match="committed already"):
         share.commit(names)
     with pytest.raises(ValueError, match="committed already"):
