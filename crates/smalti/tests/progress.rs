@@ -72,7 +72,9 @@ fn check(
 ) {
     // What earlier reads left would make these shorter.
     let read = |progress| {
-        smalti::Context::default().forget_kept();
+        let context = smalti::Context::default();
+        context.forget_kept();
+        context.trim();
         read(progress)
     };
     let progress = Arc::new(Progress::new());
