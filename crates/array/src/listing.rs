@@ -274,7 +274,10 @@ impl Listing {
             found_count += usize::from(is_present);
             if !is_visible(&fragment.name, time, is_dense) {
                 listing.outside_time += 1;
-                if is_present && time.overlaps(fragment.name.range()) && !is_merged.contains(name) {
+                if is_present
+                    && time.overlaps(fragment.name.range())
+                    && !is_merged.contains(fragment.name.shared_stem().unwrap_or(name))
+                {
                     listing.note_gone(&fragment.name, &commits);
                 }
             } else if hidden.contains(name) {
@@ -333,7 +336,8 @@ impl Listing {
                 .iter()
                 .all(|name| names.contains(name.as_str()) && present.contains(name))
             {
-                is_merged.insert(vacuum.name.to_string());
+                // What several processes merged is told of by the first of their fragments.
+                is_merged.insert(vacuum.name.shared_stem().unwrap_or(vacuum.name.as_str()).to_owned());
             }
         }
         Ok(is_merged)
@@ -342,7 +346,7 @@ impl Listing {
     /// Notes that the time range sees a part of a merged fragment, and that what was merged is gone.
     fn note_gone(&mut self, name: &TimestampedName, commits: &Commits) {
         let range = name.range();
-        if commits.gone.iter().any(|(gone, _)| gone == name) {
+        if commits.gone.iter().any(|(gone, _)| gone == name || gone.is_kin_of(name)) {
             self.gone.push(GoneHistory::Merged(range));
         } else if range.start < range.end {
             self.warnings.push(format!(

@@ -38,9 +38,15 @@ impl NewFragment {
     /// # Errors
     /// `Io` when there is no randomness.
     pub fn of_shared(snapshot: &Snapshot, write: &SharedWrite) -> Result<Self> {
-        let range = TimeRange { start: write.timestamp(), end: write.timestamp() };
-        let id = write.new_id(snapshot.place())?;
-        Ok(NewFragment::named(snapshot, range, id, CellHistory::default()))
+        NewFragment::of_shared_merge(snapshot, write, CellHistory::default())
+    }
+
+    /// Names a new fragment that takes the place of others, by several processes.
+    ///
+    /// # Errors
+    /// `Io` when there is no randomness.
+    pub fn of_shared_merge(snapshot: &Snapshot, write: &SharedWrite, history: CellHistory) -> Result<Self> {
+        Ok(NewFragment::named(snapshot, write.time(), write.new_id(snapshot.place())?, history))
     }
 
     /// A fragment that was written as a whole, but for its commit.

@@ -14,6 +14,23 @@ impl SharedWrite {
     /// `InvalidArgument` for names that are not of this write, that come twice, or that are visible already; `NotFound` and `Corrupt` for
     /// fragments that are not there as a whole. Nothing is visible then. What the store reports of the commit, which may have come to be.
     pub fn commit(&self, snapshot: &Snapshot, names: &[TimestampedName]) -> Result<()> {
+        let fragments: Vec<NewFragment> =
+            self.sealed(snapshot, names)?.into_iter().map(|(new, _)| new).collect();
+        NewFragment::commit_all(&fragments)?;
+        self.clear(snapshot, names);
+        Ok(())
+    }
+
+    /// Fragments of the write, which are there as a whole and which nobody sees, as they will be committed and as they will be read.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for names that are not of this write, that come twice, or that are visible already; `NotFound` and `Corrupt` for
+    /// fragments that are not there as a whole.
+    pub fn sealed(
+        &self,
+        snapshot: &Snapshot,
+        names: &[TimestampedName],
+    ) -> Result<Vec<(NewFragment, Fragment)>> {
         let mut distinct = HashSet::new();
         for name in names {
             if !self.owns(name) {
@@ -24,13 +41,15 @@ impl SharedWrite {
             }
         }
         self.check_hidden(snapshot)?;
-        let fragments = names.iter().map(|name| sealed(snapshot, name)).collect::<Result<Vec<_>>>()?;
-        NewFragment::commit_all(&fragments)?;
-        // The commit stands, whatever becomes of the rest: an orphan, which no reader sees.
-        if let Ok(folders) = self.folders(snapshot, &distinct) {
+        names.iter().map(|name| sealed(snapshot, name)).collect()
+    }
+
+    /// Removes what is left of the write but for some fragments, as far as the store lets it be removed. Readers see none of it.
+    pub fn clear(&self, snapshot: &Snapshot, without: &[TimestampedName]) {
+        let without: HashSet<&str> = without.iter().map(TimestampedName::as_str).collect();
+        if let Ok(folders) = self.folders(snapshot, &without) {
             let _ = remove(snapshot.place(), &folders);
         }
-        Ok(())
     }
 
     /// Removes all fragments of the write, none of which was committed, and returns how many there were. A worker that is not told
@@ -77,7 +96,7 @@ fn remove(place: &ArrayPlace, folders: &[String]) -> Result<()> {
 }
 
 /// A fragment that another process has written, without its commit.
-fn sealed(snapshot: &Snapshot, name: &TimestampedName) -> Result<NewFragment> {
+fn sealed(snapshot: &Snapshot, name: &TimestampedName) -> Result<(NewFragment, Fragment)> {
     let place = snapshot.place();
     let listed = ListedFragment::named(name.clone())?;
     let schema_of = |wanted: &str| {
@@ -91,7 +110,7 @@ fn sealed(snapshot: &Snapshot, name: &TimestampedName) -> Result<NewFragment> {
             .ok_or_else(|| Error::corrupt(format!("the schema {wanted:?} is missing")))
     };
     match Fragment::open_alone(place, &listed, schema_of) {
-        Ok(fragment) => Ok(NewFragment::sealed(place, &fragment)),
+        Ok(fragment) => Ok((NewFragment::sealed(place, &fragment), fragment)),
         Err(error) if error.kind() == ErrorKind::NotFound => Err(error.context(format_args!(
             "the fragment {name} of a shared write is not there as a whole: write its part again"
         ))),

@@ -1,6 +1,6 @@
 //! A write that several processes do together: each writes fragments, and one commit shows all of them, or none.
 //!
-//! The processes need no word with each other. What they share is a text: the time of the write, and the first half of the ids
+//! The processes need no word with each other. What they share is a text: the times of the write, and the first half of the ids
 //! in the names of its fragments. So nobody takes the fragments of another write for those of this one, whatever
 //! their times, and what is left of workers that died can be told and removed.
 
@@ -17,13 +17,16 @@ use std::str::FromStr;
 /// ```
 /// # use smalti_array::SharedWrite;
 /// let write: SharedWrite = "1700000000000-0123456789abcdef".parse()?;
-/// assert_eq!(write.timestamp(), 1_700_000_000_000);
+/// assert_eq!(write.time().end, 1_700_000_000_000);
 /// assert_eq!(write.to_string(), "1700000000000-0123456789abcdef");
+/// // What merges fragments has the times of these.
+/// let merge: SharedWrite = "1600000000000-1700000000000-0123456789abcdef".parse()?;
+/// assert_eq!(merge.time().start, 1_600_000_000_000);
 /// # Ok::<(), smalti_types::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SharedWrite {
-    timestamp: u64,
+    time: TimeRange,
     /// The first half of the ids of its fragments.
     id: u64,
 }
@@ -35,6 +38,15 @@ impl SharedWrite {
     /// `Unsupported` in format versions that keep commits beside the fragments, which cannot commit several at once; `Io` when there is no
     /// randomness.
     pub fn new(snapshot: &Snapshot, at: Option<u64>) -> Result<Self> {
+        let time = next_timestamp(snapshot.place().env(), at);
+        SharedWrite::merging(snapshot, TimeRange { start: time, end: time })
+    }
+
+    /// A new one, of fragments that take the place of others of these times.
+    ///
+    /// # Errors
+    /// As [`new`](SharedWrite::new).
+    pub fn merging(snapshot: &Snapshot, time: TimeRange) -> Result<Self> {
         let version = snapshot.schema().write_version();
         if !version.has(Rule::CommitsFolder) {
             return Err(Error::unsupported(format!(
@@ -42,12 +54,18 @@ impl SharedWrite {
             )));
         }
         let [id @ .., _, _, _, _, _, _, _, _] = snapshot.place().new_id()?;
-        Ok(SharedWrite { timestamp: next_timestamp(snapshot.place().env(), at), id: u64::from_be_bytes(id) })
+        Ok(SharedWrite { time, id: u64::from_be_bytes(id) })
     }
 
-    /// The time of all of its fragments, in milliseconds since 1970.
-    pub fn timestamp(&self) -> u64 {
-        self.timestamp
+    /// The write that a fragment of a name would be of, if it is of one.
+    pub fn of(name: &TimestampedName) -> Option<Self> {
+        let (_, id) = name.shared_stem()?.rsplit_once('_')?;
+        Some(SharedWrite { time: name.range(), id: u64::from_str_radix(id, 16).ok()? })
+    }
+
+    /// The times of all of its fragments, in milliseconds since 1970: one, unless they merge others.
+    pub fn time(&self) -> TimeRange {
+        self.time
     }
 
     /// The id of a new fragment.
@@ -61,19 +79,18 @@ impl SharedWrite {
 
     /// Whether a fragment of a name is of this write.
     pub fn owns(&self, name: &TimestampedName) -> bool {
-        let Ok(version) = name.fragment_version() else { return false };
-        let time = TimeRange { start: self.timestamp, end: self.timestamp };
-        let least =
-            TimestampedName::new(time, u128::from(self.id).wrapping_shl(64).to_be_bytes(), Some(version));
-        // `__time_time_`, and half of 32 digits.
-        let same = least.as_str().rfind('_').map_or(0, |end| end.saturating_sub(16));
-        same > 0 && name.range() == time && name.as_str().get(..same) == least.as_str().get(..same)
+        let TimeRange { start, end } = self.time;
+        name.shared_stem().is_some_and(|stem| stem == format!("__{start}_{end}_{:016x}", self.id))
     }
 }
 
 impl fmt::Display for SharedWrite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{:016x}", self.timestamp, self.id)
+        let TimeRange { start, end } = self.time;
+        if start < end {
+            write!(f, "{start}-")?;
+        }
+        write!(f, "{end}-{:016x}", self.id)
     }
 }
 
@@ -81,13 +98,14 @@ impl FromStr for SharedWrite {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
+        let digits = |text: &str, is_digit: fn(&u8) -> bool| text.bytes().all(|byte| is_digit(&byte));
+        let time = |text: &str| text.parse().ok().filter(|_| digits(text, u8::is_ascii_digit));
         let parse = || {
-            let (timestamp, id) = text.split_once('-')?;
-            let is_plain = |text: &str, len: usize| {
-                (1..=len).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-            };
-            (is_plain(timestamp, 20) && is_plain(id, 16) && id.len() == 16).then_some(())?;
-            Some(SharedWrite { timestamp: timestamp.parse().ok()?, id: u64::from_str_radix(id, 16).ok()? })
+            let (times, id) = text.rsplit_once('-')?;
+            let (start, end) = times.split_once('-').unwrap_or((times, times));
+            let time = TimeRange { start: time(start)?, end: time(end)? };
+            (id.len() == 16 && digits(id, u8::is_ascii_hexdigit) && time.start <= time.end).then_some(())?;
+            Some(SharedWrite { time, id: u64::from_str_radix(id, 16).ok()? })
         };
         parse().ok_or_else(|| {
             Error::invalid(format!("{text:?} is no shared write, such as 1700000000000-0123456789abcdef"))
@@ -114,6 +132,9 @@ mod tests {
         ] {
             assert!(TimestampedName::parse(other).is_err() || !write.owns(&name(other)), "{other}");
         }
+        let own = name("__17_17_00ff00ff00ff00ff0123456789abcdef_22");
+        assert_eq!(SharedWrite::of(&own), Some(write));
+        assert_eq!(SharedWrite::of(&name("__00ff00ff00ff00ff0123456789abcdef_17")), None);
         let time = TimeRange { start: 17, end: 17 };
         let id = (u128::from(0x00ff_00ff_00ff_00ff_u64) << 64 | 5).to_be_bytes();
         assert!(write.owns(&TimestampedName::new(time, id, Some(Version::DEFAULT))));
@@ -129,6 +150,8 @@ mod tests {
             "1-00ff00ff00ff00fg",
             "1-00ff00ff00ff00ff0",
             "+1-00ff00ff00ff00ff",
+            "2-1-00ff00ff00ff00ff",
+            "1-1-1-00ff00ff00ff00ff",
         ] {
             assert_eq!(text.parse::<SharedWrite>().unwrap_err().kind(), ErrorKind::InvalidArgument, "{text}");
         }

@@ -7,7 +7,7 @@ use crate::errors::ForPython;
 use crate::options::{Options, given};
 use crate::request::{Request, first_ordinal};
 use crate::scan::Scan;
-use crate::upkeep::Files;
+use crate::upkeep::{Files, SharedConsolidation};
 use crate::value::{Range, Told, told, told_interval};
 use crate::write::{NumpyInput, Write, share_of, write_columns, write_table};
 use pyo3::prelude::*;
@@ -380,6 +380,19 @@ impl Array {
         };
         let done = work(py, &progress, hook, || self.array.consolidate(&options))?;
         Ok(done.merges.into_iter().map(|merge| (merge.inputs, merge.outputs)).collect())
+    }
+
+    /// Plans a consolidation for several processes.
+    #[pyo3(signature = (parts, *, purge=false))]
+    fn share_consolidation(
+        &self,
+        py: Python<'_>,
+        parts: usize,
+        purge: bool,
+    ) -> PyResult<SharedConsolidation> {
+        let options = FragmentOptions { purges: purge, ..FragmentOptions::default() };
+        let shared = work(py, &progress(), None, || self.array.share_consolidation(&options, parts))?;
+        Ok(SharedConsolidation::new(shared))
     }
 
     /// Removes fragments that others replace: their names, the bytes that they took, and whether open handles keep them.

@@ -46,7 +46,7 @@ mod _smalti {
     #[pymodule_export]
     use crate::scan::{Batch, Batches, Scan, Split};
     #[pymodule_export]
-    use crate::upkeep::{fsck, repair};
+    use crate::upkeep::{SharedConsolidation, fsck, merge_part, repair};
 
     use pyo3::prelude::*;
 

@@ -248,6 +248,16 @@ pub(crate) struct Split {
     split: smalti::Split,
 }
 
+impl Split {
+    pub(crate) fn new(split: smalti::Split) -> Self {
+        Split { split }
+    }
+
+    pub(crate) fn split(&self) -> &smalti::Split {
+        &self.split
+    }
+}
+
 #[pymethods]
 impl Split {
     /// Reads a split that was written down.

@@ -2,10 +2,13 @@
 
 use crate::call::work;
 use crate::options::{Options, given};
+use crate::scan::Split;
+use crate::write::share_of;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use smalti::upkeep::{FileReport, UpkeepReport};
+use smalti::upkeep::{ConsolidationPart, FileReport, PartOptions, UpkeepReport};
 use smalti::{Finding, FsckOptions, FsckReport, Progress, Remedy, RepairOptions};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Files that were read, written and removed, each with its bytes, and warnings.
 #[derive(IntoPyObject)]
@@ -90,6 +93,69 @@ fn check_of(data: bool, shallow: bool, progress: &Arc<Progress>) -> FsckOptions 
         progress: Some(Arc::clone(progress)),
         ..FsckOptions::default()
     }
+}
+
+/// A consolidation that several processes do together.
+#[pyclass(frozen, module = "smalti._smalti")]
+pub(crate) struct SharedConsolidation {
+    shared: Mutex<Option<smalti::upkeep::SharedConsolidation>>,
+}
+
+impl SharedConsolidation {
+    pub(crate) fn new(shared: smalti::upkeep::SharedConsolidation) -> Self {
+        SharedConsolidation { shared: Mutex::new(Some(shared)) }
+    }
+
+    fn take(&self) -> PyResult<smalti::upkeep::SharedConsolidation> {
+        let taken = self.shared.lock().unwrap_or_else(PoisonError::into_inner).take();
+        taken.ok_or_else(|| PyValueError::new_err("the consolidation is committed or abandoned already"))
+    }
+}
+
+#[pymethods]
+impl SharedConsolidation {
+    /// The parts: a split, what they share, and whether deleted cells are left out.
+    fn parts(&self) -> Vec<(Split, String, bool)> {
+        let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let parts = shared.as_ref().map(smalti::upkeep::SharedConsolidation::parts).unwrap_or_default();
+        let told = |part: ConsolidationPart| (Split::new(part.split), part.share.to_string(), part.purges);
+        parts.into_iter().map(told).collect()
+    }
+
+    /// Makes what came of the parts visible: the merges.
+    fn commit(&self, py: Python<'_>, parts: Vec<Vec<String>>) -> PyResult<Vec<(Vec<String>, Vec<String>)>> {
+        let shared = self.take()?;
+        let done = work(py, &Arc::new(Progress::new()), None, || shared.commit(&parts))?;
+        Ok(done.merges.into_iter().map(|merge| (merge.inputs, merge.outputs)).collect())
+    }
+
+    /// Removes what was merged so far.
+    fn abandon(&self, py: Python<'_>) -> PyResult<()> {
+        let shared = self.take()?;
+        py.detach(|| shared.abandon());
+        Ok(())
+    }
+}
+
+/// Merges a part of a consolidation: the names of its fragments.
+#[pyfunction]
+#[pyo3(signature = (split, share, purges, *, memory=None, verify=true, hook=None))]
+pub(crate) fn merge_part(
+    py: Python<'_>,
+    split: &Bound<'_, Split>,
+    share: &str,
+    purges: bool,
+    memory: Option<usize>,
+    verify: bool,
+    hook: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<String>> {
+    let part = ConsolidationPart { split: split.get().split().clone(), share: share_of(py, share)?, purges };
+    let progress = Arc::new(Progress::new());
+    let mut options = PartOptions::default();
+    options.memory_byte_len = memory;
+    options.verifies = verify;
+    options.progress = Some(Arc::clone(&progress));
+    work(py, &progress, hook, || part.merge(&options))
 }
 
 /// Checks an array or group.

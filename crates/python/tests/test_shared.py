@@ -17,6 +17,7 @@ import xarray as xr
 
 import smalti as sm
 import smalti.dask
+from smalti.write import write_dense
 
 
 def line(uri, cells=1000, tile=10):
@@ -197,3 +198,97 @@ def test_datasets_are_written_by_workers(tmp_path, cluster):
     array = chunked.smalti.to_array(tmp_path / "array")
     assert len(array.reopen().fragments) == 8
     np.testing.assert_array_equal(array.reopen()["n"][:], dataset["n"].values)
+
+
+def cells_of(array, at=None):
+    array = array.reopen(at=at)
+    if array.is_dense:
+        return array[:]
+    return array.read(order="row-major").to_pandas()
+
+
+def scattered(tmp_path, kind):
+    """Arrays with many fragments, cells that are overwritten, and deletes."""
+    rng = np.random.default_rng(6)
+    if kind == "dense":
+        array = sm.create(tmp_path / kind, [sm.dim("y", (0, 99), tile=20), sm.dim("x", (0, 149), tile=30)], sm.attr("v", "int32"))
+        for number in range(12):
+            y, x = int(rng.integers(0, 60)), int(rng.integers(0, 100))
+            write_dense(array, (slice(y, y + 40), slice(x, x + 50)), np.full((40, 50), number, "i4"), at=1000 + number)
+        return array
+    dims = [sm.dim("x", (0, 9999), tile=100)] if kind == "sparse" else [sm.dim("name", None, str)]
+    array = sm.create(tmp_path / kind, dims, [sm.attr("v", "int64"), sm.attr("s", str, nullable=True)], sparse=True, capacity=100)
+    for number in range(12):
+        cells = np.sort(rng.choice(10_000, 700, replace=False))
+        where = cells if kind == "sparse" else [f"n{cell:05}" for cell in cells]
+        array.write({dims[0]["name"]: where, "v": cells * 3 + number, "s": [None if cell % 5 == 0 else f"s{cell}" for cell in cells]}, at=1000 + number)
+        if number == 6:
+            array.delete(sm.col("v") < 3000, at=1006)
+    return array
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "strings"])
+@pytest.mark.parametrize("purge", [False, True])
+def test_many_processes_consolidate(tmp_path, kind, purge):
+    array = scattered(tmp_path, kind)
+    before = cells_of(array)
+    past = cells_of(array, at=1005)
+    with array.share_consolidation(5, purge=purge) as consolidation:
+        assert len(consolidation.parts) == 5
+        with multiprocessing.get_context("spawn").Pool(2) as pool:
+            merged = pool.map(merge_twice, consolidation.parts)
+        assert len(array.reopen().fragments) == 12
+        (told,) = consolidation.commit(merged)
+        assert (len(told[0]), len(told[1])) == (12, 5)
+    again = array.reopen()
+    assert len(again.fragments) == 5 and folders(array) == 17
+    compare(cells_of(again), before)
+    if not purge:
+        compare(cells_of(again, at=1005), past)
+    again.close()
+    array.close()
+    assert len(sm.open(tmp_path / kind).vacuum()) == 12
+    compare(cells_of(sm.open(tmp_path / kind)), before)
+    assert sm.fsck(tmp_path / kind, data=True)
+
+
+def merge_twice(part):
+    part.merge()  # of a worker whose answer was lost
+    return part.merge()
+
+
+def compare(found, expected):
+    if isinstance(expected, np.ndarray):
+        np.testing.assert_array_equal(found, expected)
+    else:
+        pd.testing.assert_frame_equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_what_does_not_hold_all_cells_is_not_published(tmp_path, kind):
+    array = scattered(tmp_path, kind)
+    before = cells_of(array)
+    wrong = [lambda parts: parts[:-1], lambda parts: [parts[0], parts[0], *parts[2:]], lambda parts: [[], *parts[1:]], lambda parts: parts[::-1]]
+    for make in wrong[: 4 if kind == "dense" else 3]:
+        with array.share_consolidation(4) as consolidation:
+            merged = [part.merge() for part in consolidation.parts]
+            with pytest.raises(ValueError):
+                consolidation.commit(make(merged))
+        assert folders(array) == 12 and len(array.reopen().fragments) == 12
+        compare(cells_of(array), before)
+    with array.share_consolidation(4) as consolidation:
+        consolidation.parts[0].merge()
+        with pytest.raises(OSError, match="consolidat"):
+            array.consolidate()
+    assert folders(array) == 12
+    array.consolidate()
+    compare(cells_of(array), before)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_dask_consolidates(tmp_path, cluster):
+    array = scattered(tmp_path, "dense")
+    before = cells_of(array)
+    ((inputs, outputs),) = smalti.dask.consolidate(array, parts=4)
+    assert (len(inputs), len(outputs)) == (12, 4)
+    compare(cells_of(array), before)

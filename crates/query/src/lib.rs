@@ -46,7 +46,7 @@ pub use dense::written_regions;
 pub use explain::{Analysis, analyze, explain};
 pub use explanation::{ExplainedFragment, Explanation, FragmentFate, Strategy};
 pub use field_statistics::FieldStatistics;
-pub use merge::{MergeRequest, Merged, merge};
+pub use merge::{MergePart, MergeRequest, Merged, merge, split_merge};
 pub use part::{Coordinate, OrderPart};
 pub use progress::{Announced, Phase, PhaseProgress, Progress, ReadStatistics, Unit};
 pub use ranges::{CutRange, cut_ranges};

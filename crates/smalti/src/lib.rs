@@ -82,6 +82,7 @@ mod scan;
 mod schema;
 mod sealed;
 mod shared;
+mod shared_upkeep;
 mod stream;
 mod timestamp;
 pub mod upkeep;

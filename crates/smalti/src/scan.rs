@@ -160,6 +160,14 @@ pub struct Split {
 }
 
 impl Split {
+    pub(crate) fn new(split: smalti_query::Split, place: &ArrayPlace, context: &Context) -> Split {
+        Split { split, place: place.clone(), form: ArrowForm::default(), context: context.clone() }
+    }
+
+    pub(crate) fn parts(&self) -> (&smalti_query::Split, &ArrayPlace, &Context) {
+        (&self.split, &self.place, &self.context)
+    }
+
     /// The array's address where the split was made.
     pub fn uri(&self) -> &str {
         self.split.uri()

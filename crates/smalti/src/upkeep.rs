@@ -6,10 +6,11 @@ use smalti_query::Progress;
 use smalti_types::Result;
 use std::sync::Arc;
 
+pub use crate::shared_upkeep::{ConsolidationPart, SharedConsolidation};
 pub use smalti_upkeep::{
     Choice, Consolidation, DeletedFragments, FileReport, FragmentChoice, FragmentDeletion, FragmentOptions,
-    FragmentPlan, Merge, MergedFragments, Options as UpkeepOptions, Report as UpkeepReport, Steps, Tiers,
-    VacuumOptions, VacuumedFragments,
+    FragmentPlan, Merge, MergedFragments, Options as UpkeepOptions, PartOptions, Report as UpkeepReport,
+    Steps, Tiers, VacuumOptions, VacuumedFragments,
 };
 
 impl Array {

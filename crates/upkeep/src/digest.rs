@@ -18,7 +18,7 @@
 use rayon::prelude::*;
 use smalti_array::{FieldId, Snapshot, TIMESTAMPS, field_shape};
 use smalti_format::ArraySchema;
-use smalti_query::{Batch, Phase, Progress, ReadRequest, ResultField, Unit, read};
+use smalti_query::{Batch, MergePart, Phase, Progress, ReadRequest, ResultField, Unit, read};
 use smalti_tile::{CellShape, ColumnRef};
 use smalti_types::parallel::Shareable as _;
 use smalti_types::{Error, Layout, Result};
@@ -67,19 +67,33 @@ pub fn digest(snapshot: &Snapshot, options: &DigestOptions) -> Result<Digest> {
     let progress = options.progress.clone().unwrap_or_default();
     let _announced = progress.announce(&[Phase::Hashing]);
     progress.enter(Phase::Hashing, Unit::Cells, snapshot.held_cell_count());
-    let digest = digest_in(snapshot, options, Phase::Hashing)?;
+    let digest = digest_in(snapshot, options, Phase::Hashing, None)?;
     progress.complete(Phase::Hashing);
     Ok(digest)
 }
 
 /// As [`digest`], in a phase of other work that counts cells.
-pub(crate) fn digest_in(snapshot: &Snapshot, options: &DigestOptions, phase: Phase) -> Result<Digest> {
+pub(crate) fn digest_in(
+    snapshot: &Snapshot,
+    options: &DigestOptions,
+    phase: Phase,
+    part: Option<&MergePart>,
+) -> Result<Digest> {
     let schema = snapshot.schema();
+    let order = part.and_then(|part| part.order.clone());
     let request = ReadRequest {
         fields: field_names(schema, options.includes_times),
-        ranges: if schema.is_dense() { non_empty_ranges(snapshot) } else { Vec::new() },
+        ranges: match part {
+            Some(part) => part.rectangle.iter().map(|side| vec![side.clone()]).collect(),
+            None if schema.is_dense() => non_empty_ranges(snapshot),
+            None => Vec::new(),
+        },
         // Tile after tile, so that none is decoded twice; the order of the cells does not matter.
-        layout: Some(if schema.is_dense() { Layout::GlobalOrder } else { Layout::Unordered }),
+        layout: Some(match schema.is_dense() || order.is_some() {
+            true => Layout::GlobalOrder,
+            false => Layout::Unordered,
+        }),
+        part: order,
         written_only: true,
         is_fresh: true,
         memory_byte_len: options.memory_byte_len,

@@ -16,9 +16,10 @@ mod salvage;
 mod vacuum;
 
 pub use consolidate::{
-    Choice, Consolidation, FragmentOptions, FragmentPlan, Merge, MergedFragments, Steps, Tiers,
-    consolidate_commits, consolidate_fragment_meta, consolidate_fragments, consolidate_metadata,
-    ignore_taken, plan_fragments, verify_merge,
+    Choice, Consolidation, ConsolidationPart, FragmentOptions, FragmentPlan, Merge, MergedFragments,
+    PartOptions, SharedConsolidation, Steps, Tiers, consolidate_commits, consolidate_fragment_meta,
+    consolidate_fragments, consolidate_metadata, ignore_taken, merge_part, plan_fragments,
+    share_consolidation, verify_merge,
 };
 pub use diff::{CellDifference, Change, DiffFields, DiffOptions, DiffSummary, FieldDifference, Side, diff};
 pub use digest::{Digest, DigestBuilder, DigestOptions, digest};

@@ -2,13 +2,15 @@
 
 use crate::oracle::arrays::{Columns, Row, dimension, schema};
 use smalti_array::{ArrayPlace, SchemaChange, Snapshot, Upgrade};
+use smalti_format::names::TimestampedName;
 use smalti_format::{Enumeration, MetadataEntry, MetadataValue, Version};
 use smalti_query::condition::{Condition, Relation};
 use smalti_query::{Duplicates, Progress, WriteRequest, delete, write};
 use smalti_tile::ColumnRef;
 use smalti_types::{ArrayType, CellValNum, Datatype, Extent, Layout, Result, Scalar, TimeRange};
 use smalti_upkeep::{
-    FileReport, FragmentChoice, FragmentDeletion, FragmentOptions, Options, Report, VacuumOptions,
+    ConsolidationPart, FileReport, FragmentChoice, FragmentDeletion, FragmentOptions, Options, PartOptions,
+    Report, VacuumOptions,
 };
 use std::sync::Arc;
 
@@ -54,6 +56,8 @@ pub enum Operation {
     ConsolidateMetadata,
     VacuumMetadata,
     ConsolidateFragments,
+    /// The same by several processes, in up to three parts.
+    ConsolidateTogether,
     PurgeFragments,
     VacuumFragments,
     /// Deletes the fragments of all times up to that, with what they replace.
@@ -105,7 +109,8 @@ pub const WAITS_FOR_READERS: &str = "waits for readers";
 impl Operation {
     /// Whether the operation must not change what an array says.
     pub fn is_upkeep(self) -> bool {
-        ALL_UPKEEP.contains(&self) || self == Operation::PurgeFragments
+        let others = [Operation::PurgeFragments, Operation::ConsolidateTogether];
+        ALL_UPKEEP.contains(&self) || others.contains(&self)
     }
 
     /// Whether it cannot be done to dense arrays.
@@ -206,6 +211,19 @@ impl Operation {
                     written: files(outputs),
                     ..Report::default()
                 }));
+            }
+            Operation::ConsolidateTogether => {
+                let shared = smalti_upkeep::share_consolidation(place, &FragmentOptions::default(), 3)?;
+                let merge = |part: &ConsolidationPart| {
+                    // Of a process that died, and of another that did its work.
+                    smalti_upkeep::merge_part(place, part, &PartOptions::default())?;
+                    let names = smalti_upkeep::merge_part(place, part, &PartOptions::default())?;
+                    names.iter().map(|name| TimestampedName::parse(name)).collect::<Result<Vec<_>>>()
+                };
+                let merged = shared.parts().iter().map(merge).collect::<Result<Vec<_>>>()?;
+                let done = shared.commit(&merged)?;
+                let outputs = done.merges.iter().flat_map(|merge| &merge.outputs);
+                return Ok(Some(Report { written: files(outputs), ..Report::default() }));
             }
             Operation::VacuumFragments => {
                 let wanted = VacuumOptions { progress, ..VacuumOptions::default() };

@@ -112,6 +112,23 @@ impl TimestampedName {
         Version::new(number).map_err(|error| error.at_uri(self.as_str()))
     }
 
+    /// What the names of fragments have in common that several processes write together: the times, and the first half of an id of 32
+    /// digits. `None` for names without a version, and for other ids.
+    pub fn shared_stem(&self) -> Option<&str> {
+        const VERSIONED_PARTS: usize = 4;
+        const ID_DIGITS: usize = 32;
+        let (rest, _) = self.text.rsplit_once('_').filter(|_| self.stated_version().is_some())?;
+        let (times, id) = rest.rsplit_once('_')?;
+        let is_own = times.trim_start_matches('_').split('_').count() == VERSIONED_PARTS - 2;
+        (is_own && id.len() == ID_DIGITS).then(|| self.text.get(..times.len() + 1 + ID_DIGITS / 2))?
+    }
+
+    /// Whether the other is the name of another fragment that several processes wrote together with that of this name.
+    pub fn is_kin_of(&self, other: &TimestampedName) -> bool {
+        let stem = self.shared_stem();
+        stem.is_some() && stem == other.shared_stem() && self != other
+    }
+
     /// The version at the end of the name, if there is one.
     pub fn stated_version(&self) -> Option<u32> {
         match self.form {

@@ -12,7 +12,7 @@ What is where:
 - :func:`from_numpy`, :func:`from_pandas`, :func:`from_arrow`, :func:`from_scipy`: an array of what is in memory.
 - :func:`col`: conditions as Python expressions.
 - :class:`Scan`, :class:`Split`: tables for pyarrow, pandas, polars and DuckDB; parts of a read for other processes.
-- :class:`SharedWrite`: one write by several processes.
+- :class:`SharedWrite`, :class:`SharedConsolidation`: one write, or one consolidation, by several processes.
 - :func:`fsck`, :func:`repair`: what is wrong with an array, and mending it.
 - :mod:`smalti.errors`: what can go wrong.
 """
@@ -30,13 +30,14 @@ from .metadata import Metadata
 from .scan import Batches, RecordBatch, Scan, Split
 from .schema import attr, dim, enum, schema_json
 from .settings import Context, Settings
-from .shared import SharedWrite
+from .shared import ConsolidationPart, SharedConsolidation, SharedWrite
 
 __all__ = [
     "Array",
     "Attribute",
     "Batches",
     "Condition",
+    "ConsolidationPart",
     "Context",
     "Dimension",
     "Error",
@@ -47,6 +48,7 @@ __all__ = [
     "Metadata",
     "RecordBatch",
     "Scan",
+    "SharedConsolidation",
     "SharedWrite",
     "Split",
     "__version__",

@@ -490,6 +490,12 @@ class Array:
             return self._handle.upkeep_files(what, False)
         return self._handle.consolidate(purge=purge, memory=memory, verify=verify, hook=hook_of(progress))
 
+    def share_consolidation(self, parts, *, purge=False):
+        """Plans a consolidation that several processes do together, each merge in at most so many parts: a :class:`smalti.SharedConsolidation`."""
+        from .shared import SharedConsolidation
+
+        return SharedConsolidation(self, self._handle.share_consolidation(parts, purge=purge))
+
     def vacuum(self, what="fragments", *, dry_run=False, progress=None):
         """Removes what was merged: the names of the fragments; or with another ``what``, as for :meth:`consolidate`, those files."""
         if what != "fragments":

@@ -123,6 +123,34 @@ def write(uri, data, *, name=None, dims=None, at=None, key=None, context=None, *
     return array.reopen()
 
 
+def consolidate(uri, *, parts=None, purge=False, memory=None, key=None, context=None):
+    """Merges the fragments of a large array by many workers, each a part of its cells; readers see what was merged or what it was made of.
+
+    Args:
+        uri: an array, or where one is.
+        parts: how many parts a merge has at most, each of which becomes a fragment; by ``PARTITION_BYTES`` of cells if not said.
+        purge: whether deleted cells are left out.
+        memory: the bytes that a part may take.
+
+    Returns:
+        For each merge the names of what was merged and of what it became.
+    """
+    import dask
+
+    array = uri if isinstance(uri, Array) else open_any(uri, key=key, context=context)
+    if parts is None:
+        told = array.read().byte_count()
+        parts = max(1, min(1024, -(-(told[0] if told is not None else 0) // PARTITION_BYTES)))
+    with array.reopen().share_consolidation(parts, purge=purge) as consolidation:
+        merge = dask.delayed(_merge_part, pure=False)
+        merged = dask.compute(*(merge(part, memory) for part in consolidation.parts))
+        return consolidation.commit(merged)
+
+
+def _merge_part(part, memory):
+    return part.merge(memory=memory)
+
+
 def commit_all(share, compute, tasks):
     """Has parts of a shared write computed, and commits them; if one fails, nothing is left."""
     try:
@@ -244,4 +272,4 @@ def _token(array, name):
     return tokenize(array.uri, name, fragments, array._settings.at)
 
 
-__all__ = ["chunks_of", "from_array", "read", "write"]
+__all__ = ["chunks_of", "consolidate", "from_array", "read", "write"]

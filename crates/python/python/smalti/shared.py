@@ -1,6 +1,10 @@
-"""Writes that several processes do together: each puts fragments, and one commit shows all of them, or none."""
+"""Writes and consolidations that several processes do together: each puts fragments, and one commit shows all of them, or none."""
 
 from __future__ import annotations
+
+from . import _smalti
+from .progress import hook_of
+from .scan import Split
 
 
 class SharedWrite:
@@ -67,4 +71,83 @@ class SharedWrite:
         return f"SharedWrite({self.uri!r}, {self._text!r})"
 
 
-__all__ = ["SharedWrite"]
+class SharedConsolidation:
+    """A consolidation that several processes, or machines, do together; made by :meth:`smalti.Array.share_consolidation`.
+
+    The process that plans it hands out ``parts``, which are pickled, and commits what comes back. Readers see what was merged, or what it was made
+    of, never both. While it is open no other consolidation or vacuum runs.
+
+    >>> import numpy as np, smalti as sm
+    >>> A = sm.create("mem://shared-consolidation-docs", sm.dim("x", (0, 99), tile=10), sm.attr("value", "int64"))
+    >>> for start in range(0, 100, 10):
+    ...     A[start : start + 10] = np.arange(start, start + 10)
+    >>> with A.share_consolidation(2) as consolidation:
+    ...     merged = [part.merge() for part in consolidation.parts]  # in other processes
+    ...     _ = consolidation.commit(merged)
+    >>> len(A.reopen().fragments)
+    2
+    """
+
+    __slots__ = ("_array", "_handle", "parts", "_is_over")
+
+    def __init__(self, array, handle):
+        self._array = array
+        self._handle = handle
+        self._is_over = False
+        self.parts = [ConsolidationPart(Split(split, array._settings), share, purge) for split, share, purge in handle.parts()]
+
+    def commit(self, merged):
+        """Makes what came of the parts visible, in their order: what :meth:`ConsolidationPart.merge` gave for each. Returns for each merge the names
+        of what was merged and of what it became.
+
+        Raises:
+            ValueError: for more or fewer parts, or fragments that do not hold what was merged. Nothing is changed then.
+        """
+        self._is_over = True
+        done = self._handle.commit([list(names) for names in merged])
+        self._array._changed()
+        return done
+
+    def abandon(self):
+        """Removes what was merged so far."""
+        self._is_over = True
+        self._handle.abandon()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if not self._is_over:
+            self.abandon()
+
+    def __repr__(self):
+        return f"<smalti.SharedConsolidation of {self._array.uri}, {len(self.parts)} parts>"
+
+
+class ConsolidationPart:
+    """A part of a consolidation, to be merged anywhere."""
+
+    __slots__ = ("_split", "_share", "_purge")
+
+    def __init__(self, split, share, purge):
+        self._split = split
+        self._share = share
+        self._purge = purge
+
+    @property
+    def bytes(self):
+        """About the bytes that it reads."""
+        return self._split.bytes
+
+    def merge(self, *, memory=None, verify=True, progress=False):
+        """Merges it: the names of its fragments, for the process that planned the consolidation."""
+        return _smalti.merge_part(self._split._split, self._share, self._purge, memory=memory, verify=verify, hook=hook_of(progress))
+
+    def __reduce__(self):
+        return ConsolidationPart, (self._split, self._share, self._purge)
+
+    def __repr__(self):
+        return f"<smalti.ConsolidationPart {self._split.number} of {self._split.count}, {self.bytes} bytes of {self._split.uri}>"
+
+
+__all__ = ["ConsolidationPart", "SharedConsolidation", "SharedWrite"]

@@ -5,15 +5,19 @@ use crate::progress::{Phase, Unit};
 use crate::read::read_cells;
 use crate::request::ReadRequest;
 use crate::write::{DensePieces, DenseTiles, fields_of_fragment};
-use smalti_array::{CellHistory, FieldId, NewFragment, Snapshot, dense_grid, intervals};
+use smalti_array::{CellHistory, FieldId, Snapshot, dense_grid, intervals};
 use smalti_tile::{Column, ColumnRef};
 use smalti_types::{Error, Layout, Result, TimeRange};
 use std::sync::Arc;
 
 pub(super) fn merge(snapshot: &Snapshot, range: TimeRange, request: &MergeRequest) -> Result<Merged> {
     let schema = snapshot.schema();
-    let hull =
-        snapshot.non_empty_domain().ok_or_else(|| Error::invalid("there are no fragments to merge"))?;
+    let hull = match &request.part {
+        Some(part) => part.rectangle.clone(),
+        None => {
+            snapshot.non_empty_domain().ok_or_else(|| Error::invalid("there are no fragments to merge"))?
+        }
+    };
     let read = ReadRequest {
         fields: schema.attributes.iter().map(|attribute| attribute.name.clone()).collect(),
         ranges: hull.iter().map(|side| vec![side.clone()]).collect(),
@@ -25,7 +29,7 @@ pub(super) fn merge(snapshot: &Snapshot, range: TimeRange, request: &MergeReques
     };
     let progress = request.progress.clone().unwrap_or_default();
     progress.enter(Phase::Merging, Unit::Cells, smalti_space::cell_count(&intervals(&hull)?));
-    let new = NewFragment::merged(snapshot, range, CellHistory::default())?;
+    let new = request.new_fragment(snapshot, range, CellHistory::default())?;
     let ids: Vec<FieldId> = (0..schema.attributes.len()).map(FieldId::Attribute).collect();
     let fields = fields_of_fragment(snapshot, &new.content(), &ids)?;
     let grid = dense_grid(schema)?;

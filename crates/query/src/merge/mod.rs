@@ -8,11 +8,30 @@ mod dense;
 mod request;
 mod sparse;
 
-pub use request::{MergeRequest, Merged};
+pub use request::{MergePart, MergeRequest, Merged};
 
 use crate::progress::Phase;
+use crate::request::ReadRequest;
+use crate::scan::Scan;
+use crate::split::Split;
 use smalti_array::Snapshot;
-use smalti_types::{Error, Result, TimeRange};
+use smalti_types::{Error, Layout, Result, TimeRange};
+
+/// Divides the merge of all fragments of a snapshot into at most so many parts of about as many bytes, each of which another process may
+/// merge: fewer where there is too little, or the global order does not divide.
+///
+/// # Errors
+/// `InvalidArgument` when there is no fragment, or for no part; `Corrupt` and `Permission` from the metadata.
+pub fn split_merge(snapshot: &Snapshot, count: usize) -> Result<Vec<Split>> {
+    let hull =
+        snapshot.non_empty_domain().ok_or_else(|| Error::invalid("there are no fragments to merge"))?;
+    let ranges = match snapshot.schema().is_dense() {
+        true => hull.into_iter().map(|side| vec![side]).collect(),
+        false => Vec::new(),
+    };
+    let request = ReadRequest { ranges, layout: Some(Layout::GlobalOrder), ..ReadRequest::default() };
+    Scan::new(snapshot, &request)?.splits(count)
+}
 
 /// Merges all fragments of a snapshot, which must be [made of some](Snapshot::of_fragments) for this. After an error nothing
 /// that was written is left, as far as the store lets it be removed.

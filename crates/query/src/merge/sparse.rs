@@ -67,6 +67,7 @@ impl<'a> Merge<'a> {
             is_fresh: true,
             progress: self.request.progress.clone(),
             batch_cell_count: self.piece_cell_count(),
+            part: self.request.part.as_ref().and_then(|part| part.order.clone()),
             ..ReadRequest::default()
         };
         if self.history.keeps_times {
@@ -110,7 +111,8 @@ impl<'a> Merge<'a> {
         let mut writer: Option<(SparseWriter, Pieces)> = None;
         let next_byte_len = self.piece_cell_count().map_or(0, |cells| cells as u64 * self.cell_byte_len());
         let progress = self.request.progress.clone().unwrap_or_default();
-        progress.enter(Phase::Merging, Unit::Cells, self.snapshot.held_cell_count());
+        let total = self.snapshot.held_cell_count().filter(|_| self.request.part.is_none());
+        progress.enter(Phase::Merging, Unit::Cells, total);
         for batch in self.read()? {
             let mut batch = batch?;
             let read_cell_count = batch.cell_count as u64;
@@ -125,7 +127,7 @@ impl<'a> Merge<'a> {
             let (open, pieces) = match &mut writer {
                 Some(writer) => writer,
                 none => {
-                    let new = NewFragment::merged(self.snapshot, self.range, self.history.clone())?;
+                    let new = self.request.new_fragment(self.snapshot, self.range, self.history.clone())?;
                     let written = fields_of_fragment(self.snapshot, &new.content(), fields)?;
                     let pieces = Pieces::new(written.iter().map(|field| field.shape))?;
                     none.insert((SparseWriter::new(new, written, schema, Arc::clone(&progress)), pieces))

@@ -4,7 +4,7 @@ use super::fit::{Fit, span};
 use super::policy::Choice;
 use super::publish::{Published, publish};
 use super::verify::verify_merge;
-use smalti_array::{ArrayPlace, Fragment, Snapshot, UpkeepLock};
+use smalti_array::{ArrayPlace, Fragment, NewFragment, Snapshot, UpkeepLock};
 use smalti_format::names::{CommitKind, commit_file_name};
 use smalti_query::{MergeRequest, Phase, Progress, Unit, merge};
 use smalti_types::{Error, Result, TimeRange};
@@ -179,6 +179,50 @@ pub fn consolidate_fragments(place: &ArrayPlace, options: &FragmentOptions) -> R
     Ok(done)
 }
 
+/// A planned merge with what is read for it.
+pub(super) struct Prepared {
+    pub(super) planned: Merge,
+    /// The array as if it had only what is merged.
+    pub(super) part: Snapshot,
+    pub(super) time: TimeRange,
+    /// Whether deleted cells are left out.
+    pub(super) purges_cells: bool,
+    /// See [`purged_at`].
+    pub(super) purged_at: Option<u64>,
+}
+
+impl Prepared {
+    pub(super) fn new(snapshot: &Snapshot, planned: Merge, purges: bool) -> Result<Self> {
+        let is_input =
+            |fragment: &&Arc<Fragment>| planned.inputs.iter().any(|name| name == fragment.name().as_str());
+        let inputs: Vec<Arc<Fragment>> = snapshot.fragments().iter().filter(is_input).cloned().collect();
+        let time = span(&inputs.iter().map(|input| &**input).collect::<Vec<_>>());
+        let purges_cells = purges && !may_hide_others(snapshot, &inputs);
+        let part = snapshot.of_fragments(inputs, &planned.schema_name)?;
+        let purged_at = if purges { purged_at(snapshot, &part, time, purges_cells)? } else { None };
+        Ok(Prepared { planned, part, time, purges_cells, purged_at })
+    }
+
+    /// Makes the merged fragments visible in place of the others.
+    pub(super) fn publish(
+        self,
+        merged: &[NewFragment],
+        cell_count: u64,
+        progress: &Progress,
+    ) -> Result<MergedFragments> {
+        progress.enter(Phase::Publishing, Unit::Fragments, Some(merged.len() as u64));
+        publish(&self.part, &Published { merged, time: self.time, purged_at: self.purged_at })?;
+        progress.complete(Phase::Publishing);
+        Ok(MergedFragments {
+            outputs: merged.iter().map(|fragment| fragment.name().to_string()).collect(),
+            inputs: self.planned.inputs,
+            purged: self.purges_cells,
+            cell_count,
+            read_byte_len: self.planned.read_byte_len,
+        })
+    }
+}
+
 fn carry_out(
     snapshot: &Snapshot,
     planned: Merge,
@@ -186,35 +230,22 @@ fn carry_out(
     lock: &UpkeepLock,
     progress: &Arc<Progress>,
 ) -> Result<MergedFragments> {
-    let is_input =
-        |fragment: &&Arc<Fragment>| planned.inputs.iter().any(|name| name == fragment.name().as_str());
-    let inputs: Vec<Arc<Fragment>> = snapshot.fragments().iter().filter(is_input).cloned().collect();
-    let time = span(&inputs.iter().map(|input| &**input).collect::<Vec<_>>());
-    let purges_cells = options.purges && !may_hide_others(snapshot, &inputs);
-    let part = snapshot.of_fragments(inputs, &planned.schema_name)?;
+    let prepared = Prepared::new(snapshot, planned, options.purges)?;
+    let part = &prepared.part;
     let request = MergeRequest {
-        purges: purges_cells,
+        purges: prepared.purges_cells,
         memory_byte_len: options.memory_byte_len,
         max_fragment_byte_len: options.max_fragment_byte_len.filter(|_| !part.schema().is_dense()),
+        part: None,
         progress: Some(Arc::clone(progress)),
     };
-    let merged = merge(&part, &request)?;
-    let verified = if options.verifies { verify_merge(&part, &merged, &request) } else { Ok(()) };
+    let merged = merge(part, &request)?;
+    let verified = if options.verifies { verify_merge(part, &merged, &request) } else { Ok(()) };
     if let Err(error) = verified.and_then(|()| progress.check()).and_then(|()| lock.confirm()) {
         merged.discard();
         return Err(error);
     }
-    let purged_at = if options.purges { purged_at(snapshot, &part, time, purges_cells)? } else { None };
-    progress.enter(Phase::Publishing, Unit::Fragments, Some(merged.fragments.len() as u64));
-    publish(&part, &Published { merged: &merged.fragments, time, purged_at })?;
-    progress.complete(Phase::Publishing);
-    Ok(MergedFragments {
-        outputs: merged.fragments.iter().map(|fragment| fragment.name().to_string()).collect(),
-        inputs: planned.inputs,
-        purged: purges_cells,
-        cell_count: merged.cell_count,
-        read_byte_len: planned.read_byte_len,
-    })
+    prepared.publish(&merged.fragments, merged.cell_count, progress)
 }
 
 /// The time from which on a purged fragment shows what its inputs showed: that of the latest delete or change of the schema that

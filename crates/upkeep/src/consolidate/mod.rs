@@ -8,6 +8,7 @@ mod hulls;
 mod metadata;
 mod policy;
 mod publish;
+mod shared;
 mod verify;
 
 pub(crate) use commits::{commit_at_once, put_ignore_file, sync_commits};
@@ -20,6 +21,7 @@ pub use fragments::{
 pub use metadata::consolidate_metadata;
 pub use policy::{Choice, Steps, Tiers};
 pub(crate) use publish::finish_pending;
+pub use shared::{ConsolidationPart, PartOptions, SharedConsolidation, merge_part, share_consolidation};
 pub use verify::verify_merge;
 
 use smalti_format::names::TimestampedName;

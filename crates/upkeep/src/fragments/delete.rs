@@ -210,8 +210,12 @@ impl<'a> Doomed<'a> {
     fn forget(&self, place: &ArrayPlace) -> Result<()> {
         let mut files: Vec<String> = self.vacuums.iter().map(|vacuum| place.join(&vacuum.path)).collect();
         let names: HashSet<&TimestampedName> = self.names().collect();
+        // The first fragment of a merge by several processes speaks for the others.
+        let left = Listing::read(place, TimeRange::ALL, place.newest_schema()?.is_dense())?;
+        let has_others =
+            |name: &TimestampedName| left.fragments.iter().any(|other| other.name.is_kin_of(name));
         for (name, path) in &Commits::read(place)?.gone {
-            if names.contains(name) && purged_at(place, path)?.is_none() {
+            if names.contains(name) && !has_others(name) && purged_at(place, path)?.is_none() {
                 files.push(place.join(path));
             }
         }

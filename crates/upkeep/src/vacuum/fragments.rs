@@ -113,7 +113,7 @@ pub fn vacuum_fragments(place: &ArrayPlace, options: &VacuumOptions) -> Result<V
     let files: Vec<String> = due.vacuums.iter().map(|vacuum| place.join(&vacuum.path)).collect();
     let files: Vec<&str> = files.iter().map(String::as_str).collect();
     place.store().delete_files(&files)?;
-    due.forget_gone(place)?;
+    due.forget_gone(place, is_dense)?;
     Ok(report)
 }
 
@@ -201,7 +201,7 @@ impl<'a> Due<'a> {
 
     /// Removes what was written down of fragments that are gone themselves. That cells were purged stays written down until
     /// a later purge of the same times says it too.
-    fn forget_gone(&self, place: &ArrayPlace) -> Result<()> {
+    fn forget_gone(&self, place: &ArrayPlace, is_dense: bool) -> Result<()> {
         let written = Commits::read(place)?.gone;
         let mut purges: Vec<(TimestampedName, u64)> = Vec::new();
         for (name, path) in &written {
@@ -216,9 +216,13 @@ impl<'a> Due<'a> {
             })
         };
         let is_removed = |name: &TimestampedName| self.fragments.iter().any(|old| old.fragment.name == *name);
+        // The first fragment of a merge by several processes speaks for the others.
+        let left = Listing::read(place, TimeRange::ALL, is_dense)?;
+        let has_others =
+            |name: &TimestampedName| left.fragments.iter().any(|other| other.name.is_kin_of(name));
         let files: Vec<String> = written
             .iter()
-            .filter(|(name, _)| is_removed(name) && !is_needed(name))
+            .filter(|(name, _)| is_removed(name) && !has_others(name) && !is_needed(name))
             .map(|(_, path)| place.join(path))
             .collect();
         let files: Vec<&str> = files.iter().map(String::as_str).collect();
