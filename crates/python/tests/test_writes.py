@@ -196,3 +196,15 @@ def test_upkeep(mem):
     assert len(array.vacuum()) == 5
     assert len(array.reopen().fragments) == 1
     assert array.reopen().digest() == before
+
+
+def test_closed_handles_hold_nothing(tmp_path):
+    array = sm.from_numpy(tmp_path / "grid", np.arange(100))
+    array[10:20] = 0
+    before = array.reopen()
+    array[5:15] = 1
+    assert before[12] == 0 and before.read_dense(([1, 12],))["value"].tolist() == [1, 0]
+    array.consolidate()
+    array.close()
+    before.close()
+    assert len(sm.open(tmp_path / "grid").vacuum()) == 3

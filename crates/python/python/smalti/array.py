@@ -124,6 +124,7 @@ class Array:
     def close(self):
         """Lets go of the array's files; other handles on it keep theirs."""
         self._handle = _Closed(self.uri)
+        self._facts = None
 
     @property
     def closed(self):
