@@ -307,7 +307,7 @@ class Array:
             condition=condition_of(where),
             order="row-major" if order == "C" else "col-major",
             # One batch has all cells, so that nothing is copied; a context with a budget says itself what a read may take.
-            memory=None if self._settings.is_bounded else READ_BYTES + 2 * count * cell_bytes,
+            memory=None if self._settings.is_bounded else READ_BYTES + 8 * count * (cell_bytes + 8),
             batch_cells=count,
         )
         cells, columns = self._handle.scan(request).columns(hook_of(progress))
