@@ -252,6 +252,39 @@ def test_many_processes_consolidate(tmp_path, kind, purge):
     assert sm.fsck(tmp_path / kind, data=True)
 
 
+@pytest.mark.parametrize("kind", ["dense", "sparse", "strings"])
+def test_libtiledb_sees_the_same(tmp_path, kind):
+    import tiledb
+
+    array = scattered(tmp_path, kind)
+
+    def told():
+        with tiledb.open(str(tmp_path / kind)) as opened:
+            cells = opened[:]
+        if kind == "dense":
+            return [cells["v"] if isinstance(cells, dict) else cells]
+        order = np.argsort(cells["x" if kind == "sparse" else "name"])
+        return [cells[name][order] for name in ("x" if kind == "sparse" else "name", "v", "s")]
+
+    def same():
+        for found, wanted in zip(told(), before):
+            np.testing.assert_array_equal(found, wanted)
+
+    before = told()
+    with array.share_consolidation(4) as consolidation:
+        parts = [part.merge() for part in consolidation.parts]
+        same()
+        consolidation.commit(parts)
+    same()
+    array.close()
+    assert len(sm.open(tmp_path / kind).vacuum()) == 12
+    same()
+    tiledb.consolidate(str(tmp_path / kind))
+    tiledb.vacuum(str(tmp_path / kind))
+    same()
+    assert sm.fsck(tmp_path / kind, data=True)
+
+
 def merge_twice(part):
     part.merge()  # of a worker whose answer was lost
     return part.merge()
