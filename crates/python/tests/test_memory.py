@@ -47,21 +47,18 @@ def grid(tmp_path_factory):
 
 
 @linux
-@pytest.mark.parametrize("budget", [None, 64 << 20])
-def test_a_dense_read_holds_its_result(grid, budget):
+def test_a_dense_read_holds_its_result(grid):
     taken, size, first = run(
         """
-array = sm.open(sys.argv[1], context=sm.Context(memory=json.loads(sys.argv[2])))
 array[:1]
 before = now()
 values = array[:512]
 print(json.dumps([peak() - before, values.nbytes, values[7, 7]]))
 """,
         grid,
-        json.dumps(budget),
     )
     assert first == 7 and size == 256 << 20
-    assert taken <= 1.1 * size + FIXED + (budget or 0), f"{taken >> 20} MiB for {size >> 20}"
+    assert taken <= 1.1 * size + FIXED, f"{taken >> 20} MiB for {size >> 20}"
 
 
 @linux

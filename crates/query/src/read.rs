@@ -16,14 +16,12 @@ use crate::ranges;
 use crate::request::{Batch, ReadRequest, ResultField};
 use crate::sparse::{DeleteHistory, SparseBatches, SparsePlan};
 use crate::steps::Steps;
-use rayon::prelude::*;
 use smalti_array::{FieldId, Snapshot};
 use smalti_space::CELLS_BETWEEN_CHECKS;
 use smalti_tile::{Column, ColumnRef};
-use smalti_types::parallel::{self, Shareable as _, Workers};
-use smalti_types::{AlignedBuf, Error, Layout, Result, Spares};
+use smalti_types::parallel::{self, Workers};
+use smalti_types::{Error, Layout, Result, Spares};
 use std::mem;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// The batches of a read, made as they are pulled. An error ends the stream.
@@ -195,20 +193,6 @@ pub(crate) fn read_history(
     Ok(batches.with_workers())
 }
 
-/// Copies a part of a column to its place; what a count did not promise finds room too.
-fn append(to: &mut AlignedBuf, place: Range<usize>, from: &AlignedBuf, progress: &Progress) -> Result<()> {
-    const STEP: usize = 1 << 20;
-    if to.len() < place.end {
-        to.resize(place.end)?;
-    }
-    let to = to.as_mut_slice()[place].par_chunks_mut(STEP);
-    to.zip(from.as_slice().par_chunks(STEP)).shared().try_for_each(|(to, from)| {
-        progress.check()?;
-        to.copy_from_slice(from);
-        Ok(())
-    })
-}
-
 fn spares_of(snapshot: &Snapshot) -> Arc<Spares> {
     Arc::clone(snapshot.place().resources().spares())
 }
@@ -272,56 +256,12 @@ impl Batches {
     }
 
     fn joined(&mut self) -> Result<Batch> {
-        let cell_count = match self.cell_count() {
-            Count::Exact(count) if self.fields.iter().all(|field| !field.shape.is_var()) => {
-                usize::try_from(count).ok()
-            }
-            _ => None,
-        };
-        let mut parts = self.by_ref().take(2).collect::<Result<Vec<Batch>>>()?;
-        match (parts.len(), cell_count) {
-            (1, _) => Ok(parts.remove(0)),
-            (2, Some(cell_count)) => self.appended(parts, cell_count),
-            _ => {
-                for part in self.by_ref() {
-                    parts.push(part?);
-                }
-                self.gathered(parts)
-            }
+        let mut parts = self.collect::<Result<Vec<Batch>>>()?;
+        if parts.len() == 1
+            && let Some(only) = parts.pop()
+        {
+            return Ok(only);
         }
-    }
-
-    /// The cells of all parts, those that are still to be read too: columns of a fixed size that so many cells fit into, so that beside
-    /// them there is one part at a time.
-    fn appended(&mut self, parts: Vec<Batch>, cell_count: usize) -> Result<Batch> {
-        let mut columns = Vec::with_capacity(self.fields.len());
-        for field in &self.fields {
-            let data = AlignedBuf::zeroed(cell_count.saturating_mul(field.shape.cell_byte_len()))?;
-            let validity = field.shape.is_nullable.then(|| AlignedBuf::zeroed(cell_count)).transpose()?;
-            columns.push(Column { data, validity, ..Column::default() });
-        }
-        let lens: Vec<usize> = self.fields.iter().map(|field| field.shape.cell_byte_len()).collect();
-        let mut at = 0;
-        let mut parts = parts.into_iter();
-        while let Some(part) = parts.next().map(Ok).or_else(|| self.next()).transpose()? {
-            let end = at + part.cell_count;
-            let progress = &self.progress;
-            for ((to, from), byte_len) in columns.iter_mut().zip(&part.columns).zip(&lens) {
-                append(&mut to.data, at * byte_len..end * byte_len, &from.data, progress)?;
-                if let (Some(to), Some(from)) = (&mut to.validity, &from.validity) {
-                    append(to, at..end, from, progress)?;
-                }
-            }
-            at = end;
-        }
-        for (column, byte_len) in columns.iter_mut().zip(&lens) {
-            column.data.resize(at * byte_len)?;
-            column.validity.iter_mut().try_for_each(|validity| validity.resize(at))?;
-        }
-        Ok(Batch { cell_count: at, columns })
-    }
-
-    fn gathered(&self, mut parts: Vec<Batch>) -> Result<Batch> {
         let check = || self.progress.check();
         let lists = parts.iter().enumerate().map(|(slot, part)| whole(slot, part.cell_count));
         let lists = lists.collect::<Result<Vec<Vec<CellRun>>>>()?;
