@@ -10,6 +10,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 /// After so many reads in a row that were answered from memory a disk no longer counts as one that has waited.
 const FORGOTTEN_AFTER: u32 = 64;
 
+/// Reads of fewer bytes cost little beside asking the kernel for what is in memory alone, and only one in
+/// [`ASKED_ONE_OF`] of them asks while nothing has waited.
+const SMALL_BYTE_LEN: usize = 4096;
+const ASKED_ONE_OF: u64 = 8;
+
 /// What reads of a disk had to wait for of late.
 #[derive(Debug)]
 pub(super) struct Waits {
@@ -41,7 +46,8 @@ impl Waits {
         use rustix::io::{Errno, ReadWriteFlags};
         // To this call the largest number means the place where the file stands.
         let is_place = i64::try_from(offset).is_ok();
-        if self.is_unknown.load(Ordering::Relaxed) || dest.is_empty() || !is_place {
+        let is_spared = dest.len() < SMALL_BYTE_LEN && !self.has_waited() && !is_asked(offset);
+        if is_spared || self.is_unknown.load(Ordering::Relaxed) || dest.is_empty() || !is_place {
             return 0;
         }
         let wanted = dest.len();
@@ -77,6 +83,14 @@ impl Waits {
     }
 }
 
+/// Whether a small read at an offset is one that asks: about one in [`ASKED_ONE_OF`] of them, however far they are apart, and
+/// without a count that threads would share.
+#[cfg(target_os = "linux")]
+fn is_asked(offset: u64) -> bool {
+    // The upper bits of a product with the golden ratio are spread evenly (Knuth, The Art of Computer Programming, 6.4).
+    (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32).is_multiple_of(ASKED_ONE_OF)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,19 +109,30 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
+    fn small_reads_ask_now_and_then_whatever_is_between_them() {
+        for stride in [1, 256, 512, 4096, 16_384, 65_536, 1 << 20, 1 << 30] {
+            let asked = (0..4096).filter(|idx| is_asked(idx * stride)).count();
+            assert!((256..=1024).contains(&asked), "{asked} of 4096 reads that are {stride} bytes apart");
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
     fn what_is_in_memory_is_read_at_once() {
         let path = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(path.path(), b"0123456789").unwrap();
         let file = File::open(path.path()).unwrap();
         let waits = Waits::default();
         let mut dest = [0; 4];
+        // After a wait every read asks.
+        waits.note(true);
         let byte_len = waits.read_at_once(&file, &mut dest, 3);
         if waits.is_unknown.load(Ordering::Relaxed) {
             return;
         }
         // A page may be thrown out of memory at any moment, so that a short answer is one too.
         assert_eq!(dest[..byte_len], b"3456"[..byte_len]);
-        assert_eq!(waits.has_waited(), byte_len < dest.len());
+        assert_eq!(waits.since.load(Ordering::Relaxed), u32::from(byte_len == dest.len()));
         for beyond in [100, u64::MAX] {
             assert_eq!(waits.read_at_once(&file, &mut dest, beyond), 0);
         }
