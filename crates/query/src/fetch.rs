@@ -164,6 +164,9 @@ const MAX_UNCHECKED_BYTE_LEN: u64 = 1 << 20;
 /// Larger tiles are asked for when they are read: their length may be a lie, which is found out then.
 const MAX_ANNOUNCED_BYTE_LEN: u64 = 64 << 20;
 
+/// Tiles of a near store that are smaller, decoded and without what is of any length, are not kept.
+const LEAST_KEPT_BYTE_LEN: usize = 2048;
+
 /// What a near store is told of at a time: enough for hundreds of small tiles, and so little that it is still in memory when it is
 /// read.
 const MAX_TOLD_BYTE_LEN: u64 = 4 << 20;
@@ -335,7 +338,10 @@ impl Fetch {
         workspace: &mut Workspace,
     ) -> Result<Arc<Column>> {
         let part = source.coordinate.map_or(TilePart::Column, TilePart::Coordinate);
-        let key = self.key(source, tile_idx, part);
+        // A tile of a few cells is decoded again sooner than its files are asked whether they are still the same.
+        let is_small = cell_count.saturating_mul(source.codec.shape().cell_byte_len()) < LEAST_KEPT_BYTE_LEN;
+        let is_worth_keeping = self.is_distant() || !is_small;
+        let key = is_worth_keeping.then(|| self.key(source, tile_idx, part)).flatten();
         if let Some(CachedTile::Column(column)) = key.as_ref().and_then(|key| self.kept.find(key)) {
             self.progress.count_kept_tile();
             return Ok(column);

@@ -46,7 +46,7 @@ impl Waits {
         use rustix::io::{Errno, ReadWriteFlags};
         // To this call the largest number means the place where the file stands.
         let is_place = i64::try_from(offset).is_ok();
-        let is_spared = dest.len() < SMALL_BYTE_LEN && !self.has_waited() && !is_asked(offset);
+        let is_spared = dest.len() < SMALL_BYTE_LEN && !self.has_waited() && !is_asked(file, offset);
         if is_spared || self.is_unknown.load(Ordering::Relaxed) || dest.is_empty() || !is_place {
             return 0;
         }
@@ -83,12 +83,14 @@ impl Waits {
     }
 }
 
-/// Whether a small read at an offset is one that asks: about one in [`ASKED_ONE_OF`] of them, however far they are apart, and
-/// without a count that threads would share.
+/// Whether a small read of a file at an offset is one that asks: about one in [`ASKED_ONE_OF`] of them, however far they are apart
+/// and in however many files, and without a count that threads would share.
 #[cfg(target_os = "linux")]
-fn is_asked(offset: u64) -> bool {
+fn is_asked(file: &File, offset: u64) -> bool {
+    use std::os::fd::AsRawFd;
+    let place = offset.wrapping_add(u64::from(file.as_raw_fd().unsigned_abs()));
     // The upper bits of a product with the golden ratio are spread evenly (Knuth, The Art of Computer Programming, 6.4).
-    (offset.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32).is_multiple_of(ASKED_ONE_OF)
+    (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32).is_multiple_of(ASKED_ONE_OF)
 }
 
 #[cfg(test)]
@@ -110,10 +112,14 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn small_reads_ask_now_and_then_whatever_is_between_them() {
+        let file = tempfile::tempfile().unwrap();
         for stride in [1, 256, 512, 4096, 16_384, 65_536, 1 << 20, 1 << 30] {
-            let asked = (0..4096).filter(|idx| is_asked(idx * stride)).count();
+            let asked = (0..4096).filter(|idx| is_asked(&file, idx * stride)).count();
             assert!((256..=1024).contains(&asked), "{asked} of 4096 reads that are {stride} bytes apart");
         }
+        let files: Vec<File> = (0..64).map(|_| tempfile::tempfile().unwrap()).collect();
+        let asked = files.iter().filter(|file| is_asked(file, 0)).count();
+        assert!((1..32).contains(&asked), "{asked} of the starts of 64 files");
     }
 
     #[test]
