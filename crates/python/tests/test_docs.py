@@ -12,7 +12,7 @@ import pytest
 
 import smalti as sm
 
-MODULES = sorted(module.name for module in pkgutil.iter_modules(sm.__path__) if module.name not in ("_smalti", "__main__"))
+MODULES = sorted(module.name.partition(".")[2] for module in pkgutil.walk_packages(sm.__path__, "smalti.") if not module.name.endswith(("._smalti", ".__main__")))
 
 
 @pytest.mark.parametrize("name", ["smalti", *[f"smalti.{name}" for name in MODULES]])

@@ -71,6 +71,16 @@ class Metadata(MutableMapping):
         """Deletes all keys at once."""
         self._write([], list(self))
 
+    def exact(self):
+        """All of it as lists of a key, the name of a datatype and hexadecimal digits, which JSON can hold."""
+        return [[key, datatype, bytes(data).hex()] for key, (datatype, data) in self._read()]
+
+    def restore(self, exact):
+        """Puts what :meth:`exact` gave."""
+        if exact:
+            self._owner._handle.write_metadata([(key, datatype, bytes.fromhex(data)) for key, datatype, data in exact], [], None)
+            self._owner._changed()
+
     def _write(self, put, delete, at=None):
         put = [(key, *bytes_of(value)) for key, value in put]
         if put or delete:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import _smalti
+from .coarse import COARSE, dated
 from .progress import hook_of
 from .types import value_of
 
@@ -94,17 +95,19 @@ class Scan:
         """All cells as a ``pyarrow.Table``."""
         import pyarrow
 
-        return pyarrow.table(self.collect())
+        return dated(pyarrow.table(self.collect()))
 
     def to_pandas(self, **options):
         """All cells as a ``pandas.DataFrame``; options are those of ``pyarrow.Table.to_pandas``."""
-        return self.to_arrow().to_pandas(**options)
+        return self.to_arrow().to_pandas(**{"date_as_object": False, **options})
 
     def to_polars(self):
         """All cells as a ``polars.DataFrame``."""
         import polars
 
-        return polars.DataFrame(self.collect())
+        known = self._array._known
+        is_coarse = any(field.datatype in COARSE for field in (*known.dims, *known.attributes))
+        return polars.DataFrame(self.to_arrow() if is_coarse else self.collect())
 
     def to_dict(self):
         """All cells as a dictionary of NumPy's arrays: objects for text and cells of any length, masked ones where cells are null."""
@@ -234,11 +237,11 @@ class RecordBatch:
         """As a ``pyarrow.RecordBatch``."""
         import pyarrow
 
-        return pyarrow.record_batch(self)
+        return dated(pyarrow.record_batch(self))
 
     def to_pandas(self, **options):
         """As a ``pandas.DataFrame``."""
-        return self.to_arrow().to_pandas(**options)
+        return self.to_arrow().to_pandas(**{"date_as_object": False, **options})
 
     def __repr__(self):
         return f"<smalti.RecordBatch of {len(self)} cells: {', '.join(self.names)}>"
@@ -343,11 +346,11 @@ class Split:
         """Its cells as a ``pyarrow.Table``."""
         import pyarrow
 
-        return pyarrow.table(self)
+        return dated(pyarrow.table(self))
 
     def to_pandas(self, **options):
         """Its cells as a ``pandas.DataFrame``."""
-        return self.to_arrow().to_pandas(**options)
+        return self.to_arrow().to_pandas(**{"date_as_object": False, **options})
 
     def to_bytes(self):
         """The split written down, for ``smalti read --split`` and other programs."""

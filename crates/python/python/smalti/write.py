@@ -126,6 +126,8 @@ def _dense_request(array, key, values, at):
         attribute = known[name]
         several = attribute.count is not None and attribute.count > 1 and not is_bytes(attribute.datatype)
         shape = (*asked, attribute.count) if several else asked
+        if attribute.count is None and isinstance(given, (list, tuple)) and len(asked) == 1:
+            given = _listed(given)
         columns.append(column_of(array, attribute, _fitted(name, given, shape), ndim=len(shape)))
     return columns, WriteRequest([axis.stretches[0] for axis in axes], "row-major", moment_of(at))
 
@@ -153,6 +155,8 @@ def column_of(array, field, values, ndim=1):
     nullable = getattr(field, "nullable", False)
     enumeration = getattr(field, "enumeration", None)
     count = getattr(field, "count", None if field.dtype == object else 1)
+    if count is None and isinstance(values, (list, tuple)):
+        values = _listed(values)
     values, null = _plain(values)
     if enumeration is not None and values.dtype.kind not in "iu":
         values, null = _coded(array, name, enumeration, values, null)
@@ -177,6 +181,13 @@ def column_of(array, field, values, ndim=1):
             cells = data.size
         validity = np.ones(cells, "u1") if null is None else np.ascontiguousarray(~null.reshape(-1)).view("u1")
     return Column(name, _bytes(data), offsets, validity)
+
+
+def _listed(values):
+    """Cells of any length as objects, each of them one: lists of lists are not a grid here."""
+    made = np.empty(len(values), object)
+    made[:] = values
+    return made
 
 
 def _bytes(data):

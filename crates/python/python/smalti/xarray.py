@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import xarray as xr
@@ -53,6 +54,8 @@ NAMING = ("coordinates", "grid_mapping", "bounds", "ancillary_variables", "cell_
 KEPT = KNOWN + NAMING + ("_Encoding",)
 # A chunk of Dask has about so many bytes, in whole tiles.
 CHUNK_BYTES = 32 << 20
+# So many arrays of a group are opened at a time.
+OPENERS = 8
 # Where an unlimited dimension ends.
 LAST = 2**62
 
@@ -110,32 +113,29 @@ class Store(AbstractDataStore):
         """Variables by name, and attributes."""
         variables, attributes = {}, {}
         if isinstance(self._opened, Array):
-            self._add(self._opened, None, variables, attributes)
+            self._add(self._opened, self._opened.meta._read(), None, variables, attributes)
         else:
-            attributes.update(_attributes(self._opened.meta, None))
-            for name, member in self._opened.members.items():
-                if member.kind != "group":
-                    array = self._opened[name]
-                    if isinstance(array, Array) and array.is_dense:
-                        self._add(array, name, variables, {})
+            attributes.update(_attributes(self._opened.meta._read(), None))
+            for name, array, meta in _arrays_of(self._opened):
+                self._add(array, meta, name, variables, {})
         return variables, attributes
 
-    def _add(self, array, member, variables, attributes):
+    def _add(self, array, meta, member, variables, attributes):
         if not array.is_dense:
             raise ValueError(f"{array.uri} is sparse, a table and no grid: read it with smalti.open(uri).read()")
         dims = [dimension.name for dimension in array.dims]
         self._unlimited |= {dimension.name for dimension in array.dims if dimension.domain[1] == LAST}
-        meta = array.meta
         attributes.update(_attributes(meta, None))
-        for name, variable in _coordinates(array).items():
+        for name, variable in _coordinates(array, meta).items():
             variables.setdefault(name, variable)
         own = array.attributes
         for attribute in own:
-            name = _variable_name(attribute.name, member, len(own))
+            name = variable_name(attribute.name, member, len(own))
             data = indexing.LazilyIndexedArray(LazyVariable(array, attribute))
             more = (f"{attribute.name}_value",) if data.ndim > len(dims) else ()
             chunks = dict(zip(dims, chunks_of(array, attribute, CHUNK_BYTES)))
-            encoding = {"preferred_chunks": chunks, "dtype": attribute.dtype}
+            tile = tuple(min(dimension.tile or length, length) for dimension, length in zip(array.dims, array.shape))
+            encoding = {"preferred_chunks": chunks, "dtype": attribute.dtype, "tile": tile}
             told = _attributes(meta, attribute.name)
             if dims == [SCALAR]:
                 variables[name] = xr.Variable((), array[attribute.name][0], told)
@@ -150,7 +150,24 @@ class Store(AbstractDataStore):
         """Lets go of the array or group."""
 
 
-def _variable_name(name, member, count):
+def _arrays_of(group):
+    """The dense arrays of a group, each with its name and metadata, opened side by side."""
+
+    def opened(member):
+        array = group._opened(member)
+        if isinstance(array, Array) and array.is_dense:
+            return member.name, array, array.meta._read()
+        return None
+
+    members = [member for member in group.members.values() if member.kind != "group"]
+    pool = ThreadPoolExecutor(OPENERS)
+    try:
+        return [found for found in pool.map(opened, members) if found is not None]
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def variable_name(name, member, count):
     for suffix in (SUFFIX, ".index"):
         if name.endswith(suffix):
             return name.removesuffix(suffix)
@@ -163,7 +180,7 @@ def _attributes(meta, variable, kind=ATTRIBUTE_PREFIX):
     """The attributes of a variable, or of the dataset; numbers keep their dtype, which decides that of what is decoded with them."""
     prefix = f"{kind}{variable}."
     found = {}
-    for key, told in meta._read():
+    for key, told in meta:
         if variable is not None:
             if not key.startswith(prefix):
                 continue
@@ -180,7 +197,7 @@ def _attributes(meta, variable, kind=ATTRIBUTE_PREFIX):
     return found
 
 
-def _coordinates(array):
+def _coordinates(array, meta):
     """Coordinates that the array has of itself: labels, dates, and positions that do not begin with 0."""
     found = {}
     for dimension, length in zip(array.dims, array.shape):
@@ -188,7 +205,7 @@ def _coordinates(array):
         dtype = dimension.dtype
         if first != 0 or dtype.kind in "mM":
             values = np.arange(first, first + length).astype(dtype if dtype.kind not in "mM" else "i8")
-            told = _attributes(array.meta, dimension.name, DIMENSION_PREFIX)
+            told = _attributes(meta, dimension.name, DIMENSION_PREFIX)
             found[dimension.name] = xr.Variable((dimension.name,), values.view(dtype) if dtype.kind in "mM" else values, told)
     for name, dimension in array.labels.items():
         found[name] = xr.Variable((dimension,), array._known.label_values(array, name))
@@ -304,17 +321,20 @@ class Accessor:
             raise ValueError(f'mode= is "w-", "a" or "r+", not {mode!r}')
         variables, attributes = self._encoded(encoding or {})
         unlimited = self._unlimited(unlimited_dims)
+        there, added = group.members, []
         for name, (variable, settings) in variables.items():
             if mode == "r+":
                 self._write_part(group[name], variable, region or {}, append_dim, at)
-            elif name in group:
+            elif name in there:
                 _overwrite(group[name], name, variable, at)
             else:
                 array = _created(f"{group.uri.rstrip('/')}/{name}", {name: (variable, settings)}, unlimited, options)
                 _put(array, {_attribute_of(name, variable): variable}, at)
-                group.add(array, name)
+                added.append(group._told(array, name))
+        if added:
+            group._handle.write_members(added, [])
         if mode != "r+" and attributes:
-            group.meta.update({key: _kept(value) for key, value in attributes.items()})
+            group.meta.update({key: kept(value) for key, value in attributes.items()})
         return group
 
     def to_array(self, uri, *, encoding=None, at=None, key=None, context=None):
@@ -328,7 +348,7 @@ class Accessor:
         array = _created(uri, variables, set(), {"key": key, "context": context})
         _put(array, {_attribute_of(name, variable): variable for name, (variable, _) in variables.items()}, at)
         if attributes:
-            array.meta.update({key: _kept(value) for key, value in attributes.items()})
+            array.meta.update({key: kept(value) for key, value in attributes.items()})
         return array
 
     def _encoded(self, encoding):
@@ -347,7 +367,7 @@ class Accessor:
         for name, variable in variables.items():
             _check_name(name)
             asked = dict(encoding.get(name, {}))
-            stored[name] = {key: asked.pop(key) for key in ENCODINGS if key in asked}
+            stored[name] = {"told": variable.encoding.get("tile")} | {key: asked.pop(key) for key in ENCODINGS if key in asked}
             variable = variable.copy(deep=False)
             variable.encoding = {key: value for key, value in {**variable.encoding, **asked}.items() if key in KEPT}
             if variable.dtype.kind == "T":
@@ -463,7 +483,7 @@ def _created(uri, variables, unlimited, options):
         dims, shape = (SCALAR,), (1,)
     if 0 in shape:
         raise ValueError(f"variable {names[0]!r} has no cells, shape {shape}")
-    tiles = settings.get("tile") or _tiles_of(first, shape)
+    tiles = settings.get("tile") or _tiles_of(first, shape, settings.get("told"))
     made = []
     for dimension, length, tile in zip(dims, shape, tiles):
         last = LAST if dimension in unlimited else length - 1
@@ -484,20 +504,24 @@ def _created(uri, variables, unlimited, options):
     meta = {}
     for name, (variable, _) in variables.items():
         prefix = f"{ATTRIBUTE_PREFIX}{_attribute_of(name, variable)}."
-        meta |= {prefix + str(key): _kept(value) for key, value in variable.attrs.items()}
+        meta |= {prefix + str(key): kept(value) for key, value in variable.attrs.items()}
     if meta:
         array.meta.update(meta)
     return array
 
 
-def _tiles_of(variable, shape):
+def _tiles_of(variable, shape, told):
+    """The tiles of the file that a variable came from, where its chunks are made of them; its chunks; or what suits the shape."""
+    told = [min(tile, length) for tile, length in zip(told, shape)] if told is not None and len(told) == len(shape) else None
     chunks = variable.chunks
-    if chunks is not None:
-        return [min(lengths[0], length) for lengths, length in zip(chunks, shape)]
-    return _smalti.dense_tiles(list(shape))
+    if chunks is None:
+        return told or _smalti.dense_tiles(list(shape))
+    if told and all(side % tile == 0 for lengths, tile in zip(chunks, told) for side in lengths[:-1]):
+        return told
+    return [min(lengths[0], length) for lengths, length in zip(chunks, shape)]
 
 
-def _kept(value):
+def kept(value):
     """An attribute as metadata."""
     from .types import bytes_of
 
