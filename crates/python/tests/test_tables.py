@@ -129,3 +129,32 @@ def test_timestamps(mem):
     array.write({"x": [1], "a": [1]}, at=1000)
     array.write({"x": [2], "a": [2]}, at=2000)
     assert array.read(timestamps=True, order="row-major").to_dict()["__timestamps"].tolist() == [1000, 2000]
+
+
+def test_numbers_that_may_be_missing_keep_their_type_in_pandas(mem):
+    large = 2**62 + 1
+    attrs = [sm.attr("n", "int64", nullable=True), sm.attr("ok", "bool", nullable=True), sm.attr("day", "datetime64[D]", nullable=True)]
+    array = sm.create(mem(), sm.dim("x", (0, 9)), attrs, sparse=True)
+    array.write({"x": [1, 2], "n": [large, None], "ok": [None, True], "day": np.array(["2024-05-01", "NaT"], "M8[D]")})
+    frame = array.read(order="row-major").to_pandas()
+    assert list(frame.columns) == ["x", "n", "ok", "day"]
+    assert frame["n"].tolist() == [large, pd.NA] and frame["n"].dtype == "Int64" and frame["ok"].dtype == "boolean"
+    assert frame["day"].dtype.kind == "M" and frame["day"][0] == pd.Timestamp("2024-05-01") and frame["day"].isna()[1]
+    assert array.read(["n"], limit=1).to_pandas()["n"].tolist() == [large]
+    for batch in array.read(batch_size=1):
+        assert batch.to_pandas()["n"].dtype == "Int64" and len(batch.to_pandas()) == 1
+    assert array.read(limit=0).to_pandas()["n"].dtype == "Int64"
+    assert array.read().to_polars()["day"].dtype == pl.Date
+    array.write({"x": frame["x"], "n": frame["n"], "ok": frame["ok"], "day": frame["day"].astype("M8[s]")})
+    pd.testing.assert_frame_equal(array.reopen().read(order="row-major").to_pandas(), frame)
+
+
+def test_hours_and_months_are_times_in_pandas(mem):
+    units = ["Y", "M", "W", "h", "m"]
+    array = sm.create(mem(), sm.dim("x", (0, 9)), [sm.attr(unit, f"datetime64[{unit}]") for unit in units] + [sm.attr("span", "timedelta64[h]")], sparse=True)
+    moment = np.datetime64("2024-05-01T10:30")
+    array.write({"x": [0], **{unit: np.array([moment], f"M8[{unit}]") for unit in units}, "span": np.array([5], "m8[h]")})
+    frame = array.read().to_pandas()
+    for unit in units:
+        assert frame[unit].dtype.kind == "M" and frame[unit][0] == pd.Timestamp(moment.astype(f"M8[{unit}]").astype("M8[s]")), unit
+    assert frame["span"][0] == pd.Timedelta(hours=5)

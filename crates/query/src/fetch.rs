@@ -164,7 +164,7 @@ const MAX_UNCHECKED_BYTE_LEN: u64 = 1 << 20;
 /// Larger tiles are asked for when they are read: their length may be a lie, which is found out then.
 const MAX_ANNOUNCED_BYTE_LEN: u64 = 64 << 20;
 
-/// Tiles of a near store that are smaller, decoded and without what is of any length, are not kept.
+/// The only tile of a fragment on a near store is not kept if it is smaller, decoded and without what is of any length.
 const LEAST_KEPT_BYTE_LEN: usize = 2048;
 
 /// What a near store is told of at a time: enough for hundreds of small tiles, and so little that it is still in memory when it is
@@ -338,9 +338,10 @@ impl Fetch {
         workspace: &mut Workspace,
     ) -> Result<Arc<Column>> {
         let part = source.coordinate.map_or(TilePart::Column, TilePart::Coordinate);
-        // A tile of a few cells is decoded again sooner than its files are asked whether they are still the same.
-        let is_small = cell_count.saturating_mul(source.codec.shape().cell_byte_len()) < LEAST_KEPT_BYTE_LEN;
-        let is_worth_keeping = self.is_distant() || !is_small;
+        // A fragment of a few cells is read again sooner than its files are asked whether they are still the same.
+        let cell_byte_len = source.codec.shape().cell_byte_len();
+        let is_small = cell_count.saturating_mul(cell_byte_len) < LEAST_KEPT_BYTE_LEN;
+        let is_worth_keeping = self.is_distant() || !is_small || source.fragment.tile_count() > 1;
         let key = is_worth_keeping.then(|| self.key(source, tile_idx, part)).flatten();
         if let Some(CachedTile::Column(column)) = key.as_ref().and_then(|key| self.kept.find(key)) {
             self.progress.count_kept_tile();

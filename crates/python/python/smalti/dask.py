@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from . import Array
 from . import open as open_any
+from .conditions import condition_of
 
 # A partition or chunk has about so many bytes, unless others are asked for.
 PARTITION_BYTES = 64 << 20
-# More partitions than this are no help to anybody.
-MAX_SPLITS = 65_536
 
 
 def read(
@@ -29,7 +28,8 @@ def read(
 ):
     """A ``dask.dataframe`` of the cells of an array, a partition for each split of the read.
 
-    What is not wanted is named here: columns and cells that are left out later have been read by then.
+    Columns that later steps choose, and filters that compare columns with values, become part of the read: ``frame[frame.x > 5]["y"]`` reads no
+    more than ``read(uri, ["y"], "x > 5")``, and nothing of tiles whose statistics say that they have no such cells.
 
     Args:
         uri: an array, or where one is.
@@ -38,23 +38,12 @@ def read(
         partition_bytes: about how many bytes a partition reads.
         at, key, context: as for :func:`smalti.open`; a key by name, since it goes to other processes.
     """
-    import dask.dataframe as dd
+    from .frames import frame_of
 
     array = uri if isinstance(uri, Array) else open_any(uri, at=at, key=key, context=context)
     if not isinstance(array, Array):
         raise TypeError(f"{uri} is a group; read one of its arrays")
-    plan = array.read(columns, where, ranges)
-    if splits is None:
-        told = plan.byte_count()
-        size = told[0] if told is not None else 0
-        splits = max(1, min(MAX_SPLITS, -(-size // partition_bytes)))
-    parts = plan.splits(splits)
-    empty = array.read(columns, where, ranges, limit=0).to_pandas()
-    return dd.from_map(_frame_of, parts, meta=empty)
-
-
-def _frame_of(part):
-    return part.to_pandas()
+    return frame_of(array, columns, condition_of(where), ranges, splits, partition_bytes)
 
 
 def from_array(uri, name=None, *, chunks=None, at=None, key=None, context=None):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import _smalti
-from .coarse import COARSE, dated
+from .arrow import COARSE, dated, frame_of
 from .progress import hook_of
 from .types import value_of
 
@@ -99,7 +99,7 @@ class Scan:
 
     def to_pandas(self, **options):
         """All cells as a ``pandas.DataFrame``; options are those of ``pyarrow.Table.to_pandas``."""
-        return self.to_arrow().to_pandas(**{"date_as_object": False, **options})
+        return frame_of(self.to_arrow(), options)
 
     def to_polars(self):
         """All cells as a ``polars.DataFrame``."""
@@ -241,7 +241,7 @@ class RecordBatch:
 
     def to_pandas(self, **options):
         """As a ``pandas.DataFrame``."""
-        return self.to_arrow().to_pandas(**{"date_as_object": False, **options})
+        return frame_of(self.to_arrow(), options)
 
     def __repr__(self):
         return f"<smalti.RecordBatch of {len(self)} cells: {', '.join(self.names)}>"
@@ -350,7 +350,7 @@ class Split:
 
     def to_pandas(self, **options):
         """Its cells as a ``pandas.DataFrame``."""
-        return self.to_arrow().to_pandas(**{"date_as_object": False, **options})
+        return frame_of(self.to_arrow(), options)
 
     def to_bytes(self):
         """The split written down, for ``smalti read --split`` and other programs."""

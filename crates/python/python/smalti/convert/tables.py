@@ -7,7 +7,7 @@ import json
 import os
 
 from .. import create, from_arrow
-from ..coarse import dated
+from ..arrow import dated
 from ..progress import hook_of
 from .datasets import told_of_versions
 from .places import path_of

@@ -1,4 +1,4 @@
-"""Times that Arrow has no type for: days come as dates, hours and longer units as seconds."""
+"""Tables of Arrow as people want them: times that Arrow has no type for, and data frames of pandas."""
 
 from __future__ import annotations
 
@@ -62,4 +62,37 @@ def _calendar(column, unit):
     return pyarrow.array(counts.astype("M8[s]").astype("i8"), mask=np.asarray(missing))
 
 
-__all__ = ["dated"]
+def frame_of(table, options):
+    """A table of pyarrow as a data frame of pandas. Numbers and booleans that may be missing have pandas' nullable dtypes, whether or not one is missing, so
+    that no number of 64 bits is rounded; options are those of ``pyarrow.Table.to_pandas``."""
+    import pyarrow
+
+    options = {"date_as_object": False, **options}
+    if isinstance(table, pyarrow.RecordBatch):
+        table = pyarrow.Table.from_batches([table])
+    if "types_mapper" in options:
+        return table.to_pandas(**options)
+    names = [field.name for field in table.schema if field.nullable and _nullable(field.type) is not None]
+    if not names:
+        return table.to_pandas(**options)
+    columns = {name: table[name].to_pandas(types_mapper=_nullable) for name in names}
+    frame = table.drop_columns(names).to_pandas(**options)
+    for idx, field in enumerate(table.schema):
+        if field.name in columns:
+            frame.insert(idx, field.name, columns[field.name])
+    return frame
+
+
+def _nullable(kind):
+    """The dtype of pandas for integers and booleans that may be missing."""
+    import pandas
+    import pyarrow
+
+    if pyarrow.types.is_boolean(kind):
+        return pandas.BooleanDtype()
+    if not pyarrow.types.is_integer(kind):
+        return None
+    return pandas.api.types.pandas_dtype(("Int" if pyarrow.types.is_signed_integer(kind) else "UInt") + str(kind.bit_width))
+
+
+__all__ = ["COARSE", "dated", "frame_of"]
