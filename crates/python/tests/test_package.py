@@ -35,3 +35,9 @@ def test_it_is_typed():
 def test_all_names_are_there():
     for name in sm.__all__:
         assert hasattr(sm, name)
+
+
+def test_an_interpreter_without_its_lock_is_refused_by_name():
+    program = "import sys; sys._is_gil_enabled = lambda: False; import smalti"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.returncode == 1 and "ImportError: smalti needs the interpreter's lock" in run.stderr and "PYTHON_GIL" in run.stderr

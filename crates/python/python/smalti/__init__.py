@@ -19,6 +19,8 @@ What is where:
 
 from __future__ import annotations
 
+import sys
+
 from . import _smalti, errors
 from ._smalti import __version__
 from .array import Array, Attribute, Dimension, Field, Fragment
@@ -31,6 +33,10 @@ from .scan import Batches, RecordBatch, Scan, Split
 from .schema import attr, dim, enum, schema_json
 from .settings import Context, Settings
 from .shared import ConsolidationPart, SharedConsolidation, SharedWrite
+
+if not getattr(sys, "_is_gil_enabled", lambda: True)():
+    # A free-threaded build takes its lock back for such a module, unless it was told not to.
+    raise ImportError("smalti needs the interpreter's lock, and this free-threaded Python runs without it; leave out PYTHON_GIL=0 and -X gil=0")
 
 __all__ = [
     "Array",
