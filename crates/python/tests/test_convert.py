@@ -381,8 +381,9 @@ def test_what_cannot_be_converted_is_refused_with_the_remedy(tmp_path):
     with pytest.raises(ValueError, match="obs"):
         sm.create_group(tmp_path / "g")
         convert.plan(tmp_path / "g", tmp_path / "g.h5ad")
-    for name, head in (("a.nc", b"CDF\x01garbage"), ("a.h5", b"\x89HDF\r\n\x1a\ngarbage"), ("a.tif", b"II*\x00garbage"), ("a.parquet", b"PAR1garbagePAR1")):
-        (tmp_path / name).write_bytes(head)
+    heads = {"a.nc": b"CDF\x01", "a.h5": b"\x89HDF\r\n\x1a\n", "a.tif": b"II*\x00", "a.parquet": b"PAR1"}
+    for name, head in heads.items():
+        (tmp_path / name).write_bytes(head + b"garbage" + head)
         with pytest.raises((OSError, ValueError, TypeError)):
             convert.plan(tmp_path / name, tmp_path / "out")
 

@@ -56,7 +56,7 @@ def test_columns_that_are_chosen_later_are_what_is_read(table):
     assert reads_of(frame["value"].mean()) == [(["value"], None)]
     assert frame["value"].sum().compute() == pytest.approx(table.read().sum("value"))
     assert list(frame[["kind", "x"]].compute().columns) == ["kind", "x"]
-    pd.testing.assert_series_equal(frame["x"].compute().reset_index(drop=True).sort_values(ignore_index=True), table.read(["x"], order="row-major").to_pandas()["x"])
+    assert sorted(frame["x"].compute()) == table.read(["x"], order="row-major").to_pandas()["x"].tolist()
 
 
 @pytest.mark.parametrize(
@@ -96,11 +96,14 @@ def test_a_filter_is_added_to_the_condition(table):
 
 
 def test_missing_values_are_filtered_as_by_pandas(tmp_path):
-    array = sm.create(tmp_path / "nulls", sm.dim("x", (0, 99), tile=10), [sm.attr("q", "int32", nullable=True), sm.attr("t", str, nullable=True)], sparse=True)
+    attrs = [sm.attr("q", "int32", nullable=True), sm.attr("t", str, nullable=True)]
+    array = sm.create(tmp_path / "nulls", sm.dim("x", (0, 99), tile=10), attrs, sparse=True)
     array.write({"x": np.arange(6), "q": [1, None, 3, None, 5, 6], "t": ["a", "b", None, "a", None, "c"]})
     whole = array.read(order="row-major").to_pandas()
     frame = smalti.dask.read(array)
-    for choose in (lambda f: f[f.q > 2], lambda f: f[f.q != 3], lambda f: f[f.t == "a"], lambda f: f[f.t != "a"], lambda f: f[(f.q <= 5) & (f.t == "a")]):
+    of_numbers = [lambda f: f[f.q > 2], lambda f: f[f.q != 3], lambda f: f[(f.q <= 5) & (f.t == "a")]]
+    of_text = [lambda f: f[f.t == "a"], lambda f: f[f.t != "a"]]
+    for choose in of_numbers + of_text:
         got = choose(frame).compute().sort_values("x", ignore_index=True)
         pd.testing.assert_frame_equal(got, choose(whole).reset_index(drop=True))
 

@@ -12,7 +12,8 @@ import pytest
 
 import smalti as sm
 
-MODULES = sorted(module.name.partition(".")[2] for module in pkgutil.walk_packages(sm.__path__, "smalti.") if not module.name.endswith(("._smalti", ".__main__")))
+NAMES = [module.name for module in pkgutil.walk_packages(sm.__path__, "smalti.")]
+MODULES = sorted(name.partition(".")[2] for name in NAMES if not name.endswith(("._smalti", ".__main__")))
 
 
 @pytest.mark.parametrize("name", ["smalti", *[f"smalti.{name}" for name in MODULES]])

@@ -39,7 +39,8 @@ linux = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the 
 @pytest.fixture(scope="module")
 def grid(tmp_path_factory):
     rows = 8192 if LONG else 512
-    array = sm.create(tmp_path_factory.mktemp("memory") / "grid", [sm.dim("y", (0, rows - 1), tile=64), sm.dim("x", (0, 65_535), tile=1024)], sm.attr("v", "float64"))
+    dims = [sm.dim("y", (0, rows - 1), tile=64), sm.dim("x", (0, 65_535), tile=1024)]
+    array = sm.create(tmp_path_factory.mktemp("memory") / "grid", dims, sm.attr("v", "float64"))
     for row in range(0, rows, 64):
         array[row : row + 64] = np.arange(row, row + 64, dtype="f8")[:, None]
     array.consolidate(verify=False)

@@ -41,7 +41,8 @@ def array_of(frame):
         sm.attr("kind", "uint8", enumeration="kinds"),
         sm.attr("t", "datetime64[s]"),
     ]
-    array = sm.create("mem://pandas", sm.dim("x", (-50, 50), tile=7), attrs, enums=[sm.enum("kinds", KINDS)], sparse=True, capacity=5, context=sm.Context(threads=1))
+    more = {"enums": [sm.enum("kinds", KINDS)], "capacity": 5, "context": sm.Context(threads=1)}
+    array = sm.create("mem://pandas", sm.dim("x", (-50, 50), tile=7), attrs, sparse=True, **more)
     half = len(frame) // 2
     for part in (frame[:half], frame[half:]):
         if len(part):

@@ -151,7 +151,8 @@ def test_numbers_that_may_be_missing_keep_their_type_in_pandas(mem):
 
 def test_hours_and_months_are_times_in_pandas(mem):
     units = ["Y", "M", "W", "h", "m"]
-    array = sm.create(mem(), sm.dim("x", (0, 9)), [sm.attr(unit, f"datetime64[{unit}]") for unit in units] + [sm.attr("span", "timedelta64[h]")], sparse=True)
+    attrs = [sm.attr(unit, f"datetime64[{unit}]") for unit in units]
+    array = sm.create(mem(), sm.dim("x", (0, 9)), [*attrs, sm.attr("span", "timedelta64[h]")], sparse=True)
     moment = np.datetime64("2024-05-01T10:30")
     array.write({"x": [0], **{unit: np.array([moment], f"M8[{unit}]") for unit in units}, "span": np.array([5], "m8[h]")})
     frame = array.read().to_pandas()

@@ -63,8 +63,8 @@ def _calendar(column, unit):
 
 
 def frame_of(table, options):
-    """A table of pyarrow as a data frame of pandas. Numbers and booleans that may be missing have pandas' nullable dtypes, whether or not one is missing, so
-    that no number of 64 bits is rounded; options are those of ``pyarrow.Table.to_pandas``."""
+    """A table of pyarrow as a data frame of pandas. Numbers and booleans that may be missing have pandas' nullable dtypes, whether or not one is
+    missing, so that no number of 64 bits is rounded; options are those of ``pyarrow.Table.to_pandas``."""
     import pyarrow
 
     options = {"date_as_object": False, **options}

@@ -113,7 +113,8 @@ def add(tree, losses, path, dims, shape, dtype, read, **more):
         losses.changed(path, "complex numbers become pairs, of the real and the imaginary part")
         part = np.dtype(f"f{dtype.itemsize // 2}")
         chunks = more.get("chunks") and (*more["chunks"], 2)
-        add(tree, losses, path, (*dims, f"{path.rpartition('/')[2]}_part"), (*shape, 2), part, _parts_of(read, part, len(shape)), **{**more, "chunks": chunks, "fill": None})
+        grown = {**more, "chunks": chunks, "fill": None}
+        add(tree, losses, path, (*dims, f"{path.rpartition('/')[2]}_part"), (*shape, 2), part, _parts_of(read, part, len(shape)), **grown)
         return
     if dtype.kind == "f" and dtype.itemsize == 2:
         losses.changed(path, "half floats become float32")

@@ -201,7 +201,8 @@ def _store_matrix(matrix, place, above, options):
         made = [dim(name, side, "uint64", tile=max(1, length // 64)) for name, side, length in zip(names, sides, matrix.shape)]
         # Cells lie as the matrix has them: rows after each other in csr, columns in csc.
         order = "C" if matrix.format == "csr" else "F"
-        array = create(place, made, attr(DATA, matrix.dtype, filters=["zstd"]), sparse=True, cell_order=order, tile_order=order, capacity=100_000, **options)
+        orders = {"cell_order": order, "tile_order": order}
+        array = create(place, made, attr(DATA, matrix.dtype, filters=["zstd"]), sparse=True, capacity=100_000, **orders, **options)
         array.meta.update({KIND: matrix.format, SHAPE: list(matrix.shape)})
         share = array.share_write()
         done = []
@@ -212,7 +213,8 @@ def _store_matrix(matrix, place, above, options):
             share.commit(done)
         return array
     if 0 in matrix.shape:
-        array = create(place, [dim(name, (0, max(length - 1, 0)), "uint64") for name, length in zip(names, matrix.shape)], attr(DATA, matrix.dtype), **options)
+        made = [dim(name, (0, max(length - 1, 0)), "uint64") for name, length in zip(names, matrix.shape)]
+        array = create(place, made, attr(DATA, matrix.dtype), **options)
     else:
         chunks = matrix.chunks
         tiles = [min(side, length) for side, length in zip(chunks, matrix.shape)] if chunks else _smalti.dense_tiles(list(matrix.shape))
