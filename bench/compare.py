@@ -13,6 +13,7 @@ import collections
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -120,8 +121,9 @@ def main():
         with tempfile.TemporaryDirectory(prefix="smalti-imports-") as scratch:
             print(imports.table(measured, scratch))
     if options.write:
+        python = kept(options.write, "Python")
         with open(options.write, "w") as page:
-            page.write(document(rows, measurements, options))
+            page.write(document(rows, measurements, options) + python)
     wrong = [row["name"] for row in rows if not row["same"]]
     if wrong:
         sys.exit("read something else than libtiledb: " + ", ".join(wrong))
@@ -245,6 +247,21 @@ Measured on {machine()}, data of scale {options.scale:g}
 
 To measure again: `cargo xtask bench{" --others all" if options.others else ""} --write docs/benchmarks.md`.
 """
+
+
+def kept(path, title):
+    """A section of a page that another program writes, as it is there now."""
+    if not os.path.exists(path):
+        return ""
+    with open(path) as page:
+        found = section(page.read(), title)
+    return found and f"\n{found}"
+
+
+def section(text, title):
+    """The section of a title: from its heading to the next one of its level, or to the end."""
+    found = re.search(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    return found.group() if found else ""
 
 
 def machine():

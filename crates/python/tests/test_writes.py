@@ -4,6 +4,7 @@ import decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse
 from hypothesis import given
@@ -132,6 +133,37 @@ def test_columns_of_pandas(mem):
     assert got["kind"].tolist() == ["x", "y", "x"]
     assert got["yes"].tolist() == [True, None, False]
     assert got["when"].mask.tolist() == [False, False, True]
+
+
+def test_what_pandas_says_is_missing_is_missing_in_a_grid(mem):
+    array = sm.create(mem(), sm.dim("x", (0, 2)), [sm.attr("n", "int32", nullable=True), sm.attr("text", str)])
+    array.write({"n": pd.Series([1, None, 3], dtype="Int32"), "text": pd.Series(["a", "", "c"])})
+    assert array["n"][:].tolist() == [1, None, 3]
+    assert array["text"][:].tolist() == ["a", "", "c"]
+
+
+@pytest.mark.parametrize("count", [7, 120_000])
+@pytest.mark.parametrize(
+    "datatype, cells",
+    [(str, ["a", "", "\u00fc\u20ac"]), (str, ["a", "bc"]), (bytes, [b"\xff", b""]), ("STRING_UTF16", ["a", "\u20ac"])],
+)
+def test_text_and_bytes_are_read_as_they_were_written(mem, datatype, cells, count):
+    cells = (cells * count)[:count]
+    array = sm.create(mem(), sm.dim("x", (0, count - 1), tile=count), [sm.attr("all", datatype), sm.attr("some", datatype, nullable=True)])
+    some = [None if idx % 5 == 0 else cell for idx, cell in enumerate(cells)]
+    array.write({"all": cells, "some": some})
+    assert array["all"][:].tolist() == cells
+    assert array["some"][:].tolist() == some
+    if datatype is not bytes:
+        with pytest.raises(TypeError, match=f"cell {count - 1} is 1"):
+            array.write({"all": [*cells[:-1], 1], "some": some})
+
+
+def test_a_table_in_memory_becomes_one_fragment(mem):
+    count = 1_500_000
+    table = pa.table({"row": np.arange(count), **{name: np.arange(count) / 7 for name in "abcdefghijkl"}})
+    assert len(sm.from_arrow(mem(), table, "row").fragments) == 1
+    assert len(sm.from_arrow(mem(), table, "row", memory=256 << 20).fragments) > 1
 
 
 def test_times_that_are_too_fine_and_times_with_a_zone(mem):

@@ -11,7 +11,7 @@ from .metadata import Metadata
 from .progress import hook_of
 from .scan import Request, Scan
 from .times import moment_of, shown
-from .types import dtype_of, end_of, is_bytes, is_text, is_time, text_of, value_of, values_of
+from .types import dtype_of, end_of, is_bytes, is_text, is_time, texts_of, value_of, values_of
 
 # Beside its result a read into NumPy may take this much.
 READ_BYTES = 512 << 20
@@ -1002,12 +1002,10 @@ def labelled(codes, labels):
 
 def cells_of(datatype, data, offsets):
     """Cells of any length as an array of objects: ``str``, ``bytes``, or arrays over the same memory."""
+    if is_text(datatype) or is_bytes(datatype):
+        return texts_of(datatype, data, offsets)
     bounds = np.frombuffer(offsets, "<u8").tolist()
     cells = np.empty(len(bounds) - 1, object)
-    if is_text(datatype) or is_bytes(datatype):
-        memory = bytes(data)
-        cells[:] = [text_of(datatype, memory[start:end]) for start, end in zip(bounds, bounds[1:])]
-        return cells
     dtype = dtype_of(datatype)
     values = np.frombuffer(data, dtype)
     size = dtype.itemsize

@@ -87,16 +87,23 @@ class Group(MutableMapping):
 
     def __getitem__(self, name):
         head, slash, rest = name.partition("/")
-        member = self.members.get(name) or self.members.get(head)
+        members = self.members
+        member = members.get(name) or members.get(head)
         if member is None:
             raise KeyError(name)
-        if member.name == name:
-            slash = ""
-        kind = member.kind or (member.address and _smalti.kind_of(member.address, self._settings.options()))
+        found = self._opened(member)
+        return found[rest] if slash and member.name != name and isinstance(found, Group) else found
+
+    def _opened(self, member):
+        """What a member is, without a look at the list of members."""
+        if member.address is None:
+            # It says why there is none.
+            return Array(self._handle.array(member.name), self._settings)
+        options = self._settings.options()
+        kind = member.kind or _smalti.kind_of(member.address, options)
         if kind == "group":
-            found = Group(self._handle.group(member.name), self._settings)
-            return found[rest] if slash else found
-        return Array(self._handle.array(member.name), self._settings)
+            return Group(_smalti.Group.open(member.address, options), self._settings)
+        return Array(_smalti.Array.open(member.address, options), self._settings)
 
     def __iter__(self):
         return iter(self.members)
@@ -119,13 +126,15 @@ class Group(MutableMapping):
 
     def add(self, member, name=None):
         """Lists an array or group, or what is at a URI, as a member; relative to the group where it lies in its folder."""
+        self._handle.write_members([told := self._told(member, name)], [], told[2] in self.members)
+
+    def _told(self, member, name=None):
+        """A member as the engine takes it: its URI, whether that is relative, and its name."""
         uri = getattr(member, "uri", member)
         own = self.uri.rstrip("/") + "/"
         is_relative = uri.startswith(own) or ("://" not in uri and not uri.startswith("/"))
         uri = uri.removeprefix(own)
-        if name is None:
-            name = uri.rstrip("/").rpartition("/")[2]
-        self._handle.write_members([(uri, is_relative, name)], [], name in self.members)
+        return uri, is_relative, uri.rstrip("/").rpartition("/")[2] if name is None else name
 
     def create_group(self, name, **meta):
         """Makes a group in this one's folder, and lists it."""

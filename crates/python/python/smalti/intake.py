@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+
 from . import _smalti
 from ._lazy import numpy as np
 from .progress import hook_of
 from .schema import attr, dim
 from .settings import Settings
 from .times import moment_of
+
+# What an import takes if nobody says more, and the most that is asked for here.
+USUAL_BYTES, MOST_BYTES = 512 << 20, 3 << 30
+# A third of the budget is a fragment, as it is counted once columns are written out: tables of Arrow have a fraction of that.
+BUDGET_PER_BYTE = 16
 
 
 def from_numpy(uri, values, *, name="value", dims=None, tile=None, filters=None, at=None, key=None, context=None, progress=None):
@@ -97,12 +104,15 @@ def from_arrow(
         enums: columns of text that become enumerations; dictionaries do anyway.
         tile: extents of tiles, by dimension.
         duplicates: whether several rows may have the same coordinates.
-        memory: the bytes that the import may take; half a GiB if not said.
+        memory: the bytes that the import may take; half a GiB if not said, and for a table that is in memory as much as makes one fragment of
+            it, up to 3 GiB.
     """
     from . import _path
     from .array import Array
 
     settings = Settings(None, None, key, None, None, context)
+    if memory is None and not settings.is_bounded:
+        memory = _memory_for(table)
     request = _Import(dims, sparse, enums, tile, capacity, duplicates, moment_of(at), memory)
     handle, warnings = _smalti.import_stream(_path(uri), table, request, settings.options(), hook_of(progress))
     for warning in warnings:
@@ -110,6 +120,13 @@ def from_arrow(
 
         python.warn(warning, stacklevel=2)
     return Array(handle, settings)
+
+
+def _memory_for(table):
+    """The budget with which a table that is in memory becomes one fragment; ``None`` where the usual one will do, or nobody knows."""
+    size = table.estimated_size() if hasattr(table, "estimated_size") else getattr(table, "nbytes", 0)
+    wanted = min(size * BUDGET_PER_BYTE, MOST_BYTES, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2)
+    return wanted if wanted > USUAL_BYTES else None
 
 
 class _Import:

@@ -27,6 +27,10 @@ _UNITS |= {"NS": "ns", "PS": "ps", "FS": "fs", "AS": "as"}
 _BY_UNIT = {unit: name for name, unit in _UNITS.items()}
 
 
+# From so many cells on it pays to import pyarrow, which makes objects of text faster than Python does.
+MANY_CELLS = 100_000
+
+
 def dtype_of(datatype, count=1):
     """The dtype of one value of a datatype; of ``count`` bytes or characters where it is one of text or bytes.
 
@@ -73,6 +77,36 @@ def text_of(datatype, cell):
         except UnicodeDecodeError:
             return cell
     return cell
+
+
+def texts_of(datatype, data, offsets):
+    """Cells of any length as :func:`text_of` has them, as an array of objects."""
+    cells = np.empty(len(offsets) // 8 - 1, object)
+    if len(cells) >= MANY_CELLS and datatype not in _WIDE:
+        made = _made_by_arrow(datatype, data, offsets, len(cells))
+        if made is not None:
+            return made
+    data, bounds = bytes(data), np.frombuffer(offsets, "<u8").tolist()
+    if datatype in _TEXT and data.isascii():
+        text = data.decode("ascii")
+        cells[:] = [text[start:end] for start, end in zip(bounds, bounds[1:])]
+    else:
+        cells[:] = [text_of(datatype, data[start:end]) for start, end in zip(bounds, bounds[1:])]
+    return cells
+
+
+def _made_by_arrow(datatype, data, offsets, count):
+    """As :func:`texts_of`, but faster; ``None`` without pyarrow, and where text is no UTF-8."""
+    try:
+        import pyarrow
+    except ImportError:
+        return None
+    kind = pyarrow.large_string() if datatype in _TEXT else pyarrow.large_binary()
+    buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(data)]
+    try:
+        return pyarrow.Array.from_buffers(kind, count, buffers).to_numpy(zero_copy_only=False)
+    except (UnicodeDecodeError, pyarrow.ArrowException):
+        return None
 
 
 def value_of(told):

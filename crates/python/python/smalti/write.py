@@ -133,6 +133,9 @@ def _dense_request(array, key, values, at):
 
 
 def _fitted(name, given, shape):
+    if hasattr(given, "isna") and given.shape == shape:
+        # pandas: what is missing is told by its own dtypes.
+        return given
     values = given if isinstance(given, np.ma.MaskedArray) else np.asanyarray(given)
     if values.shape == shape:
         return values
@@ -242,14 +245,35 @@ def _coded(array, name, enumeration, values, null):
     return np.asarray(found, "i8").reshape(values.shape), null
 
 
+def _joined(cells, encoding):
+    """The bytes of cells that are all ``str``, and where each begins and the last ends; ``None`` where others are among them."""
+    try:
+        text = "".join(cells)
+    except TypeError:
+        return None
+    if encoding == "utf-8" and text.isascii():
+        data = text.encode()
+    else:
+        cells = [cell.encode(encoding) for cell in cells]
+        data = b"".join(cells)
+    offsets = np.zeros(len(cells) + 1, "<u8")
+    np.cumsum(np.fromiter(map(len, cells), "<u8", len(cells)), out=offsets[1:])
+    return np.frombuffer(data, "u1"), offsets
+
+
 def _any_length(name, datatype, values, null):
     """The bytes of cells of any length, where each begins and the last ends, and which are missing."""
     if is_text(datatype) or is_bytes(datatype):
         flat = values.reshape(-1).tolist()
-        if null is None and values.dtype.kind in "OT":
+        encoding = {"STRING_UTF16": "utf-16-le", "STRING_UCS2": "utf-16-le", "STRING_UTF32": "utf-32-le", "STRING_UCS4": "utf-32-le"}.get(datatype, "utf-8")
+        joined = None if null is not None else _joined(flat, encoding)
+        if joined is None and null is None and values.dtype.kind in "OT":
             null = _nulls_of(np.asarray(flat, object))
         missing = null.reshape(-1).tolist() if null is not None else itertools.repeat(False)
-        encoding = {"STRING_UTF16": "utf-16-le", "STRING_UCS2": "utf-16-le", "STRING_UTF32": "utf-32-le", "STRING_UCS4": "utf-32-le"}.get(datatype, "utf-8")
+        if joined is None and null is not None:
+            joined = _joined(["" if is_null else value for value, is_null in zip(flat, missing)], encoding)
+        if joined is not None:
+            return *joined, null
         cells = []
         for idx, (value, is_null) in enumerate(zip(flat, missing)):
             if is_null:
