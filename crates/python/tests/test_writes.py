@@ -240,3 +240,14 @@ def test_closed_handles_hold_nothing(tmp_path):
     array.close()
     before.close()
     assert len(sm.open(tmp_path / "grid").vacuum()) == 3
+
+
+def test_the_type_of_a_dimension_is_that_of_its_ends():
+    assert sm.dim("x", (0, 9))["type"] == "INT64"
+    assert sm.dim("x", (-90.0, 90))["type"] == sm.dim("x", (-90, 90.5))["type"] == "FLOAT64"
+    assert sm.dim("x", (np.uint16(1), np.uint16(9)))["type"] == "UINT16"
+    assert sm.dim("x", (np.datetime64("2024-01-01"), np.datetime64("2024-12-31")))["type"] == "DATETIME_DAY"
+    assert sm.dim("x", (0, 9), "float32")["type"] == "FLOAT32"
+    assert sm.dim("x", None, str)["type"] == "STRING_ASCII"
+    with pytest.raises(ValueError, match="domain"):
+        sm.dim("x")

@@ -176,3 +176,16 @@ def test_missing_values_are_nan(mem):
 def test_tables_are_refused_with_a_remedy(cities):
     with pytest.raises(ValueError, match="table"):
         xr.open_dataset(cities, engine="smalti")
+
+
+def test_all_of_a_write_is_of_its_time(tmp_path):
+    dataset = climate(4)
+    dataset.encoding["unlimited_dims"] = {"time"}
+    dataset.smalti.to_group(tmp_path / "cube", at="2024-02-01")
+    later = dataset.assign_coords(time=dataset.time + np.timedelta64(4, "D"))
+    later.smalti.to_group(tmp_path / "cube", append_dim="time", at="2024-03-01")
+    first = xr.open_dataset(tmp_path / "cube", engine="smalti", at="2024-02-15").load()
+    np.testing.assert_array_equal(first.t2m, dataset.t2m)
+    assert first.sizes["time"] == 4 and first.attrs["title"] == "climate" and first.t2m.attrs["units"] == "K"
+    assert xr.open_dataset(tmp_path / "cube", engine="smalti", at="2024-03-15").sizes["time"] == 8
+    assert not sm.open(tmp_path / "cube", at="2024-01-15").members

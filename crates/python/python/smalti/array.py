@@ -23,7 +23,6 @@ class Dimension:
     Attributes:
         name: its name.
         datatype: the name of its datatype, such as ``"DATETIME_DAY"``.
-        dtype: NumPy's dtype of its coordinates; ``object`` for text.
         domain: the least and the greatest coordinate; ``None`` for text.
         tile: the extent of a tile, if it has one.
     """
@@ -38,6 +37,7 @@ class Dimension:
 
     @property
     def dtype(self):
+        """NumPy's dtype of its coordinates; ``object`` for text."""
         return np.dtype(object) if self.domain is None else dtype_of(self.datatype)
 
     def __repr__(self):
@@ -61,7 +61,6 @@ class Attribute:
         datatype: the name of its datatype, such as ``"FLOAT32"``.
         count: how many values are in a cell; ``None`` for any number of them.
         nullable: whether cells may have no value.
-        fill: the value of cells that were never written.
         enumeration: the name of the enumeration whose labels its values stand for.
     """
 
@@ -77,6 +76,7 @@ class Attribute:
 
     @property
     def fill(self):
+        """The value of cells that were never written."""
         return value_of(self._fill)
 
     @property
@@ -265,6 +265,13 @@ class Array:
         dimension label.
 
         Dense arrays give NumPy's arrays, sparse ones a :class:`smalti.Scan`.
+
+        >>> import numpy as np, smalti as sm
+        >>> days = sm.dim("day", (np.datetime64("2024-01-01"), np.datetime64("2024-12-31")), tile=30)
+        >>> A = sm.create("mem://loc-docs", days, sm.attr("visitors", "int32"))
+        >>> A[:] = np.arange(366, dtype="i4")
+        >>> A.loc["2024-03-01":"2024-03-03"].tolist()
+        [60, 61, 62]
         """
         return Located(self)
 
@@ -380,6 +387,14 @@ class Array:
 
         Returns:
             A :class:`smalti.Scan`. Nothing is read before it is asked for cells.
+
+        >>> import smalti as sm
+        >>> cities = sm.create("mem://read-docs", sm.dim("lat", (-90.0, 90.0), tile=10.0), [sm.attr("name", str), sm.attr("size", "int64")], sparse=True)
+        >>> _ = cities.write({"lat": [48.85, 52.52], "name": ["Paris", "Berlin"], "size": [2113705, 3677472]})
+        >>> cities.read(["name"], where=sm.col("size") > 3_000_000).to_dict()["name"].tolist()
+        ['Berlin']
+        >>> cities.read(ranges={"lat": slice(45, 50)}).count()
+        1
         """
         request = Request(
             columns=_names(columns),
@@ -425,6 +440,12 @@ class Array:
 
         Returns:
             The names of the fragments.
+
+        >>> import numpy as np, smalti as sm
+        >>> A = sm.create("mem://write-docs", sm.dim("x", (0, 9)), sm.attr("value", "float64", nullable=True), sparse=True)
+        >>> _ = A.write({"x": [1, 5], "value": [0.5, None]})
+        >>> A.reopen().read().to_dict()["value"].tolist()
+        [0.5, None]
         """
         from .write import write
 
@@ -437,7 +458,15 @@ class Array:
         return SharedWrite(self, self._handle.share_write(moment_of(at)))
 
     def delete(self, where, *, at=None):
-        """Deletes the cells that fulfil a condition; times before still show them. Returns the time of the delete."""
+        """Deletes the cells of a sparse array that fulfil a condition; times before still show them. Returns the time of the delete.
+
+        >>> import numpy as np, smalti as sm
+        >>> A = sm.create("mem://delete-docs", sm.dim("x", (0, 9)), sm.attr("value", "int64"), sparse=True)
+        >>> _ = A.write({"x": np.arange(10), "value": np.arange(10)}, at=1000)
+        >>> _ = A.delete("value < 3", at=2000)
+        >>> A.reopen().read().count(), A.T(1500).read().count()
+        (7, 10)
+        """
         deleted = self._handle.delete(condition_of(where), moment_of(at))
         self._changed()
         return deleted
@@ -486,7 +515,22 @@ class Array:
         return changed
 
     def consolidate(self, what="fragments", *, purge=False, memory=None, verify=True, progress=None):
-        """Merges fragments into fewer; or with another ``what`` (``"commits"``, ``"fragment_metadata"``, ``"metadata"``) their small files."""
+        """Merges fragments into fewer; or with another ``what`` (``"commits"``, ``"fragment_metadata"``, ``"metadata"``) their small files.
+
+        Readers see what was merged, or what it became, never both. What was merged stays, for readers of earlier times, until :meth:`vacuum`.
+
+        Args:
+            purge: whether deleted cells are left out, which times before will miss.
+            memory: the bytes that it may take.
+            verify: whether what was written is read back and compared before it is shown.
+
+        >>> import numpy as np, smalti as sm
+        >>> A = sm.from_numpy("mem://consolidate-docs", np.zeros(100), tile=10)
+        >>> A[10:20] = 1.0
+        >>> _ = A.consolidate()
+        >>> len(A.reopen().fragments)
+        1
+        """
         if what != "fragments":
             return self._handle.upkeep_files(what, False)
         return self._handle.consolidate(purge=purge, memory=memory, verify=verify, hook=hook_of(progress))
@@ -498,7 +542,11 @@ class Array:
         return SharedConsolidation(self, self._handle.share_consolidation(parts, purge=purge))
 
     def vacuum(self, what="fragments", *, dry_run=False, progress=None):
-        """Removes what was merged: the names of the fragments; or with another ``what``, as for :meth:`consolidate`, those files."""
+        """Removes what was merged: the names of the fragments; or with another ``what``, as for :meth:`consolidate`, those files.
+
+        Args:
+            dry_run: whether it only says what would be removed.
+        """
         if what != "fragments":
             return self._handle.upkeep_files(what, True, dry_run)
         names, _, waits = self._handle.vacuum(dry_run=dry_run, hook=hook_of(progress))
@@ -511,11 +559,28 @@ class Array:
     # -- checks
 
     def digest(self, *, timestamps=False, progress=None):
-        """A digest of all cells: arrays with the same cells have the same, however they were written."""
+        """A digest of all cells: arrays with the same cells have the same, however they were written.
+
+        >>> import numpy as np, smalti as sm
+        >>> A = sm.from_numpy("mem://digest-docs", np.arange(100.0), tile=10)
+        >>> before = A.digest()
+        >>> A[10:20] = np.arange(10.0, 20.0)
+        >>> A.reopen().digest() == before
+        True
+        """
         return self._handle.digest(timestamps, hook_of(progress))[0]
 
     def diff(self, other, *, progress=None):
-        """How this array differs from another, or from its state at a time."""
+        """How many cells differ in another array, or in the state of this one at a time: ``added`` are those that only the other has, ``removed`` those
+        that only this one has.
+
+        >>> import numpy as np, smalti as sm
+        >>> A = sm.create("mem://diff-docs", sm.dim("x", (0, 9)), sm.attr("value", "int64"), sparse=True)
+        >>> _ = A.write({"x": np.arange(5), "value": np.zeros(5, "i8")}, at=1000)
+        >>> _ = A.write({"x": [4, 5], "value": [7, 8]}, at=2000)
+        >>> A.reopen().diff(1500)
+        {'added': 0, 'removed': 1, 'changed': 1, 'same': 4}
+        """
         if not isinstance(other, Array):
             other = self.reopen(at=other)
         added, removed, changed, same = self._handle.diff(other._handle, hook_of(progress))

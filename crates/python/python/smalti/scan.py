@@ -150,7 +150,14 @@ class Scan:
         return self._aggregated([("mean", field)])[0]
 
     def aggregate(self, *wanted):
-        """Several aggregates in one pass: ``scan.aggregate("count", ("sum", "population"))``, a dictionary by ``function(field)``."""
+        """Several aggregates in one pass, a dictionary by ``function(field)``: ``"count"``, and ``"sum"``, ``"min"``, ``"max"``, ``"mean"`` and
+        ``"null_count"`` of a field.
+
+        >>> import numpy as np, smalti as sm
+        >>> A = sm.from_numpy("mem://aggregate-docs", np.arange(10))
+        >>> A.read().aggregate("count", ("sum", "value"), ("max", "value"))
+        {'count': 10, 'sum(value)': 45, 'max(value)': 9}
+        """
         pairs = [(one, None) if isinstance(one, str) else tuple(one) for one in wanted]
         names = [function if field is None else f"{function}({field})" for function, field in pairs]
         return dict(zip(names, self._aggregated(pairs)))
@@ -170,7 +177,14 @@ class Scan:
         return self._scan.byte_len()
 
     def statistics(self):
-        """For each field its least and greatest value and number of nulls, and whether they are exact; from metadata alone."""
+        """For each field its least and greatest value and whether these are exact rather than bounds, and the number of nulls with whether that is
+        exact; from metadata alone.
+
+        >>> import numpy as np, smalti as sm
+        >>> told = sm.from_numpy("mem://statistics-docs", np.arange(10)).read(["value"]).statistics()
+        >>> told["value"]["least"], told["value"]["greatest"]
+        (0, 9)
+        """
         known = {}
         for name, least, greatest, exact, nulls in self._scan.statistics():
             known[name] = {
@@ -316,21 +330,38 @@ class Split:
 
     Pickled, it takes no key along: the process that opens it needs what the array was opened with by name (``key="env:NAME"``).
 
-    Attributes:
-        number: its place in the order of the read, from 1 on.
-        count: how many splits there are.
-        bytes: about the bytes that it reads.
-        uri: the array.
+    >>> import numpy as np, pickle, smalti as sm
+    >>> A = sm.create("mem://split-docs", sm.dim("x", (0, 999), tile=10), sm.attr("v", "int64"), sparse=True, capacity=100)
+    >>> _ = A.write({"x": np.arange(1000), "v": np.arange(1000)})
+    >>> splits = A.read(["v"]).splits(4)
+    >>> parts = [pickle.loads(pickle.dumps(split)) for split in splits]  # for other processes
+    >>> sum(sum(part.to_arrow()["v"].to_pylist()) for part in parts)
+    499500
     """
 
     def __init__(self, split, settings):
         self._split = split
         self._settings = settings
 
-    number = property(lambda self: self._split.number)
-    count = property(lambda self: self._split.count)
-    bytes = property(lambda self: self._split.bytes)
-    uri = property(lambda self: self._split.uri)
+    @property
+    def number(self):
+        """Its place in the order of the read, from 1 on."""
+        return self._split.number
+
+    @property
+    def count(self):
+        """How many splits the read has."""
+        return self._split.count
+
+    @property
+    def bytes(self):
+        """About the bytes that it reads."""
+        return self._split.bytes
+
+    @property
+    def uri(self):
+        """Where the array was when the split was made."""
+        return self._split.uri
 
     def batches(self):
         """Its record batches."""

@@ -8,13 +8,14 @@ from ._lazy import numpy as np
 from .types import datatype_of, dtype_of, end_of, is_time
 
 
-def dim(name, domain=None, dtype="int64", *, tile=None, filters=None):
+def dim(name, domain=None, dtype=None, *, tile=None, filters=None):
     """A dimension for :func:`smalti.create`.
 
     Args:
         name: its name.
         domain: the least and the greatest coordinate; none for text.
-        dtype: NumPy's dtype of the coordinates, ``str``, or the name of a datatype; of the domain's ends where these have one.
+        dtype: NumPy's dtype of the coordinates, ``str``, or the name of a datatype; that of the domain's ends if not said: of NumPy's numbers and times
+            theirs, ``"int64"`` of whole numbers, ``"float64"`` of others.
         tile: the extent of a tile.
         filters: a filter, or a list of them: ``"zstd"``, ``("zstd", 9)``, ``"byteshuffle"``, or smalti's JSON of one.
 
@@ -103,8 +104,9 @@ def _datatype(dtype, domain):
         return dtype
     if dtype in (str, "str", "ascii", bytes, "bytes"):
         return "STRING_ASCII"
-    if domain is not None and hasattr(domain[0], "dtype") and dtype == "int64":
-        dtype = domain[0].dtype
+    if dtype is None:
+        first = domain[0] if domain is not None else 0
+        dtype = first.dtype if hasattr(first, "dtype") else "float64" if any(isinstance(end, float) for end in domain or ()) else "int64"
     return datatype_of(dtype)[0]
 
 

@@ -27,6 +27,7 @@ from . import Array, Group, _smalti, create, create_group, kind_of
 from . import open as open_any
 from .dask import chunks_of, commit_all
 from .schema import attr, dim
+from .times import moment_of
 from .types import value_of, values_of
 
 ATTRIBUTE_PREFIX = "__tiledb_attr."
@@ -308,7 +309,7 @@ class Accessor:
             unlimited_dims: dimensions that can grow later; ``ds.encoding["unlimited_dims"]`` if not said.
             encoding: for variables by name ``tile`` (extents, one for each dimension), ``filters``, ``dtype``, ``_FillValue``, ``scale_factor``,
                 ``add_offset``.
-            at: the time of the writes.
+            at: the time of all that is written: cells, members, attributes, growth.
         """
         if region is not None or append_dim is not None:
             mode = "r+"
@@ -328,13 +329,13 @@ class Accessor:
             elif name in there:
                 _overwrite(group[name], name, variable, at)
             else:
-                array = _created(f"{group.uri.rstrip('/')}/{name}", {name: (variable, settings)}, unlimited, options)
+                array = _created(f"{group.uri.rstrip('/')}/{name}", {name: (variable, settings)}, unlimited, at, options)
                 _put(array, {_attribute_of(name, variable): variable}, at)
                 added.append(group._told(array, name))
         if added:
-            group._handle.write_members(added, [])
+            group._handle.write_members(added, [], at=moment_of(at))
         if mode != "r+" and attributes:
-            group.meta.update({key: kept(value) for key, value in attributes.items()})
+            group.meta._write([(key, kept(value)) for key, value in attributes.items()], [], moment_of(at))
         return group
 
     def to_array(self, uri, *, encoding=None, at=None, key=None, context=None):
@@ -345,10 +346,10 @@ class Accessor:
         if len(dims) != 1:
             raise ValueError("the variables have different dimensions; write them with ds.smalti.to_group(uri)")
         variables, attributes = Accessor(data)._encoded(encoding or {})
-        array = _created(uri, variables, set(), {"key": key, "context": context})
+        array = _created(uri, variables, set(), at, {"key": key, "context": context})
         _put(array, {_attribute_of(name, variable): variable for name, (variable, _) in variables.items()}, at)
         if attributes:
-            array.meta.update({key: kept(value) for key, value in attributes.items()})
+            array.meta._write([(key, kept(value)) for key, value in attributes.items()], [], moment_of(at))
         return array
 
     def _encoded(self, encoding):
@@ -415,7 +416,7 @@ class Accessor:
         index = []
         for dimension, length in zip(dims, variable.shape):
             if dimension == append_dim:
-                start = _grown(array, dims.index(dimension), length)
+                start = _grown(array, dims.index(dimension), length, at)
                 index.append(slice(start, start + length))
             else:
                 index.append(region.get(dimension, slice(None)))
@@ -474,8 +475,8 @@ def _attribute_of(name, variable):
     return name + SUFFIX if name in variable.dims else name
 
 
-def _created(uri, variables, unlimited, options):
-    """An array for variables over the same dimensions."""
+def _created(uri, variables, unlimited, at, options):
+    """An array for variables over the same dimensions, made at a time."""
     names = list(variables)
     first, settings = variables[names[0]]
     dims, shape = first.dims, first.shape
@@ -500,13 +501,13 @@ def _created(uri, variables, unlimited, options):
             # What text has in cells that nobody wrote is a zero byte; what counts as missing is what the attribute says.
             fill = None
         attrs.append(attr(_attribute_of(name, variable), kind, nullable=nullable, filters=settings.get("filters"), fill=fill))
-    array = create(uri, made, attrs, current_domain=current, **options)
+    array = create(uri, made, attrs, current_domain=current, at=at, **options)
     meta = {}
     for name, (variable, _) in variables.items():
         prefix = f"{ATTRIBUTE_PREFIX}{_attribute_of(name, variable)}."
         meta |= {prefix + str(key): kept(value) for key, value in variable.attrs.items()}
     if meta:
-        array.meta.update(meta)
+        array.meta._write(list(meta.items()), [], moment_of(at))
     return array
 
 
@@ -573,12 +574,12 @@ def _put_block(share, where, names, blocks):
     return share.put_box(where, dict(zip(names, blocks)))
 
 
-def _grown(array, idx, more):
+def _grown(array, idx, more, at):
     """Makes a dimension longer: the position behind its end."""
     current = array.current_domain
     if current is None:
         name = array.dims[idx].name
         raise ValueError(f"dimension {name!r} has a fixed length; list it in ds.encoding['unlimited_dims'] at the first write, and then append")
     low, high = current[idx]
-    array.evolve(current_domain={array.dims[idx].name: (low, high + more)})
+    array.evolve(current_domain={array.dims[idx].name: (low, high + more)}, at=at)
     return high - low + 1

@@ -1,15 +1,10 @@
 """h5ad, the files of AnnData: a group with an array for each matrix and each table, as AnnData has them.
 
-======================  ==================================================================================================
-of AnnData              in the group
-======================  ==================================================================================================
-``X``, ``layers``,      a sparse array over ``obs`` and ``var`` where the matrix is sparse, a dense one otherwise; its attribute
-``obsp``, ``varp``      is ``data``
-``obs``, ``var``,       a table over the number of the row, a column for the index too; categories are enumerations
-data frames
-``obsm``, ``varm``      a dense array, or a table
-``uns``                 a group: numbers and texts are its metadata, arrays, tables and dictionaries are in it
-======================  ==================================================================================================
+- ``X``, ``layers``, ``obsp``, ``varp``: a sparse array over ``obs`` and ``var`` where the matrix is sparse, a dense one otherwise; its attribute is
+  ``data``.
+- ``obs``, ``var``, data frames: a table over the number of the row, with a column for the index; categories are enumerations.
+- ``obsm``, ``varm``: dense arrays, or tables.
+- ``uns``: a group; numbers and texts are its metadata, and arrays, tables and dictionaries are in it.
 """
 
 from __future__ import annotations
