@@ -13,8 +13,8 @@ from .times import moment_of
 
 # What an import takes if nobody says more, and the most that is asked for here.
 USUAL_BYTES, MOST_BYTES = 512 << 20, 3 << 30
-# A third of the budget is a fragment, as it is counted once columns are written out: tables of Arrow have a fraction of that.
-BUDGET_PER_BYTE = 16
+# A third of the budget is a fragment, and columns with all that is written of them may have twice the bytes that they have in Arrow.
+BUDGET_PER_BYTE = 8
 
 
 def from_numpy(uri, values, *, name="value", dims=None, tile=None, filters=None, at=None, key=None, context=None, progress=None):

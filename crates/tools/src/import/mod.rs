@@ -5,6 +5,7 @@ mod csv;
 mod extents;
 mod fit;
 mod grid;
+mod held;
 mod input;
 mod jsonl;
 mod kind;

@@ -1,5 +1,6 @@
 //! Rows that are kept between the two passes over files.
 
+use super::held::Held;
 use super::source::{Rows, Source};
 use super::types;
 use arrow_array::{Array as _, RecordBatch};
@@ -7,7 +8,7 @@ use std::sync::Arc;
 
 /// Rows of the first pass that need not be read again.
 pub(super) struct Retained {
-    byte_len: usize,
+    held: Held,
     limit: usize,
     rows: Option<Vec<Rows>>,
 }
@@ -16,14 +17,14 @@ impl Retained {
     /// Room for the rows of a source that does not keep them itself.
     pub(super) fn of(source: &Source<'_>, limit: usize) -> Retained {
         let rows = (!source.is_stream()).then(Vec::new);
-        Retained { byte_len: 0, limit, rows }
+        Retained { held: Held::default(), limit, rows }
     }
 
     /// Takes rows, until there are too many.
     pub(super) fn take(&mut self, rows: Rows) {
         let Some(all) = &mut self.rows else { return };
-        self.byte_len += rows.batch.get_array_memory_size();
-        if self.byte_len > self.limit {
+        rows.batch.columns().iter().for_each(|array| self.held.add(&**array, 0));
+        if self.held.byte_len() > self.limit {
             self.rows = None;
         } else {
             all.push(rows);

@@ -1,5 +1,6 @@
 //! Rows to fragments: chunk by chunk, all made visible at one moment, or each when it is written.
 
+use super::held::Held;
 use super::plan::ROW;
 use super::source::{Rows, Source, Watched};
 use super::state::State;
@@ -82,7 +83,8 @@ struct Chunk {
     /// For each field its arrays.
     arrays: Vec<Vec<ArrayRef>>,
     row_count: usize,
-    byte_len: usize,
+    /// For each field what its arrays hold.
+    held: Vec<Held>,
     /// Where the first row stands, and the file and row behind the last.
     first: Option<(usize, u64)>,
     end: (usize, u64),
@@ -138,20 +140,22 @@ impl<'a> Writer<'a> {
         self.row_number += row_count as u64;
         let chunk = &mut self.chunk;
         chunk.arrays.resize_with(arrays.len(), Vec::new);
-        for ((all, array), field) in chunk.arrays.iter_mut().zip(arrays).zip(&self.fields) {
+        chunk.held.resize_with(arrays.len(), Held::default);
+        let kept = chunk.arrays.iter_mut().zip(&mut chunk.held);
+        for (((all, held), array), field) in kept.zip(arrays).zip(&self.fields) {
             // Labels stay codes; other dictionaries are written out.
             let schema = self.array.schema();
             let attribute = schema.attribute(&field.name);
             let has_codes = attribute.is_some_and(|(_, attribute)| attribute.enumeration.is_some());
             let unpacked = if has_codes { 0 } else { unpacked_byte_len(&array) };
-            let byte_len = usize::try_from(unpacked).unwrap_or(usize::MAX).max(array.get_array_memory_size());
-            chunk.byte_len = chunk.byte_len.saturating_add(byte_len);
+            held.add(&*array, unpacked);
             all.push(array);
         }
         chunk.row_count += row_count;
         chunk.first.get_or_insert((rows.file, rows.first_row));
         chunk.end = (rows.file, rows.first_row + row_count as u64);
-        if chunk.byte_len >= self.chunk_byte_len || chunk.row_count >= MAX_CHUNK_ROW_COUNT {
+        let byte_len = chunk.held.iter().fold(0_usize, |sum, held| sum.saturating_add(held.byte_len()));
+        if byte_len >= self.chunk_byte_len || chunk.row_count >= MAX_CHUNK_ROW_COUNT {
             self.flush()?;
         }
         Ok(())
