@@ -57,7 +57,8 @@ def test_there_are_notebooks():
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path, tmp_path):
     notebook = nbformat.read(path, 4)
-    client = NotebookClient(notebook, timeout=600, kernel_manager_class=OwnKernel, resources={"metadata": {"path": str(tmp_path)}})
+    resources = {"metadata": {"path": str(tmp_path)}}
+    client = NotebookClient(notebook, timeout=1200, startup_timeout=1200, kernel_manager_class=OwnKernel, resources=resources)
     client.execute()
     if os.environ.get(UPDATE):
         nbformat.write(stored(notebook), path)
