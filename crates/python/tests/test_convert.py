@@ -183,6 +183,8 @@ def test_large_variables_come_in_blocks(tmp_path, monkeypatch):
     assert (array[...] == values).all()
     assert len(array.fragments) > 20 and len({fragment.timestamps for fragment in array.fragments}) == 1
     assert told[-1] == ("converting", "bytes", values.nbytes, values.nbytes)
+    # They are of one moment, and no history that would be lost on the way back.
+    assert convert.plan(tmp_path / "z", tmp_path / "back.zarr").lost == []
 
 
 @pytest.mark.parametrize("shape, tiles, budget", [((10,), (3,), 24), ((10, 10), (3, 4), 1), ((7, 9, 5), (2, 3, 5), 400), ((4, 4), (4, 4), 10**9)])
@@ -348,8 +350,8 @@ def test_what_a_grid_cannot_hold_is_told(tmp_path):
     group["table"] = sm.from_arrow(tmp_path / "g/table", pa.table({"a": [1, 2]}))
     kinds = [sm.attr("n", "i4", nullable=True), sm.attr("lists", "i4", count="var"), sm.attr("kind", "u1", enumeration="kinds")]
     grid = sm.create(tmp_path / "g/grid", sm.dim("x", (10, 13)), kinds, enums=[sm.enum("kinds", ["a", "b"])])
-    for _ in range(2):
-        grid.write({"n": [1, None, 3, 4], "lists": [[1], [], [2, 3], [4]], "kind": ["a", "b", "a", "b"]})
+    for at in (1000, 2000):
+        grid.write({"n": [1, None, 3, 4], "lists": [[1], [], [2, 3], [4]], "kind": ["a", "b", "a", "b"]}, at=at)
     group["grid"] = grid
     conversion = convert.plan(tmp_path / "g", tmp_path / "g.nc")
     lost = losses_of(conversion, convert.LOST)

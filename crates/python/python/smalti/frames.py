@@ -52,7 +52,7 @@ class ReadArray(PartitionsFiltered, BlockwiseIO):
     """The cells of an array, a partition for each split of the read."""
 
     _parameters = ["source", "columns", "where", "ranges", "splits", "partition_bytes", "_partitions", "_series"]
-    _defaults = {"columns": None, "where": None, "ranges": None, "splits": None, "partition_bytes": 64 << 20, "_partitions": None, "_series": False}
+    _defaults = {"columns": None, "where": None, "ranges": None, "splits": None, "_partitions": None, "_series": False}
     _absorb_projections = True
     _filter_passthrough = True
 

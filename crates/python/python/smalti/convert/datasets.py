@@ -6,7 +6,7 @@ from ..array import Array
 from ..types import is_bytes, is_text
 from .report import Piece
 
-# What the formats of grids lack beside each other.
+# Formats that have no type for times.
 NO_TIMES = ("netcdf", "hdf5", "geotiff")
 
 
@@ -108,10 +108,10 @@ def _losses_of(array, where, member, losses, kind):
 
 
 def told_of_versions(array, where, losses):
-    """Notes that the past is not kept, nor encryption."""
-    writes = len(array.fragments)
-    if writes > 1:
-        losses.lost(where, f"the history: {writes} fragments, of which the cells of one time are kept")
+    """Notes that the past is not kept, nor encryption. Several fragments of one moment are no past."""
+    fragments = array.fragments
+    if len({fragment.timestamps for fragment in fragments}) > 1:
+        losses.lost(where, f"the history: {len(fragments)} fragments, of which the cells of one time are kept")
     if array._settings.key is not None:
         losses.lost(where, "encryption: the target is plain")
 

@@ -97,7 +97,7 @@ def _colors(file):
 
 def raster_of(datasets, variable, losses, uri):
     """The raster among the variables of a dataset: the one that is asked for, or the only one of two dimensions or three."""
-    (dataset,) = [datasets["/"]]
+    dataset = datasets["/"]
     names = [str(name) for name, each in dataset.variables.items() if each.ndim in (2, 3) and each.dtype.kind in "iuf" and name not in dataset.coords]
     if variable is not None and variable not in names:
         raise KeyError(f"there is no raster {variable!r} in {uri}; there are {', '.join(names) or 'none'}")

@@ -314,7 +314,7 @@ def plan_target(group, losses):
             pieces.append(Piece(path, "dictionary", "", None, None))
             continue
         array = group[path]
-        _told_of_versions(array, path, losses)
+        told_of_versions(array, path, losses)
         told = ", ".join(f"{each.name}: {each.datatype}" for each in array.attributes)
         shape = _sides_told(array) or (tuple(array.shape) if array.is_dense else None)
         pieces.append(Piece(path, str(array.meta.get(KIND, "dense array" if array.is_dense else "sparse array")), told, shape, None))
@@ -322,14 +322,6 @@ def plan_target(group, losses):
     if meta:
         losses.lost(".", f"metadata of the group: {', '.join(meta)}")
     return pieces
-
-
-def _told_of_versions(array, path, losses):
-    """As for every array; but several fragments of one moment are no history."""
-    if len({fragment.timestamps for fragment in array.fragments}) > 1:
-        told_of_versions(array, path, losses)
-    elif array._settings.key is not None:
-        losses.lost(path, "encryption: the target is plain")
 
 
 def write(group, path):
