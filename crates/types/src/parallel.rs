@@ -5,7 +5,7 @@
 
 use crate::{Error, Result};
 use rayon::iter::plumbing::{Consumer, Folder, Producer, ProducerCallback, UnindexedConsumer};
-use rayon::iter::{IndexedParallelIterator, ParallelIterator};
+use rayon::iter::{IndexedParallelIterator, MaxLen, ParallelIterator};
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 
@@ -135,9 +135,10 @@ pub fn is_worker() -> bool {
 ///
 /// It stands behind `zip`, `enumerate` and `chunks`, which would ask rayon's process-wide pool themselves.
 pub trait Shareable: IndexedParallelIterator {
-    /// These steps.
-    fn shared(self) -> Shared<Self> {
-        Shared(self)
+    /// These steps. A worker that is idle takes any single one that is left: they are as long as a tile takes, and in groups, which
+    /// rayon makes by itself, the last ones of one thread would leave the others without work.
+    fn shared(self) -> Shared<MaxLen<Self>> {
+        Shared(self.with_max_len(1))
     }
 }
 
