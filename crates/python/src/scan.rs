@@ -173,10 +173,12 @@ impl Batches {
 impl Batches {
     /// The next record batch, or `None` at the end.
     fn next_batch(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
-        let next = work(py, &self.progress, None, || match self.held().as_mut() {
+        let next = || match self.held().as_mut() {
             Some(batches) => batches.next().transpose(),
             None => Ok(None),
-        })?;
+        };
+        let is_ready = py.detach(|| self.held().as_ref().is_none_or(RecordBatches::is_ready));
+        let next = if is_ready { briefly(py, next)? } else { work(py, &self.progress, None, next)? };
         Ok(next.map(|batch| Batch { batch }))
     }
 

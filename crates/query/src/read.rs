@@ -247,6 +247,11 @@ impl Batches {
         &self.progress
     }
 
+    /// Whether the next batch takes no time to speak of: its cells were decoded with those of the last one.
+    pub fn is_ready(&self) -> bool {
+        self.steps.are_held() || matches!(&self.state, State::Sparse(batches) if batches.are_ready())
+    }
+
     /// The cells of all batches that are left, as one batch. Columns of the parts are let go as soon as they are copied.
     ///
     /// # Errors
@@ -256,6 +261,7 @@ impl Batches {
     }
 
     fn joined(&mut self) -> Result<Batch> {
+        self.steps.widen();
         let mut parts = self.collect::<Result<Vec<Batch>>>()?;
         if parts.len() == 1
             && let Some(only) = parts.pop()

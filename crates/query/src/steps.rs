@@ -45,6 +45,19 @@ impl Steps {
         Steps { shapes, batch_cell_count, step_cell_count, left, leaves_out, held: None }
     }
 
+    /// From now on batches have as many cells as memory allows, for those who join them: of a read with a limit steps grow as before.
+    pub(crate) fn widen(&mut self) {
+        self.batch_cell_count = usize::MAX;
+        if self.left == u64::MAX {
+            self.step_cell_count = usize::MAX;
+        }
+    }
+
+    /// Whether the next batch is cut out of cells that are there.
+    pub(crate) fn are_held(&self) -> bool {
+        self.held.is_some()
+    }
+
     /// Whether as many cells were handed out as the read is to have.
     pub(crate) fn are_done(&self) -> bool {
         self.left == 0

@@ -109,6 +109,12 @@ impl RecordBatches {
         BatchStream::new(self)
     }
 
+    /// Whether the next batch takes no time to speak of, because its cells were read with those of the last one: for those who would ask for it on
+    /// another thread.
+    pub fn is_ready(&self) -> bool {
+        self.batches.is_ready()
+    }
+
     /// The stream as Arrow's own trait, for writers and engines that take any source of record batches.
     ///
     /// ```

@@ -153,7 +153,7 @@ def from_pandas(uri, frame, dims=None, **options):
     if dims is None and names:
         dims = names
     kept = bool(names) and any(name in names for name in ([dims] if isinstance(dims, str) else dims or ()))
-    table = pyarrow.Table.from_pandas(frame, preserve_index=kept)
+    table = pyarrow.Table.from_pandas(frame, preserve_index=kept, nthreads=1)
     return from_arrow(uri, table, dims, **options)
 
 

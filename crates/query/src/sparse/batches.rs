@@ -40,6 +40,11 @@ impl SparseBatches {
         &self.plan
     }
 
+    /// Whether the next cells are there already.
+    pub(crate) fn are_ready(&self) -> bool {
+        matches!(&self.current, Current::Stored(stored) if stored.is_ready())
+    }
+
     /// The next cells of the read, at most so many unless a single tile has more; `None` at the end.
     ///
     /// # Errors

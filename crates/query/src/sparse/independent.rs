@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Tasks that every thread should find when tiles are decoded: fewer are out of balance.
-const TASKS_PER_THREAD: usize = 2;
+const TASKS_PER_THREAD: usize = 4;
 
 /// A selected tile and its share of the output of one plane.
 type Share<'s> = (&'s TileRef, &'s Selection, &'s mut [u8]);
@@ -58,6 +58,11 @@ impl StoredCells {
     /// The start of a stretch.
     pub(crate) fn new(tiles: Range<usize>) -> Self {
         StoredCells { tiles, ahead: Ahead::new(), ready: VecDeque::new(), is_fruitless: false }
+    }
+
+    /// Whether the next batch was made with the last one.
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(self.ready.front(), Some(Ok(batch)) if batch.cell_count > 0)
     }
 }
 

@@ -4,11 +4,13 @@ mod attribute;
 mod builder;
 mod dimension;
 mod label;
+mod trial;
 
 pub use attribute::Attribute;
 pub use builder::SchemaBuilder;
 pub use dimension::Dimension;
 pub use label::Label;
+pub use trial::filtered_byte_len;
 
 use smalti_array::Definitions;
 use smalti_codecs::{Codec, FieldKind};

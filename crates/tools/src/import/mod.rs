@@ -3,6 +3,7 @@
 mod columnar;
 mod csv;
 mod extents;
+mod filters;
 mod fit;
 mod grid;
 mod held;
@@ -344,9 +345,14 @@ fn survey_new(
         if let Some(retained) = &mut retained {
             retained.clear();
         }
+        source.first_rows(watched, &mut |rows: Rows| {
+            survey.sample.take(&rows.batch);
+            !survey.sample.is_full()
+        })?;
         return Ok(survey);
     }
     source.survey(watched, &mut |rows: Rows| {
+        survey.sample.take(&rows.batch);
         survey.add(source, &rows)?;
         if let Some(retained) = &mut retained {
             retained.take(rows);
@@ -440,6 +446,7 @@ fn plan_of_grid(table: &TableOptions, members: &[npy::Member]) -> Outcome<Plan> 
         name: member.name.clone(),
         shape: member.cell_shape(),
         labels: None,
+        filters: filters::Chosen::default(),
         reason: format!("the values of the file are {}", member.datatype),
     };
     let cells = first.shape.iter().fold(1_u64, |count, len| count.saturating_mul(*len as u64));

@@ -1,6 +1,7 @@
 //! The schema that a table or NumPy file asks for, with the reason for each choice. The rules are those of docs/import.md.
 
 use super::extents::{dense_extents, sparse_extents};
+use super::filters::Chosen;
 use super::options::TableOptions;
 use super::survey::Survey;
 use super::types::{FieldType, field_type};
@@ -40,6 +41,7 @@ pub(super) struct PlannedDimension {
     /// `None` for strings.
     pub(super) domain: Option<(Scalar, Scalar)>,
     pub(super) tile: Option<Scalar>,
+    filters: Chosen,
     reason: String,
 }
 
@@ -50,6 +52,7 @@ pub(super) struct PlannedAttribute {
     pub(super) shape: CellShape,
     /// The labels of its enumeration.
     pub(super) labels: Option<Vec<String>>,
+    pub(super) filters: Chosen,
     pub(super) reason: String,
 }
 
@@ -118,6 +121,7 @@ pub(super) fn of_table(args: &TableOptions, fields: &[Field], survey: &Survey) -
             datatype: Datatype::UInt64,
             domain: Some((Scalar::U64(0), Scalar::U64(hi))),
             tile: None,
+            filters: Chosen::of_numbers(),
             reason: "the numbers of the rows, as --index asks".into(),
         });
     }
@@ -154,6 +158,7 @@ fn dimension(field: &Field, survey: &Survey, is_dense: bool) -> Outcome<PlannedD
             datatype: Datatype::StringAscii,
             domain: None,
             tile: None,
+            filters: Chosen::default(),
             reason: "text; string dimensions have no domain".into(),
         });
     }
@@ -173,11 +178,13 @@ fn dimension(field: &Field, survey: &Survey, is_dense: bool) -> Outcome<PlannedD
     }
     let (lo, hi) = facts.and_then(|facts| facts.bounds).ok_or_else(|| wrong("holds no value".into()))?;
     let cast = |value: Scalar| value.cast(shape.datatype).map_err(|error| wrong(error.message().into()));
+    let filters = if is_dense { Chosen::default() } else { survey.sample.choose(name, shape) };
     Ok(PlannedDimension {
         name: name.clone(),
         datatype: shape.datatype,
         domain: Some((cast(lo)?, cast(hi)?)),
         tile: None,
+        filters,
         reason: "the least and the greatest value of the column".into(),
     })
 }
@@ -212,7 +219,11 @@ fn attribute(args: &TableOptions, field: &Field, survey: &Survey) -> Outcome<Pla
     if let Some(labels) = &labels {
         reason.push_str(&format!("; an enumeration of {} labels", labels.len()));
     }
-    Ok(PlannedAttribute { name: name.clone(), shape, labels, reason })
+    let filters = match &labels {
+        Some(_) => Chosen::default(),
+        None => survey.sample.choose(name, shape),
+    };
+    Ok(PlannedAttribute { name: name.clone(), shape, labels, filters, reason })
 }
 
 /// Columns of text are as nullable as their values; other files say it themselves.
@@ -280,13 +291,24 @@ pub(super) fn of_parts(
             Some(_) => "; tile by the rule of a space tile for each data tile",
             None => "",
         };
-        reasons.push((dimension.name.clone(), format!("{}{tile}", dimension.reason)));
+        reasons.push((
+            dimension.name.clone(),
+            format!("{}{tile}{}", dimension.reason, dimension.filters.told()),
+        ));
     }
     for attribute in &attributes {
-        reasons.push((attribute.name.clone(), attribute.reason.clone()));
+        reasons.push((attribute.name.clone(), format!("{}{}", attribute.reason, attribute.filters.told())));
     }
-    reasons
-        .push(("filters".to_owned(), "zstd at its default level, for coordinates and attributes".to_owned()));
+    let all = dimensions.iter().map(|dimension| &dimension.filters);
+    let mut all = all.chain(attributes.iter().map(|attribute| &attribute.filters));
+    let exceptions = match all.any(|filters| filters.is_by_sample()) {
+        true => ", others before it where the values say so",
+        false => "",
+    };
+    reasons.push((
+        "filters".to_owned(),
+        format!("zstd at its default level, for coordinates and attributes{exceptions}"),
+    ));
     if !is_dense {
         reasons.push((
             "capacity".to_owned(),
@@ -313,18 +335,23 @@ fn schema_json(
     attributes: &[PlannedAttribute],
     capacity: u64,
 ) -> Value {
-    let zstd = json!([{"filter": "zstd", "level": -1}]);
+    let zstd = Chosen::default().json();
     let dims: Vec<Value> = dimensions
         .iter()
         .map(|dimension| {
             let number = |value: Scalar| cell_json(dimension.datatype, value);
-            json!({
+            let mut one = json!({
                 "name": dimension.name,
                 "type": dimension.datatype.name(),
                 "domain": dimension.domain.map(|(lo, hi)| vec![number(lo), number(hi)]),
                 // Numbers of steps, of dates and times too.
                 "tile": dimension.tile.map(plain_json),
-            })
+            });
+            // Of dense arrays no coordinates are stored.
+            if !is_dense && !dimension.filters.is_zstd() {
+                one["filters"] = dimension.filters.json();
+            }
+            one
         })
         .collect();
     let mut enumerations = Vec::new();
@@ -351,7 +378,7 @@ fn schema_json(
             if attribute.shape.is_nullable {
                 one["nullable"] = true.into();
             }
-            one["filters"] = zstd.clone();
+            one["filters"] = attribute.filters.json();
             one
         })
         .collect();
@@ -362,6 +389,13 @@ fn schema_json(
     }
     schema["coords_filters"] =
         json!({"max_chunk_size": FilterPipeline::default().max_chunk_size, "filters": zstd});
+    let is_text = |dimension: &PlannedDimension| dimension.domain.is_none();
+    if dimensions.iter().any(is_text) || attrs.iter().any(|one| one["cell_val_num"] == "var") {
+        schema["offsets_filters"] = json!({
+            "max_chunk_size": FilterPipeline::default().max_chunk_size,
+            "filters": Chosen::of_numbers().json(),
+        });
+    }
     schema["dims"] = dims.into();
     schema["attrs"] = attrs.into();
     if !enumerations.is_empty() {
@@ -517,6 +551,7 @@ impl PlannedDimension {
             datatype: Datatype::UInt64,
             domain,
             tile: None,
+            filters: Chosen::default(),
             reason: format!("{len} positions on the axis"),
         }
     }

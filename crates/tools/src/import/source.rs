@@ -392,6 +392,22 @@ impl<'a> Source<'a> {
         (0..self.parts.len()).try_for_each(|idx| self.read(idx, watched, false, visit))
     }
 
+    /// Reads the first rows, as long as `visit` wants more.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn first_rows(&self, watched: &Watched<'_>, visit: &mut dyn FnMut(Rows) -> bool) -> Outcome {
+        let mut wants_more = true;
+        let read = self.stream(watched, &mut |rows| {
+            wants_more = visit(rows);
+            match wants_more {
+                true => Ok(()),
+                false => Err(Failure::invalid("enough rows")),
+            }
+        });
+        if wants_more { read } else { Ok(()) }
+    }
+
     fn read(&self, idx: usize, watched: &Watched<'_>, is_survey: bool, visit: &mut Visit<'_>) -> Outcome {
         let count = self.parts.len() as u64;
         watched.work.part(idx as u64 + 1, count);

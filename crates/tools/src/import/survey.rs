@@ -1,5 +1,6 @@
 //! The first pass over a table: what its columns hold, and whether it fits an array that is there.
 
+use super::filters::Sample;
 use super::source::{Rows, Source};
 use super::types::{as_texts, unpacked};
 use crate::failure::{Failure, Outcome};
@@ -54,6 +55,8 @@ pub(super) struct Survey {
     /// Whether the files are text, in which nullable columns are those with nulls.
     pub(super) is_text: bool,
     pub(super) labels_byte_len: usize,
+    /// Of a new array, the first rows.
+    pub(super) sample: Sample,
 }
 
 impl Survey {

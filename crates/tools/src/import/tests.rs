@@ -1,6 +1,8 @@
 use super::*;
 use arrow_array::types::Int8Type;
-use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator};
+use arrow_array::{
+    ArrayRef, DictionaryArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
+};
 use arrow_schema::ArrowError;
 use smalti::PhaseProgress;
 use smalti::Progress;
@@ -127,4 +129,60 @@ fn an_import_goes_through_the_phases_of_its_writes_each_with_a_total() {
     let mut sorted = grid.clone();
     sorted.sort_by_key(|phase| *phase as u8);
     assert_eq!((sorted.as_slice(), grid.last()), (&all[..], Some(&Publishing)));
+}
+
+/// Rows of a count that rises, of numbers below 65,536, of numbers out of 50, and of text.
+fn sampled(row_count: i64) -> RecordBatch {
+    let mix = |row: i64| (row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let columns = [
+        ("x", Arc::new(Int64Array::from_iter_values(0..row_count)) as ArrayRef),
+        ("few", Arc::new(Int64Array::from_iter_values((0..row_count).map(|row| (mix(row) >> 48) as i64)))),
+        (
+            "same",
+            Arc::new(Int64Array::from_iter_values(
+                (0..row_count).map(|row| mix(mix(row) as i64 % 50) as i64),
+            )),
+        ),
+        ("text", Arc::new(StringArray::from_iter_values((0..row_count).map(|row| format!("station {row}"))))),
+    ];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+#[test]
+fn numbers_are_shuffled_where_a_sample_says_so() {
+    let (engine, work) = (smalti::Options::new(), Arc::new(Progress::new()));
+    let warn = |warning: Warning| panic!("{warning:?}");
+    let environment = Environment { engine: &engine, memory: None, folder: None, work: &work, warn: &warn };
+    let options = ImportOptions { table: by_x(), ..ImportOptions::default() };
+    let names = |filters: &serde_json::Value| -> Vec<String> {
+        let filters = filters.as_array().map(Vec::as_slice).unwrap_or_default();
+        filters.iter().map(|filter| filter["filter"].as_str().unwrap().to_owned()).collect()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.parquet");
+    for (row_count, is_enough) in [(1000, false), (100_000, true)] {
+        let batch = sampled(row_count);
+        let file = std::fs::File::create(&path).unwrap();
+        let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let stream = RecordBatchIterator::new([Ok(batch.clone())], batch.schema());
+        // Of a Parquet file, whose statistics tell the domain, the first rows alone are read.
+        for input in [Input::Files(vec![path.clone()]), Input::Batches(Box::new(stream))] {
+            let Plan { schema, reasons, .. } = plan(input, None, &options, &environment).unwrap();
+            let shuffled = if is_enough { &["byteshuffle", "zstd"][..] } else { &["zstd"] };
+            assert_eq!(names(&schema["attrs"][0]["filters"]), shuffled, "{schema}");
+            assert_eq!(names(&schema["attrs"][1]["filters"]), ["zstd"]);
+            assert_eq!(names(&schema["attrs"][2]["filters"]), ["zstd"]);
+            assert_eq!(names(&schema["offsets_filters"]["filters"]), ["byteshuffle", "zstd"]);
+            let own = if is_enough { shuffled } else { &[] };
+            assert_eq!(names(&schema["dims"][0]["filters"]), own);
+            let reasons: HashMap<_, _> = reasons.into_iter().collect();
+            assert_eq!(reasons["few"].contains("of the first 16384 values"), is_enough, "{reasons:?}");
+            assert_eq!(reasons["filters"].contains("where the values say so"), is_enough);
+        }
+        let uri = folder.path().join(format!("of_{row_count}")).display().to_string();
+        let (imported, _) = run(Input::Files(vec![path.clone()]), &uri, &by_x(), None).unwrap();
+        assert_eq!(imported.cell_count, row_count as u64);
+    }
 }
