@@ -729,8 +729,9 @@ def document(rows, options):
     return f"""## Python
 
 The package beside TileDB-Py {tiledb.__version__}, {versions}, in one run of one process,
-turn by turn, {THREADS} threads each where that can be set, medians of {options.reps} repetitions, files in the page cache. Filters are equal: none, or zstd of
-level 3, in Parquet too; the writers of Parquet keep values that come often in dictionaries, as they do by default. All sides read the same sums, of
+turn by turn, {THREADS} threads each where that can be set, medians of {options.reps} repetitions, files in the page cache. Filters of grids are
+equal: none, or zstd of level 3. Tables are compressed with zstd by all, and have what each side chooses by itself beside: the writers of Parquet keep values that
+come often in dictionaries, smalti shuffles the bytes of numbers where a sample says so. All sides read the same sums, of
 what they wrote too. smalti decodes everything anew in each turn, and its writes are durable; TileDB-Py syncs files, the others nothing. "pandas" is
 pyarrow too, with which it reads and writes Parquet. Where xarray is used, TileDB-Py, which has no engine for it, opens the arrays by hand.
 
