@@ -19,13 +19,16 @@ const LAYERS: &[(&str, Uses)] = &[
     ("codecs", Uses::Only(&["types"])),
     ("space", Uses::Only(&["types"])),
     ("store", Uses::Only(&["types"])),
+    ("object", Uses::Only(&["types", "store"])),
     ("tile", Uses::Only(&["types", "format", "codecs"])),
     ("array", Uses::Only(&["types", "format", "codecs", "space", "store", "tile"])),
     ("query", Uses::Only(&["types", "format", "codecs", "space", "store", "tile", "array"])),
     ("upkeep", Uses::Only(&["types", "format", "codecs", "space", "store", "tile", "array", "query"])),
     (
         "smalti",
-        Uses::Only(&["types", "format", "codecs", "space", "store", "tile", "array", "query", "upkeep"]),
+        Uses::Only(&[
+            "types", "format", "codecs", "space", "store", "object", "tile", "array", "query", "upkeep",
+        ]),
     ),
     ("tools", Uses::Only(&["smalti"])),
     ("cli", Uses::Only(&["smalti", "tools"])),

@@ -34,17 +34,25 @@ pub(crate) fn options(global: &Global, times: OpenTimes) -> Outcome<Options> {
 /// The context of the program.
 ///
 /// # Errors
-/// When the threads that were asked for cannot be started.
+/// When the threads that were asked for cannot be started, and what is wrong with settings.
 pub(crate) fn context(global: &Global) -> Outcome<Context> {
     static CONTEXT: OnceLock<Context> = OnceLock::new();
-    let context = CONTEXT.get_or_init(|| match global.threads {
-        Some(threads) => Context::new().threads(threads.into()),
-        None => Context::default(),
-    });
+    if CONTEXT.get().is_none() {
+        let mut context = match global.threads {
+            Some(threads) => Context::new().threads(threads.into()),
+            None => Context::default(),
+        };
+        if !global.config.is_empty() {
+            context = context.storage(global.settings()?);
+        }
+        // Nobody else makes one meanwhile.
+        let _ = CONTEXT.set(context);
+    }
+    let context = CONTEXT.get().cloned().unwrap_or_default();
     if global.threads.is_some() {
         context.start_threads()?;
     }
-    Ok(context.clone())
+    Ok(context)
 }
 
 /// Opens an array, and says on standard error what was passed over, and of times that show nothing.

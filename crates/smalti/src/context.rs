@@ -1,6 +1,8 @@
 //! What a program has one of: threads, stores, clock and randomness.
 
+use crate::storage;
 use smalti_array::Resources;
+use smalti_object::ObjectStores;
 use smalti_store::{Stores, system_env};
 use smalti_types::parallel::Workers;
 use smalti_types::{Env, Error, Result};
@@ -62,7 +64,15 @@ impl Context {
     #[must_use]
     pub fn new() -> Context {
         let workers = Arc::new(Workers::new(core_count()));
-        Context { env: system_env(), stores: Stores::new(), workers, resources: Arc::default() }
+        let stores = Stores::new().with_remote(Arc::new(ObjectStores::from_env()));
+        Context { env: system_env(), stores, workers, resources: Arc::default() }
+    }
+
+    /// The same context with object stores that are set up so, whatever the environment says; see [`storage`](crate::storage).
+    #[must_use]
+    pub fn storage(self, settings: storage::Settings) -> Context {
+        let stores = self.stores.with_remote(Arc::new(ObjectStores::new(settings)));
+        Context { stores, ..self }
     }
 
     /// The same context with so many threads of its own; 0 for as many as there are cores. They start with the first work that is

@@ -36,6 +36,7 @@
 //! | [`Array`] | create, open, reopen; fragments, domain, metadata |
 //! | [`Group`], [`NewMember`], [`Object`] | groups and their members; finding, moving and removing arrays and groups |
 //! | [`Array::history`], [`Group::history`] | what happened, change by change |
+//! | [`Context`], [`storage`] | threads, memory and object stores of a program |
 //! | [`Options`] | time travel, encryption, durability, threads |
 //! | [`Progress`], [`Phase`] | how far a read, a write or upkeep is, and stopping it |
 //! | [`Scan`], [`Split`], [`BatchStream`] | what a read will give, dividing it among threads and processes, waiting for it without blocking |
@@ -83,6 +84,7 @@ mod schema;
 mod sealed;
 mod shared;
 mod shared_upkeep;
+pub mod storage;
 mod stream;
 mod timestamp;
 pub mod upkeep;

@@ -1,35 +1,52 @@
-//! What every store must do, as tests that every backend runs.
+//! What every store must do, as tests that every backend runs. Object stores know no folders, and are not asked about them.
 
-use crate::{ByteRange, Entry, NewFile, NewTree, ReadInto, Store, StoreExt, finish_all};
+use crate::{ByteRange, Entry, NewFile, NewTree, ReadInto, Request, Store, StoreExt, finish_all};
 use smalti_types::ErrorKind;
 use std::sync::Arc;
+
+/// What a conformance test is called with.
+type Test = fn(&dyn Store);
+
+/// What holds for all stores.
+const OF_ALL: &[Test] = &[
+    what_was_put_is_read,
+    nothing_is_ever_replaced,
+    a_repair_puts_a_file_in_the_place_of_another,
+    paths_are_checked_before_anything_happens,
+    a_listing_shows_one_level_sorted,
+    a_recursive_listing_shows_every_file,
+    reads_beyond_the_end_are_corrupt,
+    a_missing_file_is_not_found,
+    tails_are_whole_for_short_files,
+    many_tails_are_read_as_one_by_one,
+    batches_are_all_or_removed,
+    a_written_file_appears_when_it_is_finished,
+    a_dropped_writer_leaves_nothing,
+    a_tree_is_created_once,
+    a_folder_is_moved_whole_and_replaces_nothing,
+    deleting_is_idempotent_and_stays_inside,
+    a_deleted_name_can_be_used_again,
+    merged_reads_equal_single_reads,
+    requests_are_answered_each_in_its_place,
+    readers_and_writers_work_at_once,
+];
 
 /// Runs all conformance tests, each on a fresh empty store.
 ///
 /// # Panics
 /// At the first broken promise, naming it.
 pub fn run(make: impl Fn() -> Arc<dyn Store>) {
-    for test in [
-        what_was_put_is_read,
-        nothing_is_ever_replaced,
-        a_repair_puts_a_file_in_the_place_of_another,
-        paths_are_checked_before_anything_happens,
-        a_listing_shows_one_level_sorted,
-        a_recursive_listing_shows_every_file,
-        reads_beyond_the_end_are_corrupt,
-        a_missing_file_is_not_found,
-        tails_are_whole_for_short_files,
-        many_tails_are_read_as_one_by_one,
-        batches_are_all_or_removed,
-        a_written_file_appears_when_it_is_finished,
-        a_dropped_writer_leaves_nothing,
-        a_tree_is_created_once,
-        a_folder_is_moved_whole_and_replaces_nothing,
-        deleting_is_idempotent_and_stays_inside,
-        a_deleted_name_can_be_used_again,
-        merged_reads_equal_single_reads,
-        readers_and_writers_work_at_once,
-    ] {
+    for test in OF_ALL.iter().chain(&[folders_are_names_that_are_taken as Test]) {
+        test(&*make());
+    }
+}
+
+/// Runs the tests for a store of objects, where folders are what names have in common, and no names themselves.
+///
+/// # Panics
+/// As [`run`].
+pub fn run_of_objects(make: impl Fn() -> Arc<dyn Store>) {
+    for test in OF_ALL {
         test(&*make());
     }
 }
@@ -79,7 +96,6 @@ fn a_repair_puts_a_file_in_the_place_of_another(store: &dyn Store) {
     assert_eq!(content(store, "folder/f"), b"newer");
     ok(store.replace("other/g", &[b"first"]));
     assert_eq!(content(store, "other/g"), b"first");
-    assert_eq!(kind(store.replace("folder", &[b"new"])), ErrorKind::AlreadyExists);
     assert_eq!(names(&ok(store.list("folder"))), ["f"]);
     assert_eq!(names(&ok(store.list(""))), ["folder", "other"]);
 }
@@ -88,13 +104,50 @@ fn nothing_is_ever_replaced(store: &dyn Store) {
     ok(store.put("f", &[b"old"]));
     ok(store.put("folder/g", &[b"old"]));
     assert_eq!(kind(store.put("f", &[b"new"])), ErrorKind::AlreadyExists);
-    assert_eq!(kind(store.put("folder", &[b"new"])), ErrorKind::AlreadyExists);
     assert_eq!(kind(store.put_batch(&[NewFile { path: "f", parts: &[b"new"] }])), ErrorKind::AlreadyExists);
     assert_eq!(kind(store.create("f").and_then(|writer| writer.finish())), ErrorKind::AlreadyExists);
     assert_eq!(kind(store.create_tree("f", &NewTree::default())), ErrorKind::AlreadyExists);
-    assert_eq!(kind(store.create_folder("f")), ErrorKind::AlreadyExists);
     assert_eq!(content(store, "f"), b"old");
     assert_eq!(names(&ok(store.list(""))), ["f", "folder"]);
+}
+
+fn folders_are_names_that_are_taken(store: &dyn Store) {
+    ok(store.put("f", &[b"old"]));
+    ok(store.put("folder/g", &[b"old"]));
+    assert_eq!(kind(store.put("folder", &[b"new"])), ErrorKind::AlreadyExists);
+    assert_eq!(kind(store.replace("folder", &[b"new"])), ErrorKind::AlreadyExists);
+    assert_eq!(kind(store.create_folder("f")), ErrorKind::AlreadyExists);
+    assert_eq!(content(store, "f"), b"old");
+    assert_eq!(names(&ok(store.list_recursive(""))), ["f", "folder/g"]);
+}
+
+fn requests_are_answered_each_in_its_place(store: &dyn Store) {
+    let count = 40_u64;
+    for at in 0..count {
+        ok(store.put(&format!("a/{at:02}"), &[&vec![at as u8; at as usize]]));
+    }
+    let requests = (0..count).flat_map(|at| {
+        let path = format!("a/{at:02}");
+        [
+            Request::Tail { path: path.clone(), byte_len: 7 },
+            Request::Range { path, range: ByteRange { start: at / 2, byte_len: at / 4 } },
+            Request::List { folder: "a".to_owned() },
+            Request::Tail { path: "a".to_owned(), byte_len: 7 },
+        ]
+    });
+    let mut answers = store.submit(requests.collect()).into_iter();
+    for at in 0..count {
+        let mut next = || answers.next().expect("one answer for each request").wait();
+        let tail = ok(ok(next()).tail());
+        assert_eq!((tail.file_byte_len, tail.bytes.len() as u64), (at, at.min(7)));
+        let bytes = ok(ok(next()).bytes());
+        assert!(bytes.len() as u64 == at / 4 && bytes.iter().all(|byte| u64::from(*byte) == at));
+        assert_eq!(ok(ok(next()).entries()).len() as u64, count);
+        assert_eq!(kind(next()), ErrorKind::NotFound);
+    }
+    assert!(answers.next().is_none());
+    // Answers that nobody waits for are let go of.
+    drop(store.submit(vec![Request::List { folder: "a".to_owned() }; 100]));
 }
 
 fn paths_are_checked_before_anything_happens(store: &dyn Store) {

@@ -74,4 +74,4 @@ pub use store::{
     Entry, EntryKind, FileVersion, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store, SyncLevel, Tail,
     finish_all,
 };
-pub use uri::{Place, Stores};
+pub use uri::{Place, Remote, Stores};

@@ -17,6 +17,18 @@ pub struct Place {
     pub path: String,
 }
 
+/// Opens URIs of schemes that lead to other machines: [`Stores`] know paths and memory themselves.
+pub trait Remote: Send + Sync + std::fmt::Debug {
+    /// The schemes that it opens, without `://`.
+    fn schemes(&self) -> &'static [&'static str];
+
+    /// Finds the store and the path of a URI: of one of its schemes, and what follows `://`. Touches nothing; the array need not exist.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for URIs that name nothing, and settings that are wrong.
+    fn open(&self, scheme: &str, rest: &str) -> Result<Place>;
+}
+
 /// Where URIs lead: the stores that a program has. They share the files that they keep open, and memory stores live as long as it.
 /// Clones are the same stores.
 #[derive(Debug, Clone, Default)]
@@ -25,12 +37,20 @@ pub struct Stores {
     handles: Handles,
     /// Memory stores, by name.
     memory: Arc<Mutex<BTreeMap<String, MemoryStore>>>,
+    /// What opens all other schemes.
+    remote: Option<Arc<dyn Remote>>,
 }
 
 impl Stores {
     /// No stores yet.
     pub fn new() -> Stores {
         Stores::default()
+    }
+
+    /// The same stores, with more schemes.
+    #[must_use]
+    pub fn with_remote(self, remote: Arc<dyn Remote>) -> Stores {
+        Stores { remote: Some(remote), ..self }
     }
 
     /// Finds the store and the path of a URI. Touches nothing; the array need not exist.
@@ -51,12 +71,23 @@ impl Stores {
             None => self.local(Path::new(uri), sync),
             Some(("file", rest)) => self.local(&file_path(rest)?, sync),
             Some(("mem", rest)) => self.memory(rest),
-            Some((scheme, _)) if is_scheme(scheme) => Err(Error::unsupported(format!(
-                "storage of scheme {scheme:?}; supported are paths, file:// and mem://"
-            ))),
+            Some((scheme, rest)) if is_scheme(scheme) => self.remote(scheme, rest),
             Some(_) => self.local(Path::new(uri), sync),
         }
         .map_err(|error| error.at_uri(uri))
+    }
+
+    fn remote(&self, scheme: &str, rest: &str) -> Result<Place> {
+        let known = self.remote.as_ref().map(|remote| remote.schemes()).unwrap_or_default();
+        match self.remote.as_ref().filter(|_| known.contains(&scheme)) {
+            Some(remote) => remote.open(scheme, rest),
+            None => {
+                let more: String = known.iter().map(|scheme| format!(", {scheme}://")).collect();
+                Err(Error::unsupported(format!(
+                    "storage of scheme {scheme:?}; supported are paths, file://, mem://{more}"
+                )))
+            }
+        }
     }
 
     fn local(&self, path: &Path, sync: SyncLevel) -> Result<Place> {

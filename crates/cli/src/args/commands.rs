@@ -94,6 +94,8 @@ pub(crate) enum Command {
     Digest(DigestArgs),
     /// Print the cells in which two arrays, or two times of one, differ
     Diff(DiffArgs),
+    /// Print the settings of object stores and the network that are in force
+    Config(ConfigArgs),
     /// Print the script that completes commands and options in a shell
     Completions(CompletionsArgs),
     /// Write the manual as files: man pages, or the pages of docs/commands
@@ -315,6 +317,13 @@ pub(crate) struct InspectArgs {
     /// Of a folder each file in turn, with --json an object a line. Of a file every item of long lists, all of long values, and the frames of filtered tiles; with --json that is always so
     #[arg(long)]
     pub(crate) all: bool,
+}
+
+/// Arguments of `smalti config`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ConfigArgs {
+    /// Print only the settings whose names begin so, such as s3 or network.timeout
+    pub(crate) prefix: Option<String>,
 }
 
 /// Arguments of `smalti completions`.

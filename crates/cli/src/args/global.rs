@@ -3,6 +3,7 @@
 use super::time::{TIME, parse_time};
 use crate::failure::{Failure, Outcome};
 use clap::{ArgAction, Args, ValueEnum};
+use smalti::storage::Settings;
 use smalti::{EncryptionKey, TimeRange};
 use smalti_tools::When;
 use smalti_tools::formats::read_bounded;
@@ -46,6 +47,9 @@ pub(crate) struct Global {
     /// File that holds the encryption key: 32 bytes, or one line as for --key
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
+    /// Setting of object stores and the network, such as s3.region=eu-west-1; may be repeated. `smalti config` lists them
+    #[arg(long, global = true, value_name = "KEY=VALUE", value_parser = parse_setting)]
+    pub(crate) config: Vec<(String, String)>,
     /// Print help; `-h` in short
     #[arg(short, long, global = true, action = ArgAction::Help)]
     help: Option<bool>,
@@ -91,6 +95,18 @@ impl OpenTimes {
 }
 
 impl Global {
+    /// What object stores and the network are set to: by the command line, the environment and the file of `SMALTI_CONFIG`.
+    ///
+    /// # Errors
+    /// What is wrong with the last two.
+    pub(crate) fn settings(&self) -> Outcome<Settings> {
+        let mut settings = Settings::from_env()?;
+        for (name, value) in &self.config {
+            settings.set(name, value)?;
+        }
+        Ok(settings)
+    }
+
     /// The encryption key of `--key`, `--key-file` or the environment.
     ///
     /// # Errors
@@ -126,6 +142,13 @@ fn key_of(content: &[u8], source: &str) -> Outcome<EncryptionKey> {
         ))
     })?;
     Ok(EncryptionKey::new(bytes)?)
+}
+
+/// A setting.
+fn parse_setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write it KEY=VALUE")?;
+    Settings::default().set(name, value).map_err(|error| error.message().to_owned())?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 /// A number of bytes with or without a unit: 4096, 64KiB, 64MiB, 2GiB, 1TiB; K, M, G and T mean the same.

@@ -15,9 +15,9 @@ mod write;
 
 pub(crate) use check::{CheckArgs, DiffArgs, DigestArgs, FsckArgs, RepairArgs, SalvageArgs};
 pub(crate) use commands::{
-    AggregateArgs, ArrayArgs, Cli, Command, CompletionsArgs, CreateArgs, DeleteArgs, DemoArgs, EvolveArgs,
-    ExplainArgs, GLOBAL_HEADING, HistoryArgs, InspectArgs, ManArgs, ManFormat, MetaAction, MetaArgs,
-    ScanArgs, UpgradeArgs,
+    AggregateArgs, ArrayArgs, Cli, Command, CompletionsArgs, ConfigArgs, CreateArgs, DeleteArgs, DemoArgs,
+    EvolveArgs, ExplainArgs, GLOBAL_HEADING, HistoryArgs, InspectArgs, ManArgs, ManFormat, MetaAction,
+    MetaArgs, ScanArgs, UpgradeArgs,
 };
 pub(crate) use draw::{ColorChoice, DrawArgs, PictureFormat};
 pub(crate) use global::{Global, OpenTimes, Sync};

@@ -3,6 +3,7 @@
 mod aggregate;
 mod check;
 mod compare;
+mod config;
 mod consolidate;
 mod create;
 mod delete;
@@ -64,6 +65,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Salvage(args) => check::salvage(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Digest(args) => compare::digest(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Diff(args) => compare::diff(global, args),
+        Command::Config(args) => config::run(global, args),
         Command::Completions(args) => crate::manual::completions(args),
         Command::Man(args) => crate::manual::write(args),
     }

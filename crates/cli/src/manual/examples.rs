@@ -456,6 +456,13 @@ smalti write elevation --from elevation.npy",
         ],
     ),
     (
+        "config",
+        &[
+            example("What is set about S3, and by whom", "AWS_REGION=eu-west-1 smalti config s3"),
+            example("All settings, for programs", "smalti config --config 'network.timeout=10 s' --json"),
+        ],
+    ),
+    (
         "completions",
         &[
             example("For bash: a file to read in ~/.bashrc", "smalti completions bash > smalti.bash"),

@@ -1,0 +1,83 @@
+//! Connections: one pool for all stores of a context, with TLS of rustls and ring.
+
+use crate::settings::Settings;
+use object_store::ClientOptions;
+use object_store::client::{ClientConfigKey, HttpClient, HttpConnector};
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use smalti_types::{Error, Result};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long the service that tells credentials to machines in a cloud may take: elsewhere nobody answers.
+const METADATA_CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Gives connections to the clients of stores.
+#[derive(Debug, Clone)]
+pub(crate) struct Connector {
+    client: reqwest::Client,
+    /// Gives up soon.
+    hasty: reqwest::Client,
+}
+
+impl Connector {
+    /// The connections that settings ask for.
+    ///
+    /// # Errors
+    /// What is wrong with the file of certificates or the proxy.
+    pub(crate) fn new(settings: &Settings) -> Result<Connector> {
+        let tls = tls(settings)?;
+        let client = |connect_timeout| {
+            let mut builder = reqwest::Client::builder()
+                .tls_backend_preconfigured(tls.clone())
+                .user_agent(concat!("smalti/", env!("CARGO_PKG_VERSION")))
+                .redirect(reqwest::redirect::Policy::none())
+                .http1_only()
+                .tcp_nodelay(true)
+                .connect_timeout(connect_timeout)
+                .read_timeout(settings.duration("network.timeout"));
+            if let Some(proxy) = settings.get("network.proxy") {
+                let proxy = reqwest::Proxy::all(proxy).map_err(|error| {
+                    Error::invalid(format!("network.proxy: {error}; write it like http://host:port"))
+                })?;
+                builder = builder.proxy(proxy);
+            }
+            builder.build().map_err(|error| Error::invalid(format!("no connections can be made: {error}")))
+        };
+        let timeout = settings.duration("network.connect_timeout");
+        Ok(Connector { client: client(timeout)?, hasty: client(timeout.min(METADATA_CONNECT_TIMEOUT))? })
+    }
+}
+
+impl HttpConnector for Connector {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        // The clients of stores set this for the metadata service alone.
+        let is_hasty = options.get_config_value(&ClientConfigKey::ConnectTimeout).is_some();
+        Ok(HttpClient::new(if is_hasty { self.hasty.clone() } else { self.client.clone() }))
+    }
+}
+
+/// The certificates of the system, and those of a file.
+fn tls(settings: &Settings) -> Result<rustls::ClientConfig> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut own = Vec::new();
+    if let Some(path) = settings.get("network.ca_file") {
+        let wrong = |problem: String| Error::invalid(format!("network.ca_file: {problem}")).at_uri(path);
+        let found = CertificateDer::pem_file_iter(path).map_err(|error| wrong(error.to_string()))?;
+        for certificate in found {
+            own.push(certificate.map_err(|error| wrong(error.to_string()))?);
+        }
+        if own.is_empty() {
+            return Err(wrong("there is no certificate in PEM in it".to_owned()));
+        }
+    }
+    let broken = |error: rustls::Error| Error::invalid(format!("TLS cannot be set up: {error}"));
+    let builder = rustls::ClientConfig::builder_with_provider(Arc::clone(&provider));
+    let builder = builder.with_safe_default_protocol_versions().map_err(broken)?;
+    let mut roots = RootCertStore::empty();
+    // Those of the system that cannot be read are not trusted; what then fails says so.
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots.add_parsable_certificates(own);
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}

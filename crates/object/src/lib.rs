@@ -1,0 +1,36 @@
+//! Arrays in object stores: Amazon S3 and what speaks its protocol, Google Cloud Storage, and Azure, over the crate `object_store`.
+//!
+//! [`ObjectStores`] opens URIs for [`Stores`](smalti_store::Stores): it is a [`Remote`](smalti_store::Remote). A bucket is a
+//! [`Store`](smalti_store::Store) like any other, with these manners:
+//!
+//! - Files that are not to replace anything, commits above all, are put only if nothing has their name. A put whose acknowledgement was lost is
+//!   compared with what is there before it is reported as done or failed.
+//! - Folders are what names have in common. An empty one is none.
+//! - Renames are copies: [`move_folder`](smalti_store::Store::move_folder) is not atomic here.
+//! - Nothing can be locked: claims are files (docs/decisions/0012).
+//!
+//! All requests go through one thread of the context's, which waits for all of them; it starts with the first request. What can be set is in
+//! [`KEYS`]. Each kind of store is a feature of the crate; without any of them it opens nothing, and knows the settings alone.
+#![forbid(unsafe_code)]
+
+#[cfg(not(feature = "network"))]
+mod absent;
+#[cfg(feature = "network")]
+mod backend;
+#[cfg(feature = "network")]
+mod connect;
+#[cfg(feature = "network")]
+mod error;
+#[cfg(feature = "network")]
+mod io;
+#[cfg(feature = "network")]
+mod open;
+mod settings;
+#[cfg(feature = "network")]
+mod upload;
+
+#[cfg(not(feature = "network"))]
+pub use absent::ObjectStores;
+#[cfg(feature = "network")]
+pub use open::ObjectStores;
+pub use settings::{KEYS, Key, Settings, Shown, Takes};
