@@ -22,6 +22,7 @@ mod key;
 mod order;
 pub mod parallel;
 mod physical;
+mod processors;
 mod scalar;
 mod spares;
 pub mod text;
