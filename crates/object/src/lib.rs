@@ -16,18 +16,37 @@
 #[cfg(not(feature = "network"))]
 mod absent;
 #[cfg(feature = "network")]
+mod asking;
+#[cfg(feature = "s3")]
+mod aws;
+#[cfg(feature = "azure")]
+mod azure;
+#[cfg(feature = "network")]
 mod backend;
 #[cfg(feature = "network")]
 mod connect;
 #[cfg(feature = "network")]
 mod error;
+#[cfg(feature = "gcs")]
+mod gcs;
 #[cfg(feature = "network")]
 mod io;
 #[cfg(feature = "network")]
 mod open;
+#[cfg(feature = "network")]
+mod proxy;
+#[cfg(feature = "network")]
+mod refusal;
+#[cfg(feature = "network")]
+mod remade;
 mod settings;
+#[cfg(all(test, feature = "s3", feature = "gcs", feature = "azure"))]
+mod tests;
 #[cfg(feature = "network")]
 mod upload;
+mod values;
+#[cfg(feature = "network")]
+mod who;
 
 #[cfg(not(feature = "network"))]
 pub use absent::ObjectStores;
