@@ -1,13 +1,10 @@
 //! Requests to the services that give credentials: few, short, and with one way to say what went wrong.
 
-use crate::settings::Settings;
-use crate::values;
+use crate::reason::reason;
 use futures_util::TryStreamExt as _;
-use object_store::client::{HttpClient, HttpRequest, HttpRequestBody};
-use reqwest::Method;
-use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use object_store::client::{HttpClient, HttpError, HttpRequest};
+use reqwest::header::{HeaderName, HeaderValue};
 use smalti_types::{Error, ErrorKind, Result};
-use std::error::Error as StdError;
 use std::time::Duration;
 
 /// No answer with credentials is longer.
@@ -20,51 +17,6 @@ const ANSWER_WAIT: Duration = Duration::from_secs(5);
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
-}
-
-/// The address that a key is set to, of which requests can be made; `None` where it is set to none.
-///
-/// # Errors
-/// `InvalidArgument`; the value is not repeated, as it may have a password.
-pub(crate) fn address_of(settings: &Settings, key: &'static str) -> Result<Option<String>> {
-    let Some(value) = settings.get(key) else { return Ok(None) };
-    checked(value).map(Some).map_err(|error| error.context(key))
-}
-
-/// An address of which requests can be made.
-///
-/// # Errors
-/// As [`address_of`].
-pub(crate) fn checked(address: &str) -> Result<String> {
-    let address = values::address(address)?;
-    match reqwest::Url::parse(&address).is_ok() && get(&address).is_ok() {
-        true => Ok(address),
-        false => Err(Error::invalid("this is no address of a service")),
-    }
-}
-
-/// A request without a body.
-///
-/// # Errors
-/// `InvalidArgument` for what is no address.
-pub(crate) fn get(address: &str) -> Result<HttpRequest> {
-    let mut request = HttpRequest::new(HttpRequestBody::empty());
-    *request.uri_mut() = address.parse().map_err(|_| Error::invalid("this is no address of a service"))?;
-    Ok(request)
-}
-
-/// A request with the fields of a form.
-///
-/// # Errors
-/// As [`get`].
-pub(crate) fn post(address: &str, fields: &[(&str, String)]) -> Result<HttpRequest> {
-    let mut form = reqwest::Url::parse("http://form").map_err(|error| Error::invalid(error.to_string()))?;
-    form.query_pairs_mut().extend_pairs(fields);
-    let mut request = get(address)?;
-    *request.method_mut() = Method::POST;
-    *request.body_mut() = HttpRequestBody::from(form.query().unwrap_or_default().to_owned());
-    request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
-    Ok(request)
 }
 
 /// Adds a header, whose value may be a secret.
@@ -100,13 +52,8 @@ pub(crate) async fn ask(client: &HttpClient, request: &HttpRequest, tries: u32) 
 }
 
 async fn ask_once(client: &HttpClient, request: HttpRequest) -> Result<Answer> {
-    let failed = |error: object_store::client::HttpError| {
-        let mut last: &dyn StdError = &error;
-        while let Some(source) = last.source() {
-            last = source;
-        }
-        Error::new(ErrorKind::Io, format!("could not be reached ({last})"))
-    };
+    let failed =
+        |error: HttpError| Error::new(ErrorKind::Io, format!("could not be reached ({})", reason(&error)));
     let answer = client.execute(request).await.map_err(failed)?;
     let status = answer.status().as_u16();
     let mut body = Vec::new();

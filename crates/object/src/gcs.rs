@@ -1,8 +1,9 @@
 //! Google Cloud Storage: its clients, with credentials as Google's tools find them.
 
-use crate::asking::{self, address_of};
+use crate::address::{address_of, get};
+use crate::asking;
 use crate::connect::Connector;
-use crate::refusal::unopened;
+use crate::reason::unopened;
 use crate::remade::{Clients, Maker, carried};
 use crate::settings::Settings;
 use crate::values::host_of;
@@ -192,7 +193,7 @@ impl Machine {
         {
             return Ok(Arc::clone(credential));
         }
-        let mut request = asking::get(&self.address)?;
+        let mut request = get(&self.address)?;
         asking::add_header(&mut request, "metadata-flavor", "Google")?;
         let answer = asking::ask(&self.client, &request, tries).await?;
         let failed = |what: String| Error::new(ErrorKind::Io, what);

@@ -15,7 +15,9 @@
 
 #[cfg(not(feature = "network"))]
 mod absent;
-#[cfg(feature = "network")]
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
+mod address;
+#[cfg(any(feature = "s3", feature = "gcs"))]
 mod asking;
 #[cfg(feature = "s3")]
 mod aws;
@@ -35,9 +37,9 @@ mod io;
 mod open;
 #[cfg(feature = "network")]
 mod proxy;
-#[cfg(feature = "network")]
-mod refusal;
-#[cfg(feature = "network")]
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
+mod reason;
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 mod remade;
 mod settings;
 #[cfg(all(test, feature = "s3", feature = "gcs", feature = "azure"))]

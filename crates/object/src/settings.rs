@@ -384,6 +384,7 @@ enum Source {
 }
 
 /// How strong the word of a source is.
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Rank {
     File,
@@ -391,6 +392,7 @@ pub(crate) enum Rank {
     Call,
 }
 
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 impl Source {
     fn rank(&self) -> Rank {
         match self {
@@ -525,23 +527,6 @@ impl Settings {
         self.values.get(name).map(|(_, source)| source.to_string())
     }
 
-    /// How strong the word of who set a key is; `None` where nobody did.
-    pub(crate) fn rank(&self, name: &'static str) -> Option<Rank> {
-        self.values.get(name).map(|(_, source)| source.rank())
-    }
-
-    /// The key of several that was set by the strongest word; the first of those that are alike. `None` where nobody set any.
-    pub(crate) fn strongest(&self, names: &[&'static str]) -> Option<&'static str> {
-        let set = names.iter().rev().filter_map(|&name| Some((self.rank(name)?, name)));
-        // Of equal ones the last, which is the first of the names.
-        set.max_by_key(|&(rank, _)| rank).map(|(_, name)| name)
-    }
-
-    /// The path of a file, with the user's home in it.
-    pub(crate) fn path(&self, name: &'static str) -> Option<PathBuf> {
-        self.get(name).map(values::path)
-    }
-
     /// What each key is now, for people: secrets are not shown.
     pub fn shown(&self) -> Vec<Shown> {
         let shown = |key: &'static Key| {
@@ -564,9 +549,30 @@ pub struct Shown {
     pub source: Option<String>,
 }
 
+/// Whose word counts.
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
+impl Settings {
+    /// How strong the word of who set a key is; `None` where nobody did.
+    pub(crate) fn rank(&self, name: &'static str) -> Option<Rank> {
+        self.values.get(name).map(|(_, source)| source.rank())
+    }
+
+    /// The key of several that was set by the strongest word; the first of those that are alike. `None` where nobody set any.
+    pub(crate) fn strongest(&self, names: &[&'static str]) -> Option<&'static str> {
+        let set = names.iter().rev().filter_map(|&name| Some((self.rank(name)?, name)));
+        // Of equal ones the last, which is the first of the names.
+        set.max_by_key(|&(rank, _)| rank).map(|(_, name)| name)
+    }
+}
+
 /// Values in the types of their keys, which were checked when they were set.
 #[cfg(feature = "network")]
 impl Settings {
+    /// The path of a file, with the user's home in it.
+    pub(crate) fn path(&self, name: &'static str) -> Option<PathBuf> {
+        self.get(name).map(values::path)
+    }
+
     pub(crate) fn flag(&self, name: &'static str) -> bool {
         self.get(name).and_then(|value| values::flag(value).ok()).unwrap_or_default()
     }

@@ -1,6 +1,7 @@
 //! Values of settings: what they are in the types of their keys, and how they are shown.
 
 use smalti_types::{Error, Result};
+#[cfg(feature = "network")]
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -104,6 +105,7 @@ pub(crate) fn byte_len(text: &str) -> Result<u64> {
 }
 
 /// A path in which `~/` is the user's home.
+#[cfg(feature = "network")]
 pub(crate) fn path(text: &str) -> PathBuf {
     match text.strip_prefix("~/").zip(std::env::home_dir()) {
         Some((rest, home)) => home.join(rest),
@@ -139,6 +141,7 @@ pub(crate) fn address(text: &str) -> Result<String> {
 }
 
 /// The host of an address, without user, password and port.
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 pub(crate) fn host_of(address: &str) -> &str {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -190,8 +193,14 @@ mod tests {
             assert!(address(bad).unwrap_err().to_string().contains("write the address"), "{bad}");
         }
         assert!(address("socks5://host").unwrap_err().to_string().contains("socks5://"));
+    }
+
+    #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
+    #[test]
+    fn hosts_are_told_from_what_stands_around_them() {
         assert_eq!(host_of("http://user:pass@[::1]:8080/x"), "::1");
         assert_eq!(host_of("https://user@host:1/x"), "host");
+        assert_eq!(host_of("host"), "host");
     }
 
     #[test]
@@ -203,6 +212,23 @@ mod tests {
     }
 
     #[test]
+    fn times_and_bytes_have_units() {
+        assert_eq!(duration("500 ms").unwrap(), Duration::from_millis(500));
+        assert_eq!(
+            (duration("10s").unwrap(), duration("2 min").unwrap()),
+            (Duration::from_secs(10), Duration::from_secs(120))
+        );
+        assert_eq!((byte_len("4096").unwrap(), byte_len("512 KiB").unwrap()), (4096, 512 << 10));
+        assert_eq!((byte_len("8M").unwrap(), byte_len("1 GiB").unwrap()), (8 << 20, 1 << 30));
+        for bad in ["", "10", "s", "-1 s", "1.5 s", "1 h", "18446744073709551615 min"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+        for bad in ["", "KiB", "1 TB", "18446744073709551615 KiB"] {
+            assert!(byte_len(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
     fn flags_are_written_in_several_ways() {
         for (text, is) in [("true", true), ("TRUE", true), ("1", true), ("False", false), ("0", false)] {
             assert_eq!(flag(text).unwrap(), is);
@@ -210,6 +236,7 @@ mod tests {
         assert!(flag("yes").is_err() && flag("").is_err());
     }
 
+    #[cfg(feature = "network")]
     #[test]
     fn the_home_stands_for_its_sign() {
         let home = std::env::home_dir();

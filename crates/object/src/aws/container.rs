@@ -1,6 +1,7 @@
 //! The service that tells the tasks of a container their credentials.
 
 use super::origin::Keys;
+use crate::address::{checked, get};
 use crate::asking;
 use crate::settings::Settings;
 use crate::values::{Takes, host_of, shown};
@@ -27,7 +28,7 @@ const MAX_TOKEN_BYTE_LEN: u64 = 1 << 16;
 pub(crate) async fn ask(settings: &Settings, client: &HttpClient) -> Result<(Keys, Option<Duration>)> {
     let uri = match (settings.get("s3.container_path"), settings.get("s3.container_uri")) {
         (Some(path), _) => format!("{SERVICE}/{}", path.trim_start_matches('/')),
-        (None, Some(uri)) => asking::checked(uri).map_err(|error| error.context("s3.container_uri"))?,
+        (None, Some(uri)) => checked(uri).map_err(|error| error.context("s3.container_uri"))?,
         (None, None) => {
             return Err(Error::invalid(
                 "this is no container: AWS_CONTAINER_CREDENTIALS_FULL_URI is not set",
@@ -39,7 +40,7 @@ pub(crate) async fn ask(settings: &Settings, client: &HttpClient) -> Result<(Key
             "s3.container_uri: credentials are asked for with TLS, or on this machine and the addresses of containers",
         ));
     }
-    let mut request = asking::get(&uri)?;
+    let mut request = get(&uri)?;
     let token = match settings.path("s3.container_token_file") {
         Some(path) => Some(token_of(&path)?),
         None => settings.get("s3.container_token").map(str::to_owned),

@@ -160,7 +160,7 @@ impl Credentials {
         let failed = |why: String| Error::new(ErrorKind::Io, why);
         let found = tokio::time::timeout(MACHINE_WAIT, provider.get_credential()).await;
         let found = found.map_err(|_| failed("it did not answer in time".to_owned()))?;
-        let found = found.map_err(|error| failed(crate::refusal::reason(&error)))?;
+        let found = found.map_err(|error| failed(crate::reason::reason(&error)))?;
         let keys =
             Keys { id: found.key_id.clone(), secret: found.secret_key.clone(), token: found.token.clone() };
         keys.check()?;

@@ -1,7 +1,7 @@
 //! Regions: which one answers are from, and which one the store says that a bucket is in.
 
+use super::refusal::element;
 use crate::connect::Connector;
-use crate::refusal::element;
 use async_trait::async_trait;
 use object_store::client::{HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService};
 use object_store::{ClientOptions, Error as StoreError};

@@ -40,8 +40,10 @@ pub(crate) fn find(settings: &Settings, profiles: &Profiles) -> Result<Origin> {
 pub(crate) fn keys(settings: &Settings) -> Result<Keys> {
     let (id, secret) = (settings.get("s3.access_key_id"), settings.get("s3.secret_access_key"));
     let (Some(id), Some(secret)) = (id, secret) else {
-        let names = ["s3.access_key_id", "s3.secret_access_key"];
-        let (set, absent) = if id.is_some() { (names[0], names[1]) } else { (names[1], names[0]) };
+        let (mut set, mut absent) = ("s3.access_key_id", "s3.secret_access_key");
+        if id.is_none() {
+            std::mem::swap(&mut set, &mut absent);
+        }
         let source = settings.source(set);
         return Err(Error::invalid(match source {
             Some(source) => format!("{set} is set by {source}, but {absent} is not"),

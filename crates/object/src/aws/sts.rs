@@ -1,9 +1,12 @@
 //! The service that gives roles (STS): AssumeRole with keys, and AssumeRoleWithWebIdentity with a token.
 
 use super::origin::{Keys, Role};
+use crate::address::get;
 use crate::asking;
 use object_store::aws::{AwsAuthorizer, AwsCredential};
-use object_store::client::HttpClient;
+use object_store::client::{HttpClient, HttpRequest, HttpRequestBody};
+use reqwest::Method;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use smalti_types::{Error, ErrorKind, Result};
 
 /// Where roles are asked for.
@@ -21,7 +24,7 @@ impl Sts {
     /// # Errors
     /// `Permission` where they may not, `Io` where the service does not answer.
     pub(crate) async fn take(&self, role: &Role, keys: Keys) -> Result<Keys> {
-        let mut request = asking::post(&self.endpoint, &fields(role, "AssumeRole", None))?;
+        let mut request = post(&self.endpoint, &fields(role, "AssumeRole", None))?;
         let credential = AwsCredential { key_id: keys.id, secret_key: keys.secret, token: keys.token };
         AwsAuthorizer::new(&credential, "sts", &self.region)
             .try_authorize(&mut request, None)
@@ -35,10 +38,10 @@ impl Sts {
     /// As [`take`](Self::take).
     pub(crate) async fn take_with_token(&self, role: &Role, token: &str) -> Result<Keys> {
         let fields = fields(role, "AssumeRoleWithWebIdentity", Some(token));
-        self.ask(role, asking::post(&self.endpoint, &fields)?, "the web identity").await
+        self.ask(role, post(&self.endpoint, &fields)?, "the web identity").await
     }
 
-    async fn ask(&self, role: &Role, request: object_store::client::HttpRequest, who: &str) -> Result<Keys> {
+    async fn ask(&self, role: &Role, request: HttpRequest, who: &str) -> Result<Keys> {
         let at = format!("the service {}", self.endpoint);
         let answer = asking::ask(&self.client, &request, 3).await;
         let answer =
@@ -68,6 +71,20 @@ impl Sts {
         keys.check().map_err(|error| error.context(at))?;
         Ok(keys)
     }
+}
+
+/// A request with the fields of a form.
+///
+/// # Errors
+/// `InvalidArgument` for what is no address.
+fn post(address: &str, fields: &[(&str, String)]) -> Result<HttpRequest> {
+    let mut form = reqwest::Url::parse("http://form").map_err(|error| Error::invalid(error.to_string()))?;
+    form.query_pairs_mut().extend_pairs(fields);
+    let mut request = get(address)?;
+    *request.method_mut() = Method::POST;
+    *request.body_mut() = HttpRequestBody::from(form.query().unwrap_or_default().to_owned());
+    request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+    Ok(request)
 }
 
 fn fields(role: &Role, action: &str, token: Option<&str>) -> Vec<(&'static str, String)> {

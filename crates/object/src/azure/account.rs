@@ -5,7 +5,8 @@ use smalti_types::{Error, Result};
 use std::fmt;
 
 /// The clouds: what follows `ACCOUNT.blob.` and `ACCOUNT.dfs.` in names of hosts. Credentials go nowhere else unless somebody sets an endpoint.
-const CLOUDS: [&str; 3] = ["core.windows.net", "core.chinacloudapi.cn", "core.usgovcloudapi.net"];
+const PUBLIC_CLOUD: &str = "core.windows.net";
+const CLOUDS: [&str; 3] = [PUBLIC_CLOUD, "core.chinacloudapi.cn", "core.usgovcloudapi.net"];
 
 /// The account of the emulators, whose key everybody knows: "Use the Azurite emulator" in Azure's documentation.
 const EMULATOR_ACCOUNT: &str = "devstoreaccount1";
@@ -40,7 +41,7 @@ impl Account {
         // Of names host names are made. The service says what it thinks of their length.
         let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
         match !name.is_empty() && name.len() <= 63 && name.bytes().all(is_of_name) {
-            true => Ok(Account { name: name.to_owned(), cloud: CLOUDS[0] }),
+            true => Ok(Account { name: name.to_owned(), cloud: PUBLIC_CLOUD }),
             false => Err(Error::invalid(format!("{name:?} is no name of a storage account"))),
         }
     }
@@ -126,7 +127,7 @@ impl Connection {
             Some(address) => address,
             None => {
                 let scheme = part("DefaultEndpointsProtocol").unwrap_or("https");
-                let suffix = part("EndpointSuffix").unwrap_or(CLOUDS[0]);
+                let suffix = part("EndpointSuffix").unwrap_or(PUBLIC_CLOUD);
                 let wrong = || Error::invalid("its DefaultEndpointsProtocol or EndpointSuffix is none");
                 let is_of_host = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
                 if !suffix.bytes().all(is_of_host) {

@@ -2,9 +2,9 @@
 
 mod account;
 
-use crate::asking::address_of;
+use crate::address::address_of;
 use crate::connect::Connector;
-use crate::refusal::{reason, unopened};
+use crate::reason::{reason, unopened};
 use crate::remade::{Clients, Maker};
 use crate::settings::Settings;
 use crate::who::Who;

@@ -1,10 +1,7 @@
-//! Refusals that other credentials may change, told from errors of the crate.
+//! Refusals of S3 that other credentials may change, told from errors of the crate.
 
 use smalti_types::Error;
 use std::error::Error as StdError;
-
-/// Messages of other programs are cut here.
-const MAX_REASON_LEN: usize = 160;
 
 /// Codes of S3 for credentials that have ended.
 const ENDED: [&str; 4] = ["ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidToken"];
@@ -20,9 +17,7 @@ pub(crate) enum Refusal {
 
 /// The refusal that an error is; `None` for other errors, and those of looking for credentials.
 pub(crate) fn refusal(failed: &object_store::Error) -> Option<Refusal> {
-    if texts(failed).is_none() {
-        return None;
-    }
+    texts(failed)?;
     let code = element(failed, "Code");
     if code.is_some_and(|code| ENDED.contains(&code.as_str())) {
         return Some(Refusal::Ended);
@@ -43,22 +38,6 @@ pub(crate) fn element(failed: &object_store::Error, name: &str) -> Option<String
         let (_, rest) = text.split_once(&start)?;
         Some(rest.split_once(&end)?.0.to_owned())
     })
-}
-
-/// Why an error is there, in a few words of the deepest cause.
-pub(crate) fn reason(failed: &(dyn StdError + 'static)) -> String {
-    let mut last = failed;
-    while let Some(source) = last.source() {
-        last = source;
-    }
-    let text = last.to_string();
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().take(MAX_REASON_LEN).collect()
-}
-
-/// A client that cannot be made of what was set.
-pub(crate) fn unopened(failed: &object_store::Error) -> Error {
-    Error::invalid(format!("the store cannot be opened: {}", reason(failed)))
 }
 
 fn has(failed: &object_store::Error, part: &str) -> bool {
@@ -106,9 +85,8 @@ mod tests {
     }
 
     #[test]
-    fn elements_and_reasons_are_short_texts() {
+    fn elements_are_held_by_what_is_whole() {
         assert_eq!(element(&denied("<Region>eu</Region>"), "Region").unwrap(), "eu");
         assert_eq!(element(&denied("<Region>eu"), "Region"), None);
-        assert_eq!(reason(&denied(&"long \n".repeat(100))).len(), MAX_REASON_LEN);
     }
 }
