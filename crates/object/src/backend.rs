@@ -3,6 +3,7 @@
 use crate::error::{self, Asked};
 use crate::io::Io;
 use crate::upload::Upload;
+use crate::who::Who;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
@@ -32,7 +33,7 @@ struct Inner {
     /// Scheme and bucket: `s3://bucket`.
     address: String,
     /// Whose credentials are sent along, for messages.
-    who: String,
+    who: Who,
     manners: Manners,
 }
 
@@ -73,7 +74,7 @@ impl Objects {
         once: Arc<dyn ObjectStore>,
         io: Io,
         address: String,
-        who: String,
+        who: Who,
         manners: Manners,
     ) -> Objects {
         Objects(Arc::new(Inner { client, once, io, address, who, manners }))
@@ -96,7 +97,7 @@ impl Objects {
     }
 
     pub(crate) fn asked(&self, path: &str) -> Asked {
-        Asked { uri: self.address_of(path), who: self.0.who.clone() }
+        Asked { uri: self.address_of(path), who: self.0.who.to_string() }
     }
 
     /// The length of an object; `None` where there is none.

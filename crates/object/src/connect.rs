@@ -1,5 +1,6 @@
 //! Connections: one pool for all stores of a context, with TLS of rustls and ring.
 
+use crate::proxy::proxies;
 use crate::settings::Settings;
 use object_store::ClientOptions;
 use object_store::client::{ClientConfigKey, HttpClient, HttpConnector};
@@ -28,8 +29,9 @@ impl Connector {
     /// What is wrong with the file of certificates or the proxy.
     pub(crate) fn new(settings: &Settings) -> Result<Connector> {
         let tls = tls(settings)?;
-        let client = |connect_timeout| {
+        let client = |connect_timeout, proxies: Vec<reqwest::Proxy>| {
             let mut builder = reqwest::Client::builder()
+                .no_proxy()
                 .tls_backend_preconfigured(tls.clone())
                 .user_agent(concat!("smalti/", env!("CARGO_PKG_VERSION")))
                 .redirect(reqwest::redirect::Policy::none())
@@ -37,16 +39,30 @@ impl Connector {
                 .tcp_nodelay(true)
                 .connect_timeout(connect_timeout)
                 .read_timeout(settings.duration("network.timeout"));
-            if let Some(proxy) = settings.get("network.proxy") {
-                let proxy = reqwest::Proxy::all(proxy).map_err(|error| {
-                    Error::invalid(format!("network.proxy: {error}; write it like http://host:port"))
-                })?;
+            for proxy in proxies {
                 builder = builder.proxy(proxy);
             }
             builder.build().map_err(|error| Error::invalid(format!("no connections can be made: {error}")))
         };
         let timeout = settings.duration("network.connect_timeout");
-        Ok(Connector { client: client(timeout)?, hasty: client(timeout.min(METADATA_CONNECT_TIMEOUT))? })
+        let client_of_all = client(timeout, proxies(settings)?)?;
+        // No proxy knows the services that are near.
+        Ok(Connector {
+            client: client_of_all,
+            hasty: client(timeout.min(METADATA_CONNECT_TIMEOUT), Vec::new())?,
+        })
+    }
+
+    /// For services on the network.
+    #[cfg(feature = "s3")]
+    pub(crate) fn client(&self) -> HttpClient {
+        HttpClient::new(self.client.clone())
+    }
+
+    /// For services that are near, or not there at all.
+    #[cfg(any(feature = "s3", feature = "gcs"))]
+    pub(crate) fn near_client(&self) -> HttpClient {
+        HttpClient::new(self.hasty.clone())
     }
 }
 
@@ -62,9 +78,10 @@ impl HttpConnector for Connector {
 fn tls(settings: &Settings) -> Result<rustls::ClientConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut own = Vec::new();
-    if let Some(path) = settings.get("network.ca_file") {
-        let wrong = |problem: String| Error::invalid(format!("network.ca_file: {problem}")).at_uri(path);
-        let found = CertificateDer::pem_file_iter(path).map_err(|error| wrong(error.to_string()))?;
+    if let Some(path) = settings.path("network.ca_file") {
+        let shown = path.display().to_string();
+        let wrong = |problem: String| Error::invalid(format!("network.ca_file: {problem}")).at_uri(&shown);
+        let found = CertificateDer::pem_file_iter(&path).map_err(|error| wrong(error.to_string()))?;
         for certificate in found {
             own.push(certificate.map_err(|error| wrong(error.to_string()))?);
         }

@@ -26,6 +26,10 @@ pub(crate) fn is_uncertain(error: &object_store::Error) -> bool {
 /// An error of smalti for one of a store.
 pub(crate) fn told(error: &object_store::Error, asked: &Asked) -> Error {
     use object_store::Error as E;
+    // What looking for credentials found wrong.
+    if let Some(own) = find::<Error>(error) {
+        return own.clone().at_uri(&asked.uri);
+    }
     let (kind, message) = match error {
         E::NotFound { .. } => match code(error).as_deref() {
             Some("NoSuchBucket" | "ContainerNotFound") => {
@@ -78,6 +82,8 @@ fn failed(error: &object_store::Error, asked: &Asked) -> (ErrorKind, String) {
         (Some(400), Some("ExpiredToken" | "InvalidToken" | "TokenRefreshRequired")) => {
             (ErrorKind::Permission, refused(error, asked))
         }
+        // Listings that are refused come as general errors.
+        (Some(401 | 403), _) => (ErrorKind::Permission, refused(error, asked)),
         (Some(status), code) => {
             let code = code.map(|code| format!(", {code}")).unwrap_or_default();
             (ErrorKind::Io, format!("the store answered with status {status}{code}"))

@@ -15,19 +15,40 @@
 
 #[cfg(not(feature = "network"))]
 mod absent;
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
+mod address;
+#[cfg(any(feature = "s3", feature = "gcs"))]
+mod asking;
+#[cfg(feature = "s3")]
+mod aws;
+#[cfg(feature = "azure")]
+mod azure;
 #[cfg(feature = "network")]
 mod backend;
 #[cfg(feature = "network")]
 mod connect;
 #[cfg(feature = "network")]
 mod error;
+#[cfg(feature = "gcs")]
+mod gcs;
 #[cfg(feature = "network")]
 mod io;
 #[cfg(feature = "network")]
 mod open;
+#[cfg(feature = "network")]
+mod proxy;
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
+mod reason;
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
+mod remade;
 mod settings;
+#[cfg(all(test, feature = "s3", feature = "gcs", feature = "azure"))]
+mod tests;
 #[cfg(feature = "network")]
 mod upload;
+mod values;
+#[cfg(feature = "network")]
+mod who;
 
 #[cfg(not(feature = "network"))]
 pub use absent::ObjectStores;
