@@ -50,6 +50,14 @@ impl Connector {
     }
 }
 
+impl Connector {
+    /// Connections for requests that are no store's.
+    #[cfg(feature = "http")]
+    pub(crate) fn client(&self) -> reqwest::Client {
+        self.client.clone()
+    }
+}
+
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         // The clients of stores set this for the metadata service alone.

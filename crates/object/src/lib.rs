@@ -1,4 +1,5 @@
-//! Arrays in object stores: Amazon S3 and what speaks its protocol, Google Cloud Storage, and Azure, over the crate `object_store`.
+//! Arrays in object stores: Amazon S3 and what speaks its protocol, Google Cloud Storage, and Azure, over the crate `object_store`; and behind web
+//! servers, to be read.
 //!
 //! [`ObjectStores`] opens URIs for [`Stores`](smalti_store::Stores): it is a [`Remote`](smalti_store::Remote). A bucket is a
 //! [`Store`](smalti_store::Store) like any other, with these manners:
@@ -21,10 +22,15 @@ mod backend;
 mod connect;
 #[cfg(feature = "network")]
 mod error;
+#[cfg(feature = "http")]
+mod http;
 #[cfg(feature = "network")]
 mod io;
 #[cfg(feature = "network")]
 mod open;
+mod page;
+#[cfg(feature = "network")]
+mod reading;
 mod settings;
 #[cfg(feature = "network")]
 mod upload;
@@ -34,3 +40,10 @@ pub use absent::ObjectStores;
 #[cfg(feature = "network")]
 pub use open::ObjectStores;
 pub use settings::{KEYS, Key, Settings, Shown, Takes};
+
+/// For fuzzers: what reads the bytes of strangers here.
+#[doc(hidden)]
+pub mod fuzzing {
+    /// The targets: their names, and what reads the bytes.
+    pub const TARGETS: &[(&str, fn(&[u8]))] = &[("listing_page", crate::page::fuzz)];
+}
