@@ -4,4 +4,6 @@
 #![deny(unsafe_code)]
 
 mod conforms;
+mod http;
 mod server;
+mod site;
