@@ -5,4 +5,6 @@
 
 mod conforms;
 mod gcs;
+mod http;
 mod server;
+mod site;

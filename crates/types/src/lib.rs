@@ -32,7 +32,7 @@ mod units;
 pub use buffer::AlignedBuf;
 pub use datatype::{CellValNum, Datatype, PhysicalKind};
 pub use env::{Clock, Entropy, Env};
-pub use error::{Error, ErrorKind, Location, Result};
+pub use error::{Error, ErrorKind, Location, Result, without_login};
 pub use extent::{Extent, ExtentRef, RectList};
 pub use filter::{DEFAULT_MAX_CHUNK_SIZE, Filter, FilterPipeline, FloatScale, ScaleWidth, WebpFormat};
 pub use key::EncryptionKey;
