@@ -61,7 +61,6 @@ impl ObjectStores {
             return Ok(objects.clone());
         }
         let (settings, network) = (self.settings()?, self.network()?);
-        check_bucket(bucket)?;
         let who = Who::default();
         let connector = network.connector.clone();
         let (settings_of_it, options) = (settings.clone(), client_options());
@@ -75,7 +74,7 @@ impl ObjectStores {
                     options,
                     retries,
                     no_retries,
-                    bucket: bucket.to_owned(),
+                    bucket: check_bucket(bucket)?,
                     who: who.clone(),
                     state: crate::aws::State::default(),
                 }),
@@ -90,7 +89,7 @@ impl ObjectStores {
                     options,
                     retries,
                     no_retries,
-                    bucket: bucket.to_owned(),
+                    bucket: check_bucket(bucket)?,
                     who: who.clone(),
                 }),
                 true,
@@ -175,10 +174,11 @@ impl fmt::Debug for ObjectStores {
 }
 
 /// Of the names of buckets hosts and paths are made.
-fn check_bucket(bucket: &str) -> Result<()> {
-    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.$@:".contains(&byte);
+#[cfg(any(feature = "s3", feature = "gcs"))]
+fn check_bucket(bucket: &str) -> Result<String> {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     match bucket.bytes().all(is_of_name) {
-        true => Ok(()),
+        true => Ok(bucket.to_owned()),
         false => Err(Error::invalid(format!("{bucket:?} is no name of a bucket"))),
     }
 }

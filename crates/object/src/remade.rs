@@ -111,6 +111,17 @@ impl Remade {
 
     /// Whether a request is worth another try with clients that were made anew; counts what was mended for it.
     async fn mends(&self, mend_count: &mut usize, made: &Made, failed: &StoreError) -> bool {
+        // What is there or not, nobody's credentials change.
+        let is_answer = matches!(
+            failed,
+            StoreError::NotFound { .. }
+                | StoreError::AlreadyExists { .. }
+                | StoreError::Precondition { .. }
+                | StoreError::NotModified { .. }
+        );
+        if is_answer {
+            return false;
+        }
         *mend_count += 1;
         *mend_count <= MAX_MEND_COUNT && self.shared.mend(made.generation, failed).await
     }

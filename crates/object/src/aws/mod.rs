@@ -66,10 +66,20 @@ impl S3 {
         }
     }
 
+    /// The address that was set for a service, or that the profile says.
+    fn endpoint(&self, profiles: &Profiles, service: &str, key: &'static str) -> Result<Option<String>> {
+        if let Some(endpoint) = address_of(&self.settings, key)? {
+            return Ok(Some(endpoint));
+        }
+        let of_profile = profiles.endpoint(service).map(checked).transpose();
+        of_profile
+            .map_err(|error| error.context(format_args!("endpoint_url of the profile {}", profiles.name())))
+    }
+
     fn asking(&self, profiles: &Profiles) -> Result<Asking> {
         let region = self.region(profiles)?;
         let near_client = self.connector.near_client();
-        let endpoint = address_of(&self.settings, "s3.sts_endpoint")?;
+        let endpoint = self.endpoint(profiles, "sts", "s3.sts_endpoint")?;
         let sts = Sts {
             client: self.connector.client(),
             endpoint: endpoint.unwrap_or_else(|| format!("https://sts.{region}.{}", domain(&region))),
@@ -140,11 +150,7 @@ impl Maker for S3 {
             .with_allow_http(true)
             .with_conditional_put(conditional_put)
             .with_region(&region);
-        let of_profile = || profiles.endpoint().map(checked).transpose();
-        let endpoint = match address_of(settings, "s3.endpoint")? {
-            Some(endpoint) => Some(endpoint),
-            None => of_profile().map_err(|error| error.context("endpoint_url of the profile"))?,
-        };
+        let endpoint = self.endpoint(&profiles, "s3", "s3.endpoint")?;
         if let Some(endpoint) = endpoint {
             builder = builder.with_endpoint(endpoint);
         } else if region.starts_with("cn-") {
