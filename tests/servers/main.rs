@@ -4,4 +4,7 @@
 #![deny(unsafe_code)]
 
 mod conforms;
+mod gcs;
+mod http;
 mod server;
+mod site;

@@ -64,6 +64,12 @@ impl Connector {
     pub(crate) fn near_client(&self) -> HttpClient {
         HttpClient::new(self.hasty.clone())
     }
+
+    /// Connections for requests that are no store's.
+    #[cfg(feature = "http")]
+    pub(crate) fn connections(&self) -> reqwest::Client {
+        self.client.clone()
+    }
 }
 
 impl HttpConnector for Connector {

@@ -129,7 +129,7 @@ fn find_text(error: &(dyn StdError + 'static), part: &str) -> Option<String> {
 }
 
 /// What the deepest error says, in one line.
-fn innermost(error: &(dyn StdError + 'static)) -> String {
+pub(crate) fn innermost(error: &(dyn StdError + 'static)) -> String {
     let text = chain(error).last().map(ToString::to_string).unwrap_or_default();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

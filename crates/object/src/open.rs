@@ -19,6 +19,8 @@ pub struct ObjectStores {
     settings: OnceLock<Result<Settings>>,
     network: OnceLock<Result<Network>>,
     buckets: Mutex<BTreeMap<String, Objects>>,
+    #[cfg(feature = "http")]
+    servers: Mutex<BTreeMap<crate::http::Address, crate::http::Files>>,
 }
 
 #[derive(Clone)]
@@ -30,7 +32,13 @@ struct Network {
 impl ObjectStores {
     /// Those of the environment, which is looked at when the first bucket is opened.
     pub fn from_env() -> ObjectStores {
-        ObjectStores { settings: OnceLock::new(), network: OnceLock::new(), buckets: Mutex::default() }
+        ObjectStores {
+            settings: OnceLock::new(),
+            network: OnceLock::new(),
+            buckets: Mutex::default(),
+            #[cfg(feature = "http")]
+            servers: Mutex::default(),
+        }
     }
 
     /// Those that settings describe; the environment has no say beyond them.
@@ -119,10 +127,7 @@ impl ObjectStores {
             puts_if_absent,
             // Stores take no smaller ones.
             part_byte_len: settings.byte_len("network.part_size").max(5 << 20),
-            coalescing: Coalescing {
-                max_gap_byte_len: settings.byte_len("network.gap"),
-                max_byte_len: settings.byte_len("network.merged"),
-            },
+            coalescing: coalescing(settings),
             retries: settings.count("network.retries"),
             retry_time: settings.duration("network.retry_time"),
         };
@@ -130,6 +135,36 @@ impl ObjectStores {
         let objects = Objects::new(patient, once, network.io.clone(), address.clone(), who, manners);
         buckets.insert(address, objects.clone());
         Ok(objects)
+    }
+}
+
+#[cfg(feature = "http")]
+impl ObjectStores {
+    fn server(&self, scheme: &str, rest: &str) -> Result<Place> {
+        use crate::http::{Files, Patience, parse};
+        let (address, path) = parse(scheme, rest)?;
+        let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(files) = servers.get(&address) {
+            return Ok(Place { store: Arc::new(files.clone()), path });
+        }
+        let (settings, network) = (self.settings()?, self.network()?);
+        let patience = Patience {
+            coalescing: coalescing(settings),
+            retries: settings.count("network.retries"),
+            retry_time: settings.duration("network.retry_time"),
+        };
+        let files =
+            Files::new(network.connector.connections(), address.clone(), network.io.clone(), patience);
+        servers.insert(address, files.clone());
+        Ok(Place { store: Arc::new(files), path })
+    }
+}
+
+/// How reads are joined.
+fn coalescing(settings: &Settings) -> Coalescing {
+    Coalescing {
+        max_gap_byte_len: settings.byte_len("network.gap"),
+        max_byte_len: settings.byte_len("network.merged"),
     }
 }
 
@@ -150,10 +185,18 @@ impl Remote for ObjectStores {
             "abfs",
             #[cfg(feature = "azure")]
             "abfss",
+            #[cfg(feature = "http")]
+            "http",
+            #[cfg(feature = "http")]
+            "https",
         ]
     }
 
     fn open(&self, scheme: &str, rest: &str) -> Result<Place> {
+        #[cfg(feature = "http")]
+        if let "http" | "https" = scheme {
+            return self.server(scheme, rest);
+        }
         let rest = rest.trim_end_matches('/');
         let Some((bucket, path)) =
             rest.split_once('/').filter(|(bucket, path)| !bucket.is_empty() && !path.is_empty())
