@@ -1,7 +1,7 @@
 //! Profiles: what the shared files say of one, and where its credentials come from.
 
-use super::ini::{MAX_BYTE_LEN, Section, Sections};
 use super::origin::{Base, Keys, Origin, Role};
+use crate::ini::{MAX_BYTE_LEN, Section, Sections};
 use crate::settings::Settings;
 use smalti_types::{Error, ErrorKind, Result};
 use std::io::Read as _;

@@ -154,6 +154,20 @@ pub(crate) fn is_azure(endpoint: &str) -> bool {
     endpoint.starts_with("https://") && CLOUDS.iter().any(|cloud| host.ends_with(&format!(".{cloud}")))
 }
 
+/// Reads what a stranger writes for a container, or a connection string: requests can be made of what is taken.
+pub(crate) fn fuzz(text: &str) {
+    if let Ok(Named { container, account }) = named(text) {
+        assert!(text.starts_with(&container), "{container}");
+        assert!(account.is_none_or(|account| is_azure(&account.endpoint())), "{text}");
+    }
+    if let Ok(Connection { account, endpoint, secret }) = Connection::read(text) {
+        let (Secret::Key(secret) | Secret::Signature(secret)) = secret;
+        assert!(
+            Account::of_name(&account).is_ok() && values::address(&endpoint).is_ok() && !secret.is_empty()
+        );
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
