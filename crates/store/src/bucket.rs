@@ -65,6 +65,16 @@ impl BucketImage {
         }
     }
 
+    /// Lets time pass.
+    pub fn advance(&mut self, by_ms: u64) {
+        self.now_ms += by_ms;
+    }
+
+    /// The bucket's time, in milliseconds since 1970-01-01T00:00:00Z.
+    pub fn now_ms(&self) -> u64 {
+        self.now_ms
+    }
+
     /// The keys of all objects.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.objects.keys().map(String::as_str)
@@ -131,7 +141,7 @@ impl BucketStore {
 
     /// Lets time pass.
     pub fn advance(&self, by_ms: u64) {
-        self.state().image.now_ms += by_ms;
+        self.state().image.advance(by_ms);
     }
 
     /// What the bucket holds now.
