@@ -37,7 +37,8 @@ pub(crate) trait S3Server: Sync {
     }
 }
 
-fn settings_of(port: u16) -> Settings {
+/// What a client of the server on a port has to set.
+pub(crate) fn settings_of(port: u16) -> Settings {
     let mut settings = Settings::default();
     for (name, value) in [
         ("s3.endpoint", format!("http://127.0.0.1:{port}").as_str()),
