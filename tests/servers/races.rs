@@ -249,6 +249,7 @@ fn eight_writers_two_consolidators_a_vacuum_and_four_readers_of_one_bucket_lose_
 }
 
 #[test]
+#[ignore = "takes minutes; SMALTI_LONG=1 with --ignored is its long form"]
 fn the_same_in_an_array_without_duplicates() {
     let Some(moto) = moto() else { return };
     race(moto, false);

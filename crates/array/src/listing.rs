@@ -6,7 +6,9 @@
 //! library looks at, is a vacuum file as soon as the fragment that it is named for is committed: so one file, the commit, both shows
 //! a merged fragment and hides what it replaces. Names read from files only select among entries of the listing.
 
-use crate::commits::{Commits, LISTING_ATTEMPTS, SAME_LISTING_ATTEMPTS, impossible, read_list};
+use crate::commits::{
+    Commits, LISTING_ATTEMPTS, SAME_LISTING_ATTEMPTS, impossible, read_list, wait_for_lists,
+};
 use crate::side_by_side::at_once;
 use crate::{ArrayPlace, ListedDelete};
 use bytes::Bytes;
@@ -173,6 +175,9 @@ impl Listing {
             };
             if attempt >= limit {
                 return outcome.map(|(listing, _)| listing);
+            }
+            if again == names {
+                wait_for_lists(store, attempt);
             }
             commits = ListedCommits::of_names(place, &again);
             (names, attempt) = (again, attempt + 1);

@@ -94,6 +94,28 @@ pub struct BucketStore {
     state: Arc<Mutex<BucketState>>,
     before_request: Arc<dyn Fn() + Send + Sync>,
     is_reversed: bool,
+    stale: Option<Arc<Stale>>,
+}
+
+/// How out of date listings are.
+struct Stale {
+    /// They are of a moment up to so many steps ago.
+    most_steps: u64,
+    entropy: SeededEntropy,
+    /// How often each folder was listed.
+    counts: Mutex<BTreeMap<String, u64>>,
+}
+
+/// Of so many listings of a folder, one is as it is.
+const STALE_IN_A_ROW: u64 = 3;
+
+impl Stale {
+    fn age(&self, folder: &str) -> u64 {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(folder.to_owned()).or_insert(0);
+        *count += 1;
+        if count.is_multiple_of(STALE_IN_A_ROW) { 0 } else { self.entropy.next_u64() % (self.most_steps + 1) }
+    }
 }
 
 #[derive(Default)]
@@ -102,8 +124,6 @@ struct BucketState {
     steps: Vec<BucketStep>,
     /// What the objects of the steps were before them.
     undo: Vec<(String, Option<Object>)>,
-    /// Listings are of a moment up to so many steps ago, which a seed says.
-    stale: Option<(u64, SeededEntropy)>,
 }
 
 impl BucketStore {
@@ -119,6 +139,7 @@ impl BucketStore {
             state: Arc::new(Mutex::new(state)),
             before_request: Arc::new(|| ()),
             is_reversed: false,
+            stale: None,
         }
     }
 
@@ -134,9 +155,12 @@ impl BucketStore {
         BucketStore { is_reversed: true, ..self }
     }
 
-    /// From now on every listing is as it was up to so many steps ago.
-    pub fn make_lists_stale(&self, most_steps: u64, seed: u64) {
-        self.state().stale = Some((most_steps, SeededEntropy::new(seed)));
+    /// The same bucket as a user has it to whom listings are as they were up to so many steps ago, but for the third of each folder. What is
+    /// read is as it is.
+    #[must_use]
+    pub fn with_stale_lists(self, most_steps: u64, seed: u64) -> Self {
+        let stale = Stale { most_steps, entropy: SeededEntropy::new(seed), counts: Mutex::default() };
+        BucketStore { stale: Some(Arc::new(stale)), ..self }
     }
 
     /// Lets time pass.
@@ -198,7 +222,9 @@ impl BucketStore {
     /// The objects below a folder, with what is behind its name in their keys.
     fn below(&self, folder: &str) -> Vec<(String, Object)> {
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        let objects = self.request().listed();
+        let age = self.stale.as_deref().map_or(0, |stale| stale.age(folder));
+        let age = usize::try_from(age).unwrap_or(usize::MAX);
+        let objects = self.request().before(age);
         let below = objects.range(prefix.clone()..);
         let below = below.map_while(|(path, object)| Some((path.strip_prefix(&prefix)?, object)));
         below.map(|(name, object)| (name.to_owned(), object.clone())).collect()
@@ -263,12 +289,10 @@ impl BucketState {
         self.steps.push(step);
     }
 
-    /// The objects as a listing shows them.
-    fn listed(&mut self) -> BTreeMap<String, Object> {
+    /// The objects as they were so many steps ago.
+    fn before(&self, step_count: usize) -> BTreeMap<String, Object> {
         let mut objects = self.image.objects.clone();
-        let Some((most, entropy)) = &mut self.stale else { return objects };
-        let age = usize::try_from(entropy.next_u64() % (*most + 1)).unwrap_or(0);
-        for (path, before) in self.undo.iter().rev().take(age) {
+        for (path, before) in self.undo.iter().rev().take(step_count) {
             match before {
                 Some(object) => drop(objects.insert(path.clone(), object.clone())),
                 None => drop(objects.remove(path)),
@@ -530,7 +554,7 @@ mod tests {
             bucket.put(name, &[]).unwrap();
         }
         bucket.delete_files(&["a"]).unwrap();
-        bucket.make_lists_stale(2, 1);
+        let bucket = bucket.with_stale_lists(2, 1);
         let seen: std::collections::BTreeSet<usize> =
             (0..40).map(|_| bucket.list("").unwrap().len()).collect();
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), [3, 4]);

@@ -256,7 +256,7 @@ const OTHER_WRITER: User = User::Does(Operation::Write { at: 61, cells: &[4, 5],
 const DELETER: User = User::Does(Operation::Delete { at: 62, number: 300 });
 pub(super) const CONSOLIDATOR: User = User::Does(Operation::ConsolidateFragments);
 pub(super) const COMMITS: User = User::Does(Operation::ConsolidateCommits);
-const VACUUM: User = User::Does(Operation::VacuumFragments);
+pub(super) const VACUUM: User = User::Does(Operation::VacuumFragments);
 pub(super) const COMMITS_VACUUM: User = User::Does(Operation::VacuumCommits);
 
 const REMOVER: User = User::Does(Operation::DeleteFragments { until: 35 });
