@@ -88,12 +88,12 @@ fn an_operation_in_a_bucket_that_ends_between_two_requests_is_done_or_not() {
 
 #[test]
 fn any_two_at_once_in_a_bucket_do_what_one_after_the_other_does() {
-    on_one_thread(|| play_pairs::<BucketImage>(Pieces::all("schedules of two in a bucket"), 0..3));
+    on_one_thread(|| play_pairs::<BucketImage>(Pieces::all("schedules of two in a bucket"), 0..2));
 }
 
 #[test]
 fn any_three_at_once_in_a_bucket_do_what_one_after_the_other_does() {
-    on_one_thread(|| play_triples::<BucketImage>(Pieces::all("schedules of three in a bucket"), 0..20));
+    on_one_thread(|| play_triples::<BucketImage>(Pieces::all("schedules of three in a bucket"), 0..14));
 }
 
 /// Something that happens to a user before one of its requests, whatever else the user does.
