@@ -6,5 +6,6 @@
 mod conforms;
 mod gcs;
 mod http;
+mod races;
 mod server;
 mod site;

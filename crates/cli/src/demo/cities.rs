@@ -186,7 +186,13 @@ pub(super) fn consolidate(global: &Global, uri: &str, report: &mut Report) -> Ou
     let start = Instant::now();
     let removed = array.vacuum(&VacuumOptions::default())?;
     let bytes = human::bytes(removed.byte_len);
-    report.step(format!("removed the {} that were merged, {bytes}", removed.fragments.len()), start);
+    let told = match removed.kept_for_readers.len() {
+        0 => format!("removed the {} that were merged, {bytes}", removed.fragments.len()),
+        count => format!(
+            "hid the {count} that were merged; a vacuum in an hour removes them, as readers may have them open"
+        ),
+    };
+    report.step(told, start);
     report.fact("cities_merged", merged.into());
     travel(global, uri, report)
 }
