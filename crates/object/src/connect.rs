@@ -1,5 +1,6 @@
 //! Connections: one pool for all stores of a context, with TLS of rustls and ring.
 
+use crate::answers::Answers;
 use crate::settings::Settings;
 use object_store::ClientOptions;
 use object_store::client::{ClientConfigKey, HttpClient, HttpConnector};
@@ -19,6 +20,7 @@ pub(crate) struct Connector {
     client: reqwest::Client,
     /// Gives up soon.
     hasty: reqwest::Client,
+    proxy: Option<String>,
 }
 
 impl Connector {
@@ -46,7 +48,11 @@ impl Connector {
             builder.build().map_err(|error| Error::invalid(format!("no connections can be made: {error}")))
         };
         let timeout = settings.duration("network.connect_timeout");
-        Ok(Connector { client: client(timeout)?, hasty: client(timeout.min(METADATA_CONNECT_TIMEOUT))? })
+        Ok(Connector {
+            client: client(timeout)?,
+            hasty: client(timeout.min(METADATA_CONNECT_TIMEOUT))?,
+            proxy: settings.get("network.proxy").map(str::to_owned),
+        })
     }
 }
 
@@ -54,7 +60,8 @@ impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         // The clients of stores set this for the metadata service alone.
         let is_hasty = options.get_config_value(&ClientConfigKey::ConnectTimeout).is_some();
-        Ok(HttpClient::new(if is_hasty { self.hasty.clone() } else { self.client.clone() }))
+        let client = if is_hasty { &self.hasty } else { &self.client };
+        Ok(HttpClient::new(Answers::new(client.clone(), self.proxy.as_deref())))
     }
 }
 

@@ -16,6 +16,8 @@
 #[cfg(not(feature = "network"))]
 mod absent;
 #[cfg(feature = "network")]
+mod answers;
+#[cfg(feature = "network")]
 mod backend;
 #[cfg(feature = "network")]
 mod connect;

@@ -88,6 +88,7 @@ impl ObjectStores {
                 max_gap_byte_len: settings.byte_len("network.gap"),
                 max_byte_len: settings.byte_len("network.merged"),
             },
+            listing_byte_len: settings.byte_len("network.listing"),
             retries: settings.count("network.retries"),
             retry_time: settings.duration("network.retry_time"),
         };

@@ -116,6 +116,13 @@ pub const KEYS: &[Key] = &[
         "bytes nobody wants that are read rather than asking twice: what comes in a round trip",
     ),
     key(
+        "network.listing",
+        Takes::ByteLen,
+        &[],
+        "1 GiB",
+        "the longest listing, in bytes of its pages: one that never ends is refused",
+    ),
+    key(
         "network.merged",
         Takes::ByteLen,
         &[],
