@@ -4,4 +4,5 @@
 #![deny(unsafe_code)]
 
 mod conforms;
+mod hostile;
 mod server;

@@ -63,7 +63,8 @@ fn of_network(refused: &Refused, asked: &Asked) -> (ErrorKind, String) {
                 false => format!("set {area}.endpoint to where the store is"),
             };
             let region = if area == "s3" { ", and s3.region to the bucket's region" } else { "" };
-            let problem = format!("{host} sends the request on to {to} (status {status}), which is not followed");
+            let problem =
+                format!("{host} sends the request on to {to} (status {status}), which is not followed");
             (ErrorKind::InvalidArgument, format!("{problem}: {advice}{region}"))
         }
         Why::NoStore { status } => {
@@ -72,7 +73,8 @@ fn of_network(refused: &Refused, asked: &Asked) -> (ErrorKind, String) {
                 "gcs" => "Google's",
                 _ => "S3's",
             };
-            let problem = format!("what answers at {host} does not speak {speaks} protocol (status {status})");
+            let problem =
+                format!("what answers at {host} does not speak {speaks} protocol (status {status})");
             (ErrorKind::InvalidArgument, format!("{problem}: check {area}.endpoint"))
         }
         Why::Endless { page_count, byte_len } => {
@@ -117,9 +119,10 @@ fn unanswered(host: &str, proxy: Option<&str>, source: &HttpError, area: &str) -
         HttpErrorKind::Connect if proxy.is_some() => {
             ("could not be reached", "check network.proxy and the network".to_owned())
         }
-        HttpErrorKind::Connect => {
-            ("could not be reached", format!("check {area}.endpoint, the network, and whether a proxy is needed"))
-        }
+        HttpErrorKind::Connect => (
+            "could not be reached",
+            format!("check {area}.endpoint, the network, and whether a proxy is needed"),
+        ),
         HttpErrorKind::Timeout => {
             ("did not answer in time", "network.timeout and network.retry_time allow for more".to_owned())
         }
@@ -155,7 +158,10 @@ fn of_store(error: &object_store::Error, asked: &Asked) -> (ErrorKind, String) {
         E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
             let code = found.1.unwrap_or_else(|| "no reason given".to_owned());
             let advice = "check that they may do this, or use others";
-            (ErrorKind::Permission, format!("{} refused access ({code}) to {}: {advice}", host(error), asked.who))
+            (
+                ErrorKind::Permission,
+                format!("{} refused access ({code}) to {}: {advice}", host(error), asked.who),
+            )
         }
         E::NotSupported { .. } | E::NotImplemented { .. } => (ErrorKind::Unsupported, innermost(error)),
         E::InvalidPath { .. } => (ErrorKind::InvalidArgument, innermost(error)),
@@ -167,11 +173,7 @@ fn of_store(error: &object_store::Error, asked: &Asked) -> (ErrorKind, String) {
 }
 
 /// What a code says that stores give as a reason.
-fn of_code(
-    error: &object_store::Error,
-    asked: &Asked,
-    code: Option<&str>,
-) -> Option<(ErrorKind, String)> {
+fn of_code(error: &object_store::Error, asked: &Asked, code: Option<&str>) -> Option<(ErrorKind, String)> {
     let (area, code) = (area(&asked.uri), code?);
     let secret = match area {
         "azure" => "azure.key",
@@ -198,14 +200,20 @@ fn of_code(
         "InvalidToken" | "InvalidSecurity" => "the store knows no such token; get new credentials".to_owned(),
         "RequestTimeTooSkewed" | "RequestExpired" => "the clock of this machine is wrong; set it".to_owned(),
         "SignatureDoesNotMatch" => format!("the secret does not belong to the key; check {secret}"),
-        "InvalidAccessKeyId" => "the store knows no such key; check s3.access_key_id and s3.endpoint".to_owned(),
-        "AuthenticationFailed" | "InvalidAuthenticationInfo" => match element(error, "AuthenticationErrorDetail") {
-            Some(detail) if detail.contains("specified time frame") => {
-                "the signature has ended, or is not valid yet; get a new one".to_owned()
+        "InvalidAccessKeyId" => {
+            "the store knows no such key; check s3.access_key_id and s3.endpoint".to_owned()
+        }
+        "AuthenticationFailed" | "InvalidAuthenticationInfo" => {
+            match element(error, "AuthenticationErrorDetail") {
+                Some(detail) if detail.contains("specified time frame") => {
+                    "the signature has ended, or is not valid yet; get a new one".to_owned()
+                }
+                Some(detail) if detail.contains("too old") => {
+                    "the clock of this machine is wrong; set it".to_owned()
+                }
+                _ => format!("check {secret} and azure.account, and the clock of this machine"),
             }
-            Some(detail) if detail.contains("too old") => "the clock of this machine is wrong; set it".to_owned(),
-            _ => format!("check {secret} and azure.account, and the clock of this machine"),
-        },
+        }
         "AuthenticationRequired" | "NoAuthenticationInformation" | "PublicAccessNotPermitted" => {
             "nobody may read this without credentials; log in".to_owned()
         }

@@ -146,12 +146,15 @@ pub struct Rule {
     of: Box<dyn Fn(&Seen) -> bool + Send + Sync>,
     skip_count: u64,
     rest_count: u64,
+    /// One of so many is meant.
+    step: u64,
+    seen_count: u64,
 }
 
 impl Rule {
     /// Does something to all requests.
     pub fn new(fault: Fault) -> Rule {
-        Rule { fault, of: Box::new(|_| true), skip_count: 0, rest_count: u64::MAX }
+        Rule { fault, of: Box::new(|_| true), skip_count: 0, rest_count: u64::MAX, step: 1, seen_count: 0 }
     }
 
     /// To those that this is true of.
@@ -165,6 +168,13 @@ impl Rule {
     #[must_use]
     pub fn after(mut self, count: u64) -> Rule {
         self.skip_count = count;
+        self
+    }
+
+    /// To one of so many of the others, the first of them included.
+    #[must_use]
+    pub fn every(mut self, step: u64) -> Rule {
+        self.step = step.max(1);
         self
     }
 
@@ -182,6 +192,10 @@ impl Rule {
         }
         if self.skip_count > 0 {
             self.skip_count -= 1;
+            return None;
+        }
+        self.seen_count += 1;
+        if (self.seen_count - 1) % self.step != 0 {
             return None;
         }
         self.rest_count -= 1;

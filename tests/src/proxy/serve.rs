@@ -89,8 +89,7 @@ impl Service {
             ("reset", _) => self.shared.counters.reset(),
             ("latency", Some(ms)) => self.shared.set_latency(Duration::from_millis(ms)),
             _ => {
-                let mut answer =
-                    whole(Bytes::from_static(b"ask for counts, reset, or latency?ms=30\n"));
+                let mut answer = whole(Bytes::from_static(b"ask for counts, reset, or latency?ms=30\n"));
                 *answer.status_mut() = StatusCode::NOT_FOUND;
                 return answer;
             }
@@ -127,13 +126,7 @@ impl Service {
         collected(self.pass(request).await?).await
     }
 
-    async fn broken(
-        &self,
-        fault: Fault,
-        seen: &Seen,
-        request: Request<Incoming>,
-        reset: Reset,
-    ) -> Answered {
+    async fn broken(&self, fault: Fault, seen: &Seen, request: Request<Incoming>, reset: Reset) -> Answered {
         match fault {
             Fault::Delay(time) => {
                 tokio::time::sleep(time).await;
