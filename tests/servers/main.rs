@@ -3,6 +3,8 @@
 //! so and pass, unless `SMALTI_SERVERS_ALL` asks for all servers.
 #![deny(unsafe_code)]
 
+mod bad_input;
+mod certificate;
 mod conforms;
 mod hostile;
 mod server;

@@ -176,7 +176,6 @@ fn of_store(error: &object_store::Error, asked: &Asked) -> (ErrorKind, String) {
 fn of_code(error: &object_store::Error, asked: &Asked, code: Option<&str>) -> Option<(ErrorKind, String)> {
     let (area, code) = (area(&asked.uri), code?);
     let secret = match area {
-        "azure" => "azure.key",
         "gcs" => "gcs.credentials",
         _ => "s3.secret_access_key",
     };
@@ -211,7 +210,7 @@ fn of_code(error: &object_store::Error, asked: &Asked, code: Option<&str>) -> Op
                 Some(detail) if detail.contains("too old") => {
                     "the clock of this machine is wrong; set it".to_owned()
                 }
-                _ => format!("check {secret} and azure.account, and the clock of this machine"),
+                _ => "check azure.key or azure.sas, azure.account, and the clock of this machine".to_owned(),
             }
         }
         "AuthenticationRequired" | "NoAuthenticationInformation" | "PublicAccessNotPermitted" => {

@@ -253,7 +253,8 @@ fn azure(settings: &Settings, network: &Network, container: &str) -> Result<Open
         who = format!("a key of the account {account}");
     } else if let Some(signature) = settings.get("azure.sas") {
         builder = builder.with_config(AzureConfigKey::SasKey, signature);
-        who = "a shared access signature".to_owned();
+        let source = settings.source("azure.sas").unwrap_or_default();
+        who = format!("the shared access signature of {source}");
     } else {
         who = "the identity of this machine".to_owned();
     }

@@ -195,7 +195,7 @@ impl Rule {
             return None;
         }
         self.seen_count += 1;
-        if (self.seen_count - 1) % self.step != 0 {
+        if !(self.seen_count - 1).is_multiple_of(self.step) {
             return None;
         }
         self.rest_count -= 1;
