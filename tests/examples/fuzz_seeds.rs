@@ -7,7 +7,7 @@ use smalti_format::names::{OLD_SCHEMA_FILE, TimestampedName};
 use smalti_format::{ArraySchema, Encryption, GenericTileHeader, Shape, Version, fuzzing};
 use smalti_tests::fuzz::array::packed;
 use smalti_tests::fuzz::condition::with_schema;
-use smalti_tests::fuzz::{Random, seeds_folder, split, targets, tile};
+use smalti_tests::fuzz::{Random, manifest, seeds_folder, split, targets, tile};
 use smalti_tile::{DEFAULT_GENERIC_TILE_LIMIT, read_generic_tile};
 use smalti_types::FilterPipeline;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -66,7 +66,12 @@ fn main() -> std::io::Result<()> {
     }
     byte_len += write_lines("names", NAMES)?;
     byte_len += write_lines("condition_text", CONDITIONS)?;
-    let made = [("split", split::seeds()), ("chunked_tile", tile::seeds())];
+    let made = [
+        ("split", split::seeds()),
+        ("chunked_tile", tile::seeds()),
+        ("manifest", manifest::seeds()),
+        ("listing_page", Ok(manifest::pages())),
+    ];
     for (target, seeds) in made {
         for (name, bytes) in seeds.map_err(std::io::Error::other)? {
             byte_len += bytes.len();

@@ -124,8 +124,7 @@ fn table() -> Vec<Case> {
         line: line.to_owned(),
     };
     let refused = |uri, status, body, code: &str, who: &str, advice: &str| {
-        let line =
-            format!("{uri}: permission denied: HOST refused access ({code}) to {who}: {advice}");
+        let line = format!("{uri}: permission denied: HOST refused access ({code}) to {who}: {advice}");
         Case { uri, status, headers: &[], body, kind: ErrorKind::Permission, line }
     };
     let (s3, gs, az) = ("s3://ourbucket/array", "gs://ourbucket/array", "az://ourbox/array");
@@ -328,7 +327,9 @@ fn table() -> Vec<Case> {
         ),
     ];
     for (uri, protocol, area) in [(s3, "S3's", "s3"), (gs, "Google's", "gcs"), (az, "Azure's", "azure")] {
-        for (status, body) in [(200, "<!DOCTYPE html><html></html>"), (404, "404 page not found\n"), (405, "")] {
+        for (status, body) in
+            [(200, "<!DOCTYPE html><html></html>"), (404, "404 page not found\n"), (405, "")]
+        {
             cases.push(case(
                 uri,
                 status,
@@ -358,9 +359,13 @@ fn what_services_refuse_is_told_in_a_line() {
         if found != (case.kind, line.clone()) {
             wrong.push(format!("{:?} {:?}\n  instead of\n{:?} {line:?}", found.0, found.1, case.kind));
         }
-        let (kind, line) = told(case.uri, &settings);
-        if kind != case.kind || !line.starts_with(case.uri) {
-            wrong.push(format!("opening: {kind:?} {line} instead of {:?}", case.kind));
+        // Whoever opens an array hears the same, of a file in it.
+        let (kind, opening) = told(case.uri, &settings);
+        let said = |line: &str| line.split_once(": ").map(|(_, said)| said.to_owned());
+        // A store that is busy is not asked for its reason.
+        let line = if case.status >= 500 { line.replace(", SlowDown", "") } else { line };
+        if kind != case.kind || !opening.starts_with(case.uri) || said(&opening) != said(&line) {
+            wrong.push(format!("opening: {kind:?} {opening:?}\n  instead of\n{:?} {line:?}", case.kind));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
@@ -377,7 +382,9 @@ fn a_region_that_cannot_be_followed_is_named() {
         proxy.set_rules([Rule::new(Fault::Answer { reaches: false, with })]);
         let settings = settings_of("s3://ourbucket/array", &format!("http://{host}"));
         let told = told_of_list("s3://ourbucket/array", &settings);
-        let line = format!("s3://ourbucket/array: {host} says that the bucket is in the region eu-west-1: set s3.region to it");
+        let line = format!(
+            "s3://ourbucket/array: {host} says that the bucket is in the region eu-west-1: set s3.region to it"
+        );
         assert_eq!(told, (ErrorKind::InvalidArgument, line));
     }
 }
@@ -403,7 +410,7 @@ fn redirects_say_where_they_lead() {
         proxy.set_rules([Rule::new(Fault::Redirect(302))]);
         let line = format!(
             "{uri}: {host} sends the request on to http://{host} (status 302), which is not followed: \
-             it sends everybody round in circles"
+             it sends everybody round in circles; check {area}.endpoint"
         );
         assert_eq!(told_of_list(uri, &settings), (ErrorKind::InvalidArgument, line));
     }
@@ -431,8 +438,8 @@ fn a_proxy_that_is_not_there_is_named_without_its_password() {
     settings.set("network.proxy", &format!("http://me:s3cr3t-of-the-proxy@{CLOSED}")).unwrap();
     let (kind, line) = told_of_list("s3://ourbucket/array", &settings);
     let wanted = format!(
-        "s3://ourbucket/array: input/output error: 127.0.0.1:2 through the proxy http://{CLOSED} could not be reached \
-         (Connection refused (os error 111)): check network.proxy and the network"
+        "s3://ourbucket/array: input/output error: 127.0.0.1:2 through the proxy http://(secret)@{CLOSED} of network.proxy, could not be reached \
+         (Connection refused (os error 111)): check the proxy, s3.endpoint and the network"
     );
     assert_eq!((kind, line), (ErrorKind::Io, wanted));
 }
@@ -448,10 +455,12 @@ fn who_speaks_another_protocol_is_no_store() {
             let _ = connection.write_all(b"SSH-2.0-OpenSSH_9.2\r\n");
         }
     });
-    let (kind, line) = told_of_list("s3://ourbucket/array", &settings_of("s3://b/a", &format!("http://{host}")));
+    let (kind, line) =
+        told_of_list("s3://ourbucket/array", &settings_of("s3://b/a", &format!("http://{host}")));
     assert_eq!(kind, ErrorKind::InvalidArgument, "{line}");
     assert!(line.contains(&format!("{host} does not speak HTTP")) && line.contains("s3.endpoint"), "{line}");
-    let (kind, line) = told_of_list("s3://ourbucket/array", &settings_of("s3://b/a", &format!("https://{host}")));
+    let (kind, line) =
+        told_of_list("s3://ourbucket/array", &settings_of("s3://b/a", &format!("https://{host}")));
     assert_eq!(kind, ErrorKind::InvalidArgument, "{line}");
     assert!(line.contains(&format!("{host} does not speak TLS")) && line.contains("http://"), "{line}");
 }

@@ -1,15 +1,31 @@
 //! What every store must do, done by buckets.
 
-use crate::server::{S3Server, moto, s3s};
+use crate::gcs::gcs;
+use crate::server::{Server, azurite, moto, s3s};
 use smalti_store::conformance;
+
+fn conforms(server: Option<&dyn Server>) {
+    if let Some(server) = server {
+        conformance::run_of_objects(|| server.new_store());
+    }
+}
 
 #[test]
 fn buckets_of_moto_conform() {
-    let Some(moto) = moto() else { return };
-    conformance::run_of_objects(|| moto.new_store());
+    conforms(moto().map(|server| server as &dyn Server));
 }
 
 #[test]
 fn buckets_of_s3s_conform() {
-    conformance::run_of_objects(|| s3s().new_store());
+    conforms(Some(s3s()));
+}
+
+#[test]
+fn buckets_of_google_conform() {
+    conforms(Some(gcs()));
+}
+
+#[test]
+fn containers_of_azure_conform() {
+    conforms(azurite().map(|server| server as &dyn Server));
 }

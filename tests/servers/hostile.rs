@@ -1,6 +1,6 @@
 //! A network that breaks: what is read is right, or there is an error of one line; what was written is there, or was not said to be.
 
-use crate::server::{S3Server, moto, s3s};
+use crate::server::{Server, moto, s3s};
 use smalti::upkeep::{FragmentOptions, UpkeepOptions, VacuumOptions};
 use smalti::{Array, Attribute, Context, Dimension, Error, ErrorKind, Options, Result, Schema};
 use smalti_object::{ObjectStores, Settings};
@@ -21,9 +21,11 @@ struct Behind {
 }
 
 impl Behind {
-    fn of(server: &dyn S3Server) -> Behind {
-        let proxy = Proxy::to_port(server.port()).unwrap();
+    fn of(server: &dyn Server) -> Behind {
         let mut settings = server.settings();
+        let endpoint = settings.shown().into_iter().find(|shown| shown.key.name == "s3.endpoint").unwrap();
+        let to = endpoint.value.unwrap().strip_prefix("http://").unwrap().parse().unwrap();
+        let proxy = Proxy::start(to).unwrap();
         for (name, value) in [
             ("s3.endpoint", format!("http://127.0.0.1:{}", proxy.port()).as_str()),
             ("network.retries", "4"),
@@ -136,7 +138,7 @@ fn is_any(_: &Seen) -> bool {
 }
 
 /// Opens, reads, writes, consolidates and vacuums, while one request of three meets a fault that goes away: each in its turn.
-fn goes_on_in_spite_of(server: &'static dyn S3Server, fault: fn() -> Fault, of: fn(&Seen) -> bool) {
+fn goes_on_in_spite_of(server: &'static dyn Server, fault: fn() -> Fault, of: fn(&Seen) -> bool) {
     for phase in 0..3 {
         that_ends(move || {
             let behind = Behind::of(server);
@@ -393,9 +395,7 @@ fn a_part_that_was_not_deleted_is_told_even_if_nobody_asked_for_it() {
 
 #[test]
 fn a_completed_upload_whose_acknowledgement_was_lost_is_there() {
-    for server in
-        [Some(s3s() as &dyn S3Server), moto().map(|moto| moto as &dyn S3Server)].into_iter().flatten()
-    {
+    for server in [Some(s3s() as &dyn Server), moto().map(|moto| moto as &dyn Server)].into_iter().flatten() {
         let behind = Behind::of(server).set("network.part_size", "5 MiB");
         let store = behind.store();
         behind.proxy.set_rules([Rule::new(Fault::LostAnswer).of(Seen::completes).times(1)]);

@@ -6,5 +6,8 @@
 mod bad_input;
 mod certificate;
 mod conforms;
+mod gcs;
 mod hostile;
+mod http;
 mod server;
+mod site;

@@ -16,6 +16,7 @@ mod oldreaders;
 mod outcome;
 mod process;
 mod python;
+mod servers;
 mod sources;
 mod states;
 mod tally;
@@ -54,6 +55,7 @@ cargo xtask COMMAND
   dist                       target/dist/bin/smalti: what is handed out, under 20 MB
   wheel                      target/wheels: the Python package as it is handed out, under 25 MB
   python                     the tests of the Python package, installed in an environment of its own
+  servers [FILTER]...        the tests against servers of object stores on this machine: moto, s3s-fs, Azurite and others
   docs                       writes docs/format anew from the tables in crates/format, and docs/commands from the command line
   bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
 ";
@@ -84,6 +86,9 @@ fn main() -> ExitCode {
         ["deny", options @ ..] => Workspace::load().and_then(|workspace| deny::command(&workspace, options)),
         ["timed"] => Workspace::load().and_then(|workspace| timed::run_all(&workspace)),
         ["python"] => Workspace::load().and_then(|workspace| wheel::tests_alone(&workspace)),
+        ["servers", filters @ ..] => {
+            Workspace::load().and_then(|workspace| servers::tests_alone(&workspace, filters))
+        }
         ["wheel"] => Workspace::load().and_then(|workspace| wheel::build(&workspace)),
         ["dist"] => Workspace::load().and_then(|workspace| dist::build(&workspace)),
         ["docs"] => Workspace::load().and_then(|workspace| docs::write_pages(&workspace)),

@@ -3,7 +3,7 @@
 use crate::process::{run, run_counted};
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
-use crate::{Outcome, arrows, deny, interop, knots, oldreaders, sources, unsafety, wheel};
+use crate::{Outcome, arrows, deny, interop, knots, oldreaders, servers, sources, unsafety, wheel};
 use std::process::Command;
 use std::time::Instant;
 
@@ -22,12 +22,15 @@ const RULES: &[(&str, Step)] = &[("format", format), ("rules of the sources", ru
 /// What is asked of the dependencies, where the program that asks is installed.
 const DEPENDENCIES: &[(&str, Step)] = &[("licences and sources of dependencies", deny::step)];
 
+/// The name of the step that runs all tests of the workspace.
+const TESTS: &str = "tests";
+
 /// The steps that compile. Tests and program share the release profile, so that every dependency is built
 /// once; the lints share its build scripts.
 const BUILDS: &[(&str, Step)] = &[
     ("lints", lints),
     ("the program", program),
-    ("tests", tests),
+    (TESTS, tests),
     ("the public interface in a context of its own", tests_in_own_context),
     ("documentation", documentation),
 ];
@@ -35,6 +38,11 @@ const BUILDS: &[(&str, Step)] = &[
 /// Runs all steps. The last line printed holds the counts of tests.
 pub(crate) fn run_all(workspace: &Workspace, with: Interop) -> Outcome {
     let mut steps = [RULES, DEPENDENCIES, BUILDS].concat();
+    if with == Interop::Run
+        && let Some((_, step)) = steps.iter_mut().find(|(name, _)| *name == TESTS)
+    {
+        *step = tests_with_servers;
+    }
     match with {
         Interop::Run => {
             steps.push(("the Python package", wheel::tests));
@@ -108,10 +116,18 @@ fn program(workspace: &Workspace, _: &mut Tally) -> Outcome {
 }
 
 fn tests(workspace: &Workspace, tally: &mut Tally) -> Outcome {
-    run_counted(
-        cargo_in(workspace).args(["test", "--release", "--locked", "--workspace", "--no-fail-fast"]),
-        tally,
-    )
+    run_counted(&mut tests_of_workspace(workspace), tally)
+}
+
+/// The same, with the servers of object stores that are Python's and Node's.
+fn tests_with_servers(workspace: &Workspace, tally: &mut Tally) -> Outcome {
+    run_counted(tests_of_workspace(workspace).envs(servers::variables(workspace)), tally)
+}
+
+fn tests_of_workspace(workspace: &Workspace) -> Command {
+    let mut command = cargo_in(workspace);
+    command.args(["test", "--release", "--locked", "--workspace", "--no-fail-fast"]);
+    command
 }
 
 fn tests_in_own_context(workspace: &Workspace, tally: &mut Tally) -> Outcome {

@@ -40,7 +40,8 @@ pub(crate) fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &
         0 => take_shares(),
         _ => parallel::scope(|scope| {
             if let Some(scope) = scope {
-                (0..other_count).for_each(|_| scope.spawn(|_| take_shares()));
+                // One more than are wanted: the first that wakes up may be on the processor of this thread.
+                (0..=other_count).for_each(|_| scope.spawn(|_| take_shares()));
             }
             take_shares();
         }),
@@ -52,20 +53,28 @@ pub(crate) fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &
 
 /// Does `own` on this thread, and `other` at the same time on a worker, if there are any.
 pub(crate) fn at_once<A, B: Send>(own: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
-    let mut outcome = None;
-    let mut other = Some(other);
+    let other = Mutex::new(Some(other));
+    let outcome = Mutex::new(None);
+    let take = || {
+        let other = other.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(other) = other {
+            *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(other());
+        }
+    };
     let own = parallel::scope(|scope| {
-        if let (Some(scope), Some(other)) = (scope, other.take_if(|_| scope.is_some())) {
-            let outcome = &mut outcome;
-            scope.spawn(move |_| *outcome = Some(other()));
+        if let Some(scope) = scope {
+            // Two, of which one does it: the first that wakes up may be on the processor of this thread.
+            (0..2).for_each(|_| scope.spawn(|_| take()));
         }
         own()
     });
+    take();
+    let outcome = outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
     #[expect(
         clippy::expect_used,
-        reason = "a scope ends when all that it spawned has ended, and what was not spawned is here"
+        reason = "whoever took it has done it: a scope ends when all that it spawned has"
     )]
-    let other = outcome.or_else(|| other.map(|other| other())).expect("either was spawned or is done here");
+    let other = outcome.expect("it is done by a worker, or here");
     (own, other)
 }
 

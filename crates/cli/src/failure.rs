@@ -58,7 +58,7 @@ impl Failure {
     /// As [`at`](Failure::at), and says that the array or group is what the command was given, whichever of its files the error
     /// is about.
     pub(crate) fn of(self, uri: &str) -> Self {
-        Failure::Of(Box::new(self.at(uri)), uri.to_string())
+        Failure::Of(Box::new(self.at(uri)), smalti::without_login(uri))
     }
 
     /// Prints one line to standard error, a JSON object with `--json`, and gives the exit status.

@@ -6,6 +6,7 @@ use std::fmt;
 
 /// Warns about an array, a group or a file.
 pub(crate) fn warn(global: &Global, uri: &str, message: impl fmt::Display) {
+    let uri = smalti::without_login(uri);
     if global.json {
         let json = serde_json::json!({"kind": "warning", "message": message.to_string(), "uri": uri});
         eprintln!("{json}");

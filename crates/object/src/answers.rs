@@ -6,6 +6,7 @@
 //! - No answer that is collected takes more memory than was asked for or is [allowed](within): listings that do not end are refused.
 //! - Redirects are followed nowhere: what is signed for one host is worth nothing at another. They are reported with where they lead.
 
+use crate::proxy::Shown;
 use futures_util::StreamExt as _;
 use object_store::client::{
     HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
@@ -29,6 +30,9 @@ const MAX_PAGE_BYTE_LEN: u64 = 64 << 20;
 
 /// What a page of a listing counts at least, so that short ones without end have an end too.
 const MIN_PAGE_BYTE_LEN: u64 = 16 << 10;
+
+/// The element that is put behind the body of an error, with whoever sent it.
+pub(crate) const ANSWERED_BY: &str = "AnsweredBy";
 
 const BUCKET_REGION: HeaderName = HeaderName::from_static("x-amz-bucket-region");
 
@@ -64,7 +68,7 @@ pub(crate) struct Refused {
 pub(crate) enum Why {
     /// It did not come.
     Unanswered {
-        /// The proxy that was asked, without its password.
+        /// The proxy that was asked, without its password, and who set it.
         proxy: Option<String>,
         source: HttpError,
     },
@@ -114,12 +118,13 @@ impl StdError for Refused {
 #[derive(Debug)]
 pub(crate) struct Answers {
     client: reqwest::Client,
-    proxy: Option<String>,
+    proxies: Shown,
 }
 
 /// What a request asks for.
 struct Asked {
     host: String,
+    is_secure: bool,
     is_list: bool,
     /// The token of the page that is asked for.
     token: Option<String>,
@@ -132,9 +137,9 @@ struct Asked {
 }
 
 impl Answers {
-    /// Over a client; with a proxy, for messages.
-    pub(crate) fn new(client: reqwest::Client, proxy: Option<&str>) -> Answers {
-        Answers { client, proxy: proxy.map(without_password) }
+    /// Over a client; with its proxies, for messages.
+    pub(crate) fn new(client: reqwest::Client, proxies: Shown) -> Answers {
+        Answers { client, proxies }
     }
 
     async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
@@ -171,7 +176,8 @@ impl Answers {
             HttpErrorKind::Interrupted | HttpErrorKind::Timeout if asked.deletes => HttpErrorKind::Request,
             kind => kind,
         };
-        asked.refused(kind, Why::Unanswered { proxy: self.proxy.clone(), source })
+        let proxy = if asked.is_secure { self.proxies.https.clone() } else { self.proxies.http.clone() };
+        asked.refused(kind, Why::Unanswered { proxy, source })
     }
 
     /// An answer that says what went wrong.
@@ -181,14 +187,14 @@ impl Answers {
         let mut body =
             collected(body, MAX_ERROR_BYTE_LEN).await.map_or_else(|_| Vec::new(), |body| body.bytes);
         body.truncate(usize::try_from(MAX_ERROR_BYTE_LEN).unwrap_or(usize::MAX));
-        let text = String::from_utf8_lossy(&body).into_owned();
+        let text = String::from_utf8_lossy(&body);
         // Every store says in a listing's body why there is none.
         let is_unknown = matches!(head.status.as_u16(), 400 | 404 | 405 | 410 | 501);
         if asked.is_list && is_unknown && !text.contains("<Code>") {
             let why = Why::NoStore { status: head.status.as_u16() };
             return Err(asked.refused(HttpErrorKind::Decode, why));
         }
-        Ok(HttpResponse::from_parts(head, text.into()))
+        Ok(HttpResponse::from_parts(head, asked.answered(&text)))
     }
 
     /// A page of a listing.
@@ -219,8 +225,7 @@ impl Answers {
             |root| names.iter().any(|name| name.starts_with(root)),
         );
         if let Some(error) = error_in(&text) {
-            let error = error.to_owned().into();
-            return Ok(as_failure(HttpResponse::from_parts(head, error), &text));
+            return Ok(as_failure(HttpResponse::from_parts(head, asked.answered(error)), error));
         }
         match names.iter().find(|name| root.is_some_and(|root| root.starts_with(**name))) {
             None if !is_begun => {
@@ -249,7 +254,7 @@ impl Answers {
         let text = String::from_utf8_lossy(&body.bytes);
         match error_in(&text) {
             Some(error) => {
-                let answer = HttpResponse::from_parts(head, error.to_owned().into());
+                let answer = HttpResponse::from_parts(head, asked.answered(error));
                 Ok(as_failure(answer, error))
             }
             // The crate takes these words for errors, wherever they are: in the names of objects too, which nobody reads here.
@@ -316,12 +321,18 @@ impl Asked {
         let copies = ["x-amz-copy-source", "x-goog-copy-source", "x-ms-copy-source"];
         Asked {
             host: request.uri().authority().map(|host| without_login(host.as_str())).unwrap_or_default(),
+            is_secure: request.uri().scheme_str() == Some("https"),
             is_list,
             token: parameter("continuation-token").or_else(|| parameter("marker")).filter(|_| is_list),
             byte_len: headers.get(RANGE).and_then(|range| asked_byte_len(range.to_str().ok()?)),
             tells_in_body: method == Method::POST || copies.iter().any(|&name| headers.contains_key(name)),
             deletes: is_bulk_delete || method == Method::DELETE,
         }
+    }
+
+    /// What went wrong, and who said so: the crate does not tell where addresses have secrets.
+    fn answered(&self, error: &str) -> HttpResponseBody {
+        format!("{error}\n<{ANSWERED_BY}>{}</{ANSWERED_BY}>", self.host).into()
     }
 
     fn refused(self, kind: HttpErrorKind, why: Why) -> HttpError {
@@ -470,11 +481,4 @@ fn short(text: &str) -> String {
 
 fn without_login(host: &str) -> String {
     short(host.rsplit('@').next().unwrap_or_default())
-}
-
-fn without_password(address: &str) -> String {
-    match address.split_once("://") {
-        Some((scheme, rest)) => format!("{}://{}", short(scheme), without_login(rest.trim_end_matches('/'))),
-        None => without_login(address),
-    }
 }

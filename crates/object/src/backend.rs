@@ -3,7 +3,9 @@
 use crate::answers::within;
 use crate::error::{self, Asked};
 use crate::io::Io;
+use crate::reading::{self, Reading, check_folder, short};
 use crate::upload::Upload;
+use crate::who::Who;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
@@ -12,10 +14,9 @@ use object_store::{
 };
 use smalti_store::{
     Answer, ByteRange, Coalescing, Entry, EntryKind, FileWriter, LEFTOVER_PREFIX, Leftover, NewFile, NewTree,
-    Pending, ReadInto, Request, Store, Tail, check_path, coalesce, join,
+    Pending, ReadInto, Request, Store, Tail, check_path, join,
 };
 use smalti_types::{Error, ErrorKind, Result};
-use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher as _, RandomState};
@@ -35,7 +36,7 @@ struct Inner {
     /// Scheme and bucket: `s3://bucket`.
     address: String,
     /// Whose credentials are sent along, for messages.
-    who: String,
+    who: Who,
     manners: Manners,
 }
 
@@ -78,7 +79,7 @@ impl Objects {
         once: Arc<dyn ObjectStore>,
         io: Io,
         address: String,
-        who: String,
+        who: Who,
         manners: Manners,
     ) -> Objects {
         Objects(Arc::new(Inner { client, once, io, address, who, manners }))
@@ -101,7 +102,7 @@ impl Objects {
     }
 
     pub(crate) fn asked(&self, path: &str) -> Asked {
-        Asked { uri: self.address_of(path), who: self.0.who.clone() }
+        Asked { uri: self.address_of(path), who: self.0.who.to_string() }
     }
 
     /// The length of an object; `None` where there is none.
@@ -114,7 +115,27 @@ impl Objects {
         match self.0.client.head(&key_of(path)?).await {
             Ok(meta) => Ok(Some(meta.size)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(failed) => Err(error::told(&failed, &self.asked(path))),
+            Err(failed) => Err(error::told(&self.with_reason(failed, path).await, &self.asked(path))),
+        }
+    }
+
+    /// The error of a question about an object, with the store's reason: answers without a body have none, and so something else is asked
+    /// that has.
+    async fn with_reason(&self, failed: object_store::Error, path: &str) -> object_store::Error {
+        let Ok(key) = key_of(path) else { return failed };
+        if !error::is_mute(&failed) {
+            return failed;
+        }
+        let options = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };
+        if let Err(telling) = self.0.client.get_opts(&key, options).await
+            && !error::is_mute(&telling)
+        {
+            return telling;
+        }
+        let mut listed = self.0.client.list(Some(&key));
+        match self.within(listed.next()).await {
+            Some(Err(telling)) if !error::is_mute(&telling) => telling,
+            _ => failed,
         }
     }
 
@@ -346,17 +367,22 @@ fn without_leftovers(mut entries: Vec<Entry>) -> Vec<Entry> {
     entries
 }
 
-fn short(range: ByteRange, file_byte_len: u64) -> Error {
-    let (start, end) = (range.start, range.end());
-    Error::corrupt(format!("bytes {start}..{end} were expected, but the object has {file_byte_len}"))
-}
-
 fn joined(parts: &[&[u8]]) -> Bytes {
     Bytes::from(parts.concat())
 }
 
-fn check_folder(folder: &str) -> Result<()> {
-    if folder.is_empty() { Ok(()) } else { check_path(folder) }
+impl Reading for Objects {
+    fn io(&self) -> &Io {
+        &self.0.io
+    }
+
+    async fn range(self, path: String, range: ByteRange) -> Result<Bytes> {
+        Objects::range(&self, &path, range).await
+    }
+
+    async fn tail(self, path: String, byte_len: u64) -> Result<Tail> {
+        Objects::tail(&self, &path, byte_len).await
+    }
 }
 
 impl Store for Objects {
@@ -373,65 +399,25 @@ impl Store for Objects {
     }
 
     fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
-        let mut by_path: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (idx, read) in reads.iter().enumerate() {
-            check_path(read.path)?;
-            by_path.entry(read.path).or_default().push(idx);
-        }
-        let mut asked = Vec::new();
-        for (path, places) in by_path {
-            let wanted = |&idx: &usize| {
-                reads.get(idx).map(|read| ByteRange { start: read.offset, byte_len: read.dest.len() as u64 })
-            };
-            let wanted: Vec<ByteRange> = places.iter().filter_map(wanted).collect();
-            for merged in coalesce(&wanted, self.0.manners.coalescing) {
-                let members: Vec<usize> =
-                    merged.members.iter().filter_map(|&member| places.get(member).copied()).collect();
-                asked.push((path.to_owned(), merged.range, members));
-            }
-        }
-        let requests = asked.iter().map(|(path, range, _)| {
-            let (objects, path, range) = (self.clone(), path.clone(), *range);
-            async move { objects.range(&path, range).await }
-        });
-        let answers = self.0.io.wait_all(requests);
-        for ((_, range, members), bytes) in asked.into_iter().zip(answers) {
-            let bytes = bytes?;
-            for member in members {
-                let Some(read) = reads.get_mut(member) else { continue };
-                let start = usize::try_from(read.offset - range.start).unwrap_or(usize::MAX);
-                if let Some(source) = bytes.get(start..).and_then(|rest| rest.get(..read.dest.len())) {
-                    read.dest.copy_from_slice(source);
-                }
-            }
-        }
-        Ok(())
+        reading::read_into(self, self.0.manners.coalescing, reads)
     }
 
     fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail> {
         check_path(path)?;
         let (objects, path) = (self.clone(), path.to_owned());
-        self.0.io.wait(async move { objects.tail(&path, byte_len).await })
+        self.0.io.wait(async move { objects.tail(path, byte_len).await })
     }
 
     fn read_tails(&self, folder: &str, paths: &[String], byte_len: u64) -> Vec<Result<Tail>> {
-        let requests = paths.iter().map(|path| {
-            let (objects, path) = (self.clone(), join(folder, path));
-            async move {
-                check_path(&path)?;
-                objects.tail(&path, byte_len).await
-            }
-        });
-        self.0.io.wait_all(requests)
+        reading::read_tails(self, folder, paths, byte_len)
     }
 
     fn submit(&self, requests: Vec<Request>) -> Vec<Pending> {
-        let begin = |request: Request| {
+        let of_request = |request| {
             let objects = self.clone();
-            let begun = self.0.io.begin(async move { objects.answer(request).await });
-            Pending::new(move || begun.wait())
+            async move { objects.answer(request).await }
         };
-        requests.into_iter().map(begin).collect()
+        reading::submit(&self.0.io, requests, of_request)
     }
 
     fn is_distant(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Connections: one pool for all stores of a context, with TLS of rustls and ring.
 
 use crate::answers::Answers;
+use crate::proxy::{Shown, proxies, shown};
 use crate::settings::Settings;
 use object_store::ClientOptions;
 use object_store::client::{ClientConfigKey, HttpClient, HttpConnector};
@@ -20,7 +21,8 @@ pub(crate) struct Connector {
     client: reqwest::Client,
     /// Gives up soon.
     hasty: reqwest::Client,
-    proxy: Option<String>,
+    /// The proxies of the first client, for messages.
+    shown: Shown,
 }
 
 impl Connector {
@@ -30,8 +32,9 @@ impl Connector {
     /// What is wrong with the file of certificates or the proxy.
     pub(crate) fn new(settings: &Settings) -> Result<Connector> {
         let tls = tls(settings)?;
-        let client = |connect_timeout| {
+        let client = |connect_timeout, proxies: Vec<reqwest::Proxy>| {
             let mut builder = reqwest::Client::builder()
+                .no_proxy()
                 .tls_backend_preconfigured(tls.clone())
                 .user_agent(concat!("smalti/", env!("CARGO_PKG_VERSION")))
                 .redirect(reqwest::redirect::Policy::none())
@@ -39,20 +42,37 @@ impl Connector {
                 .tcp_nodelay(true)
                 .connect_timeout(connect_timeout)
                 .read_timeout(settings.duration("network.timeout"));
-            if let Some(proxy) = settings.get("network.proxy") {
-                let proxy = reqwest::Proxy::all(proxy).map_err(|error| {
-                    Error::invalid(format!("network.proxy: {error}; write it like http://host:port"))
-                })?;
+            for proxy in proxies {
                 builder = builder.proxy(proxy);
             }
             builder.build().map_err(|error| Error::invalid(format!("no connections can be made: {error}")))
         };
         let timeout = settings.duration("network.connect_timeout");
+        let client_of_all = client(timeout, proxies(settings)?)?;
+        // No proxy knows the services that are near.
         Ok(Connector {
-            client: client(timeout)?,
-            hasty: client(timeout.min(METADATA_CONNECT_TIMEOUT))?,
-            proxy: settings.get("network.proxy").map(str::to_owned),
+            client: client_of_all,
+            hasty: client(timeout.min(METADATA_CONNECT_TIMEOUT), Vec::new())?,
+            shown: shown(settings),
         })
+    }
+
+    /// For services on the network.
+    #[cfg(feature = "s3")]
+    pub(crate) fn client(&self) -> HttpClient {
+        HttpClient::new(self.client.clone())
+    }
+
+    /// For services that are near, or not there at all.
+    #[cfg(any(feature = "s3", feature = "gcs"))]
+    pub(crate) fn near_client(&self) -> HttpClient {
+        HttpClient::new(self.hasty.clone())
+    }
+
+    /// Connections for requests that are no store's.
+    #[cfg(feature = "http")]
+    pub(crate) fn connections(&self) -> reqwest::Client {
+        self.client.clone()
     }
 }
 
@@ -60,8 +80,10 @@ impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         // The clients of stores set this for the metadata service alone.
         let is_hasty = options.get_config_value(&ClientConfigKey::ConnectTimeout).is_some();
-        let client = if is_hasty { &self.hasty } else { &self.client };
-        Ok(HttpClient::new(Answers::new(client.clone(), self.proxy.as_deref())))
+        Ok(HttpClient::new(match is_hasty {
+            true => Answers::new(self.hasty.clone(), Shown::default()),
+            false => Answers::new(self.client.clone(), self.shown.clone()),
+        }))
     }
 }
 
@@ -69,9 +91,10 @@ impl HttpConnector for Connector {
 fn tls(settings: &Settings) -> Result<rustls::ClientConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut own = Vec::new();
-    if let Some(path) = settings.get("network.ca_file") {
-        let wrong = |problem: String| Error::invalid(format!("network.ca_file: {problem}")).at_uri(path);
-        let found = CertificateDer::pem_file_iter(path).map_err(|error| wrong(error.to_string()))?;
+    if let Some(path) = settings.path("network.ca_file") {
+        let shown = path.display().to_string();
+        let wrong = |problem: String| Error::invalid(format!("network.ca_file: {problem}")).at_uri(&shown);
+        let found = CertificateDer::pem_file_iter(&path).map_err(|error| wrong(error.to_string()))?;
         for certificate in found {
             own.push(certificate.map_err(|error| wrong(error.to_string()))?);
         }

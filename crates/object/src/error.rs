@@ -1,6 +1,6 @@
 //! What stores and the network report, as errors of smalti: one line that says what came of it, who was asked with whose credentials, and what to do.
 
-use crate::answers::{Refused, Why};
+use crate::answers::{ANSWERED_BY, Refused, Why};
 use object_store::client::{HttpError, HttpErrorKind};
 use smalti_types::{Error, ErrorKind};
 use std::error::Error as StdError;
@@ -36,6 +36,16 @@ pub(crate) fn is_uncertain(error: &object_store::Error) -> bool {
     }
 }
 
+/// Whether a request failed and nobody knows why: it was refused without a reason, or what came is none of a store's answers.
+pub(crate) fn is_mute(error: &object_store::Error) -> bool {
+    use object_store::Error as E;
+    let is_refused = match status(error) {
+        Some(status) => (400..500).contains(&status) && !matches!(error, E::NotFound { .. }),
+        None => matches!(error, E::Generic { .. }),
+    };
+    is_refused && code(error).is_none() && find::<HttpError>(error).is_none()
+}
+
 /// An error of smalti for one of a store.
 pub(crate) fn told(error: &object_store::Error, asked: &Asked) -> Error {
     // What was found out about credentials comes this way too.
@@ -59,13 +69,15 @@ fn of_network(refused: &Refused, asked: &Asked) -> (ErrorKind, String) {
             let to = to.as_deref().unwrap_or("somewhere else");
             let same = to.split_once("://").is_some_and(|(_, to)| to == host);
             let advice = match same {
-                true => "it sends everybody round in circles".to_owned(),
+                true => format!("it sends everybody round in circles; check {area}.endpoint"),
+                false if area == "s3" => {
+                    "set s3.endpoint to where the store is, and s3.region to the bucket's region".to_owned()
+                }
                 false => format!("set {area}.endpoint to where the store is"),
             };
-            let region = if area == "s3" { ", and s3.region to the bucket's region" } else { "" };
             let problem =
                 format!("{host} sends the request on to {to} (status {status}), which is not followed");
-            (ErrorKind::InvalidArgument, format!("{problem}: {advice}{region}"))
+            (ErrorKind::InvalidArgument, format!("{problem}: {advice}"))
         }
         Why::NoStore { status } => {
             let speaks = match area {
@@ -90,7 +102,7 @@ fn of_network(refused: &Refused, asked: &Asked) -> (ErrorKind, String) {
 fn unanswered(host: &str, proxy: Option<&str>, source: &HttpError, area: &str) -> (ErrorKind, String) {
     let why = innermost(source);
     let all = chain(source).iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-    let through = proxy.map(|proxy| format!(" through the proxy {proxy}")).unwrap_or_default();
+    let through = proxy.map(|proxy| format!(" through the proxy {proxy},")).unwrap_or_default();
     let failed = |problem: &str, advice: &str| format!("{host}{through} {problem} ({why}): {advice}");
     if all.contains("invalid peer certificate") {
         let advice = if all.contains("NotValidForName") || all.contains("not valid for name") {
@@ -117,7 +129,7 @@ fn unanswered(host: &str, proxy: Option<&str>, source: &HttpError, area: &str) -
     }
     let (problem, advice) = match source.kind() {
         HttpErrorKind::Connect if proxy.is_some() => {
-            ("could not be reached", "check network.proxy and the network".to_owned())
+            ("could not be reached", format!("check the proxy, {area}.endpoint and the network"))
         }
         HttpErrorKind::Connect => (
             "could not be reached",
@@ -155,7 +167,10 @@ fn of_store(error: &object_store::Error, asked: &Asked) -> (ErrorKind, String) {
         E::PermissionDenied { .. } | E::Unauthenticated { .. } if found.0.is_none() => {
             (ErrorKind::Permission, innermost(error))
         }
-        E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
+        // Listings that are refused come as general errors.
+        E::PermissionDenied { .. } | E::Unauthenticated { .. } | E::Generic { .. }
+            if matches!(found.0, Some(401 | 403)) =>
+        {
             let code = found.1.unwrap_or_else(|| "no reason given".to_owned());
             let advice = "check that they may do this, or use others";
             (
@@ -254,12 +269,7 @@ fn area(uri: &str) -> &'static str {
 
 /// Who was asked: host and port.
 fn host(error: &object_store::Error) -> String {
-    let host = find_text(error, "Error performing ").and_then(|text| {
-        let rest = text.split("Error performing ").nth(1)?.split("://").nth(1)?;
-        let host = rest.split(['/', '?', ' ']).next()?;
-        Some(host.rsplit('@').next()?.to_owned())
-    });
-    host.unwrap_or_else(|| "the store".to_owned())
+    element(error, ANSWERED_BY).unwrap_or_else(|| "the store".to_owned())
 }
 
 /// The status of the answer.
@@ -306,7 +316,7 @@ fn find_text(error: &(dyn StdError + 'static), part: &str) -> Option<String> {
 }
 
 /// What the deepest error says, in one line.
-fn innermost(error: &(dyn StdError + 'static)) -> String {
+pub(crate) fn innermost(error: &(dyn StdError + 'static)) -> String {
     let text = chain(error).last().map(ToString::to_string).unwrap_or_default();
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().take(300).collect()

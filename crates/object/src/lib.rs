@@ -1,4 +1,5 @@
-//! Arrays in object stores: Amazon S3 and what speaks its protocol, Google Cloud Storage, and Azure, over the crate `object_store`.
+//! Arrays in object stores: Amazon S3 and what speaks its protocol, Google Cloud Storage, and Azure, over the crate `object_store`; and behind web
+//! servers, to be read.
 //!
 //! [`ObjectStores`] opens URIs for [`Stores`](smalti_store::Stores): it is a [`Remote`](smalti_store::Remote). A bucket is a
 //! [`Store`](smalti_store::Store) like any other, with these manners:
@@ -15,24 +16,59 @@
 
 #[cfg(not(feature = "network"))]
 mod absent;
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
+mod address;
 #[cfg(feature = "network")]
 mod answers;
+#[cfg(any(feature = "s3", feature = "gcs"))]
+mod asking;
+#[cfg(feature = "s3")]
+mod aws;
+#[cfg(feature = "azure")]
+mod azure;
 #[cfg(feature = "network")]
 mod backend;
 #[cfg(feature = "network")]
 mod connect;
 #[cfg(feature = "network")]
 mod error;
+#[cfg(feature = "gcs")]
+mod gcs;
+#[cfg(feature = "http")]
+mod http;
 #[cfg(feature = "network")]
 mod io;
 #[cfg(feature = "network")]
 mod open;
+mod page;
+#[cfg(feature = "network")]
+mod proxy;
+#[cfg(feature = "network")]
+mod reading;
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
+mod reason;
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
+mod remade;
 mod settings;
+#[cfg(all(test, feature = "s3", feature = "gcs", feature = "azure"))]
+mod tests;
 #[cfg(feature = "network")]
 mod upload;
+mod values;
+#[cfg(feature = "network")]
+mod who;
 
 #[cfg(not(feature = "network"))]
 pub use absent::ObjectStores;
 #[cfg(feature = "network")]
 pub use open::ObjectStores;
 pub use settings::{KEYS, Key, Settings, Shown, Takes};
+
+/// For fuzzers: what reads the bytes of strangers here.
+#[doc(hidden)]
+pub mod fuzzing {
+    /// Reads bytes as the page, or the JSON, that a web server makes of a folder.
+    pub fn listing_page(bytes: &[u8]) {
+        crate::page::fuzz(bytes);
+    }
+}

@@ -148,6 +148,9 @@ pub use smalti_types::{
 // For the program `smalti`, whose own parallel steps go the same way.
 #[doc(hidden)]
 pub use smalti_types::parallel;
+// For the same program, which shows what it was given.
+#[doc(hidden)]
+pub use smalti_types::without_login;
 pub use smalti_upkeep::{
     CellDifference, Change, Class, DiffFields, DiffOptions, DiffSummary, Digest, DigestOptions,
     FieldDifference, Finding, FindingKind, FsckOptions, FsckReport, LostCells, MemberReport, Mended,

@@ -93,6 +93,11 @@ impl Object {
         Ok(found.into_iter().map(|found| Object::found(found, options)).collect())
     }
 
+    /// Where its files are: of a symbolic link, in what it leads to.
+    pub(crate) fn files(&self) -> Result<ArrayPlace> {
+        if self.is_link()? { self.options.place(&self.uri()) } else { Ok(self.place.clone()) }
+    }
+
     fn found((place, kind): (ArrayPlace, ObjectKind), options: &Options) -> Object {
         Object { place, kind, options: options.clone() }
     }

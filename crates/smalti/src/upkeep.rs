@@ -1,7 +1,7 @@
 //! Upkeep: consolidation, vacuum, and operations on single fragments. See [`Array::consolidate`], [`Array::vacuum`],
 //! [`Array::delete_fragments`] and [`Array::copy_fragments`].
 
-use crate::{Array, Group};
+use crate::{Array, Group, Object};
 use smalti_query::Progress;
 use smalti_types::Result;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ pub use crate::shared_upkeep::{ConsolidationPart, SharedConsolidation};
 pub use smalti_upkeep::{
     Choice, Consolidation, DeletedFragments, FileReport, FragmentChoice, FragmentDeletion, FragmentOptions,
     FragmentPlan, Merge, MergedFragments, Options as UpkeepOptions, PartOptions, Report as UpkeepReport,
-    Steps, Tiers, VacuumOptions, VacuumedFragments,
+    Steps, Tiers, VacuumOptions, VacuumedFragments, WrittenManifest,
 };
 
 impl Array {
@@ -216,6 +216,41 @@ impl Array {
     /// What the storage reports.
     pub fn vacuum_metadata(&self, options: &UpkeepOptions) -> Result<UpkeepReport> {
         self.run(|place| smalti_upkeep::vacuum_metadata(place, options))
+    }
+}
+
+impl Object {
+    /// Writes the manifest of the array or group: a file in its folder that names all others, for readers over HTTP from servers that list no
+    /// folders. It takes the place of an older one. Of a group it names the files of the members in its folder too; whoever opens a
+    /// member by its own address needs the member's own.
+    ///
+    /// Such readers see the array as it is now, until the manifest is written anew. After a vacuum it has to be, for what it names
+    /// is gone.
+    ///
+    /// # Errors
+    /// `Unsupported` for more files than a manifest can have, and over HTTP; `Io` while the array is consolidated and vacuumed again and again;
+    /// what the storage reports.
+    ///
+    /// ```
+    /// use smalti::{Array, Dimension, Object, prelude::*};
+    ///
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// Array::create("mem://manifest-docs", &schema)?.write().range("x", 0..=1).column("a", &[1, 2]).commit()?;
+    /// let object = Object::at("mem://manifest-docs")?.expect("it was made above");
+    /// assert_eq!(object.write_manifest()?.path, "__smalti_manifest.json");
+    /// assert!(object.remove_manifest()?);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn write_manifest(&self) -> Result<WrittenManifest> {
+        smalti_upkeep::write_manifest(&self.files()?)
+    }
+
+    /// Removes the manifest of the array or group. Returns whether there was one.
+    ///
+    /// # Errors
+    /// What the storage reports.
+    pub fn remove_manifest(&self) -> Result<bool> {
+        smalti_upkeep::remove_manifest(&self.files()?)
     }
 }
 

@@ -203,8 +203,17 @@ impl Store for AheadStore {
         let (folder, name) = split(path);
         let Some(entries) = self.announced_list(folder) else { return self.store.byte_len(path) };
         match entries.iter().find(|entry| entry.is_file() && entry.name == name) {
+            Some(entry) if entry.byte_len == Entry::UNKNOWN_BYTE_LEN => self.store.byte_len(path),
             Some(entry) => Ok(entry.byte_len),
             None => Err(Error::not_found("no such file").at_uri(self.store.address(path))),
+        }
+    }
+
+    fn has_file(&self, path: &str) -> Result<bool> {
+        let (folder, name) = split(path);
+        match self.announced_list(folder) {
+            Some(entries) => Ok(entries.iter().any(|entry| entry.is_file() && entry.name == name)),
+            None => self.store.has_file(path),
         }
     }
 

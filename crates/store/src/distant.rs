@@ -87,6 +87,10 @@ impl Store for DistantStore {
         self.trip(|store| store.byte_len(path))
     }
 
+    fn has_file(&self, path: &str) -> Result<bool> {
+        self.trip(|store| store.has_file(path))
+    }
+
     fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
         self.trip(|store| store.read_into(reads))
     }

@@ -75,11 +75,7 @@ pub trait StoreExt: Store {
     /// # Errors
     /// Everything but `NotFound`.
     fn file_exists(&self, path: &str) -> Result<bool> {
-        match self.byte_len(path) {
-            Ok(_) => Ok(true),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error),
-        }
+        self.has_file(path)
     }
 }
 

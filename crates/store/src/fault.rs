@@ -183,6 +183,10 @@ impl<S: Store> Store for FaultStore<S> {
         self.reading(|| self.store.byte_len(path))
     }
 
+    fn has_file(&self, path: &str) -> Result<bool> {
+        self.reading(|| self.store.has_file(path))
+    }
+
     fn version(&self, path: &str) -> Option<FileVersion> {
         self.store.version(path)
     }

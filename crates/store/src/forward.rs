@@ -18,6 +18,11 @@ macro_rules! forward_store {
             $inner.byte_len(path)
         }
     };
+    (@has_file $this:ident => $inner:expr) => {
+        fn has_file(&$this, path: &str) -> smalti_types::Result<bool> {
+            $inner.has_file(path)
+        }
+    };
     (@version $this:ident => $inner:expr) => {
         fn version(&$this, path: &str) -> Option<$crate::FileVersion> {
             $inner.version(path)
@@ -154,7 +159,7 @@ pub(crate) use forward_store;
 /// A shared store is a store.
 impl<S: Store + ?Sized> Store for Arc<S> {
     forward_store!(self => (**self);
-        list, byte_len, version, read_into, read_tail, read_tails, submit, has_waited, will_need, is_distant, put, replace, put_batch, create, sync_folder, create_folder, create_tree, delete_files, delete_folders, move_folder, address, list_recursive, list_names, is_long, leftovers, lease, last_change_ms, coalescing);
+        list, byte_len, has_file, version, read_into, read_tail, read_tails, submit, has_waited, will_need, is_distant, put, replace, put_batch, create, sync_folder, create_folder, create_tree, delete_files, delete_folders, move_folder, address, list_recursive, list_names, is_long, leftovers, lease, last_change_ms, coalescing);
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 //! with [`LocalStore`] over a [`SimDisk`] or a [`FaultDisk`] (single steps of the local write protocol);
 //! [`crash_states`] rebuilds every state that a power cut may leave.
 //!
-//! This crate knows no file layout, but for one fact: in which folders a foreign reader trips over a stray file
-//! (see [`LocalStore`]).
+//! This crate knows no file layout, but for two facts: in which folders a foreign reader trips over a stray file
+//! (see [`LocalStore`]), and the name of the [list](FileList) of an array's files, for those who cannot list them.
 #![forbid(unsafe_code)]
 // This crate meets bytes of strangers: whatever could panic or lose bits, outside tests, says why it does not.
 #![cfg_attr(
@@ -39,6 +39,7 @@ mod env;
 mod ext;
 mod fault;
 mod fault_disk;
+mod file_list;
 mod forward;
 mod free;
 mod kept;
@@ -61,6 +62,7 @@ pub use env::{ManualClock, SeededEntropy, SystemClock, SystemEntropy, system_env
 pub use ext::StoreExt;
 pub use fault::{FaultEffect, FaultPlan, FaultScope, FaultStore};
 pub use fault_disk::FaultDisk;
+pub use file_list::{FileList, MANIFEST_FILE};
 pub use free::free_byte_len;
 pub use kept::{KeptBytes, KeptStore};
 pub use lease::{Claim, Lease};
@@ -74,4 +76,4 @@ pub use store::{
     Entry, EntryKind, FileVersion, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store, SyncLevel, Tail,
     finish_all,
 };
-pub use uri::{Place, Remote, Stores};
+pub use uri::{Place, Remote, Stores, percent_decoded};

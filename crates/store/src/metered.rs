@@ -147,6 +147,11 @@ impl<S: Store> Store for MeteredStore<S> {
         self.round(|store| store.byte_len(path))
     }
 
+    fn has_file(&self, path: &str) -> Result<bool> {
+        add(&self.counters.byte_lens, 1);
+        self.round(|store| store.has_file(path))
+    }
+
     fn version(&self, path: &str) -> Option<FileVersion> {
         self.store.version(path)
     }

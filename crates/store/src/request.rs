@@ -11,7 +11,7 @@ use std::fmt;
 /// Something to ask of a store.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Request {
-    /// The entries of a folder; see [`Store::list`].
+    /// The entries of a folder; see [`Store::list`]. The sizes of files may be [unknown](Entry::UNKNOWN_BYTE_LEN).
     List {
         /// The folder.
         folder: String,

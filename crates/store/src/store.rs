@@ -1,7 +1,7 @@
 //! The trait that every backend implements, and the words of its contracts.
 
 use crate::{ByteRange, Coalescing, Pending, Request};
-use smalti_types::{Error, Result};
+use smalti_types::{Error, ErrorKind, Result};
 use std::fmt::Debug;
 
 /// What a listing found under a name.
@@ -25,6 +25,10 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// In the place of a size that the store would have to ask for. Only [answers](crate::Answer::Entries) to requests have it: a listing that
+    /// is waited for tells all sizes.
+    pub const UNKNOWN_BYTE_LEN: u64 = u64::MAX;
+
     /// Whether this is a file.
     pub fn is_file(&self) -> bool {
         self.kind == EntryKind::File
@@ -150,6 +154,18 @@ pub trait Store: Send + Sync + Debug {
     /// # Errors
     /// `NotFound`, also when the path is a folder.
     fn byte_len(&self, path: &str) -> Result<u64>;
+
+    /// Whether there is a file of that name.
+    ///
+    /// # Errors
+    /// As for [`byte_len`](Store::byte_len), but for `NotFound`.
+    fn has_file(&self, path: &str) -> Result<bool> {
+        match self.byte_len(path) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
 
     /// What tells the content of a file from others of the same name; `None` where the store cannot say, or not yet, and where
     /// there is no such file. Takes no round trip. What is known of a file that has no version may be out of date.

@@ -192,8 +192,11 @@ fn file_path(rest: &str) -> Result<PathBuf> {
     path.split('/').map(percent_decoded).collect::<Result<Vec<_>>>().map(|parts| parts.join("/").into())
 }
 
-/// Decodes one component of a URI's path (RFC 3986, section 2.1). A `/` cannot come out of it.
-fn percent_decoded(part: &str) -> Result<String> {
+/// Decodes one component of a URI's path (RFC 3986, section 2.1). A `/` cannot come out of it, nor a NUL.
+///
+/// # Errors
+/// `InvalidArgument`, with what is wrong.
+pub fn percent_decoded(part: &str) -> Result<String> {
     let mut bytes = Vec::with_capacity(part.len());
     let mut rest = part.as_bytes();
     while let Some((&first, after)) = rest.split_first() {

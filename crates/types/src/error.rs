@@ -112,10 +112,10 @@ impl Error {
         &self.inner.location
     }
 
-    /// Names the array, group or file, unless a deeper layer already did.
+    /// Names the array, group or file, unless a deeper layer already did. A password in the URI is [left out](without_login).
     #[must_use]
     pub fn at_uri(mut self, uri: impl Into<String>) -> Self {
-        self.inner.location.uri.get_or_insert_with(|| uri.into());
+        self.inner.location.uri.get_or_insert_with(|| without_login(&uri.into()));
         self
     }
 
@@ -142,6 +142,25 @@ impl Error {
     pub fn context(mut self, phrase: impl fmt::Display) -> Self {
         self.inner.message = format!("{phrase}: {}", self.inner.message);
         self
+    }
+}
+
+/// A URI without the name and password that one of HTTP may have in front of the host (RFC 3986, section 3.2.1): as it may be shown.
+pub fn without_login(uri: &str) -> String {
+    let scheme = ["http://", "https://"]
+        .into_iter()
+        .find(|&scheme| uri.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
+    let Some((scheme, rest)) = scheme.and_then(|scheme| uri.split_at_checked(scheme.len())) else {
+        return uri.to_owned();
+    };
+    let host_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let host = rest.get(..host_end).unwrap_or_default();
+    // Whoever forgot to encode a slash in a password does not show it either: what is in front of it is no port then.
+    let is_cut = host.split_once(':').is_some_and(|(_, port)| !port.bytes().all(|b| b.is_ascii_digit()));
+    let login_end = host.rfind('@').or_else(|| rest.rfind('@').filter(|_| is_cut));
+    match login_end.and_then(|at| rest.get(at + 1..)) {
+        Some(place) => [scheme, place].concat(),
+        None => uri.to_owned(),
     }
 }
 
@@ -214,6 +233,21 @@ mod tests {
     fn an_error_that_went_through_a_reader_comes_out_as_it_went_in() {
         let error = Error::from(std::io::Error::other(Error::new(ErrorKind::Cancelled, "stopped")));
         assert_eq!((error.kind(), error.message()), (ErrorKind::Cancelled, "stopped"));
+    }
+
+    #[test]
+    fn passwords_of_uris_are_not_told() {
+        for (uri, shown) in [
+            ("http://ann:secret@host:80/a", "http://host:80/a"),
+            ("HTTPS://ann:se/cr@et@host/a", "HTTPS://host/a"),
+            ("https://ann@host/a@b", "https://host/a@b"),
+            ("https://host:80/a@b:c@d", "https://host:80/a@b:c@d"),
+            ("abfss://box@account/a", "abfss://box@account/a"),
+            ("a@b/c", "a@b/c"),
+        ] {
+            assert_eq!(without_login(uri), shown);
+            assert!(Error::invalid("x").at_uri(uri).to_string().starts_with(shown), "{uri}");
+        }
     }
 
     #[test]

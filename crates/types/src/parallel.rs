@@ -3,6 +3,7 @@
 //! Every parallel step goes through here. On a worker it is shared out by rayon among the workers of the same pool; on any other thread
 //! it is done right there, so that small work starts no thread, and rayon's process-wide pool is never used.
 
+use crate::processors::Processors;
 use crate::{Error, Result};
 use rayon::iter::plumbing::{Consumer, Folder, Producer, ProducerCallback, UnindexedConsumer};
 use rayon::iter::{IndexedParallelIterator, MaxLen, ParallelIterator};
@@ -87,8 +88,12 @@ impl Workers {
         if self.count < 2 || self.process_id != std::process::id() {
             return None;
         }
-        let named = rayon::ThreadPoolBuilder::new().thread_name(|idx| format!("smalti-{idx}"));
-        self.pool.get_or_init(|| named.num_threads(self.count).build().ok()).as_ref()
+        let start = || {
+            let named = rayon::ThreadPoolBuilder::new().thread_name(|idx| format!("smalti-{idx}"));
+            let processors = Processors::for_each_of(self.count);
+            named.num_threads(self.count).start_handler(move |idx| processors.settle(idx)).build().ok()
+        };
+        self.pool.get_or_init(start).as_ref()
     }
 }
 
@@ -224,6 +229,33 @@ mod tests {
         assert_eq!(first, Err(7), "nothing behind an error is done");
         assert_eq!(Workers::new(1).run(|| std::thread::current().id()), here, "one thread is the caller's");
         scope(|scope| assert!(scope.is_none()));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn workers_settle_on_processors_where_there_is_one_for_each_and_others_are_left_alone() {
+        use rustix::thread::{CpuSet, sched_getaffinity};
+        use std::sync::Barrier;
+        let allowed = || {
+            let allowed = sched_getaffinity(None).unwrap();
+            (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number)).collect::<Vec<_>>()
+        };
+        let here = allowed();
+        for count in [here.len(), here.len() + 1].into_iter().filter(|&count| count > 1) {
+            let (workers, all_are_there) = (Workers::new(count), Barrier::new(count));
+            let mut seen: Vec<Vec<usize>> = workers.run(|| {
+                rayon::broadcast(|_| {
+                    all_are_there.wait();
+                    allowed()
+                })
+            });
+            seen.sort();
+            match count == here.len() {
+                true => assert_eq!(seen, here.iter().map(|&number| vec![number]).collect::<Vec<_>>()),
+                false => assert!(seen.iter().all(|allowed| *allowed == here)),
+            }
+            assert_eq!(allowed(), here);
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod diff;
 mod digest;
 mod fragments;
 mod fsck;
+mod manifest;
 mod repair;
 mod report;
 mod retire;
@@ -25,6 +26,7 @@ pub use diff::{CellDifference, Change, DiffFields, DiffOptions, DiffSummary, Fie
 pub use digest::{Digest, DigestBuilder, DigestOptions, digest};
 pub use fragments::{DeletedFragments, FragmentChoice, FragmentDeletion, copy_fragments, delete_fragments};
 pub use fsck::{Class, Finding, FindingKind, FsckOptions, FsckReport, MemberReport, Remedy, Step, fsck};
+pub use manifest::{WrittenManifest, remove_manifest, write_manifest};
 pub use repair::{Mended, MendedMember, RepairOptions, RepairReport, repair};
 pub use report::{FileReport, Options, Report};
 pub use salvage::{LostCells, Older, OlderCells, Salvage, salvage};

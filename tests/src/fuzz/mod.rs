@@ -3,6 +3,7 @@
 pub mod array;
 pub mod condition;
 mod guard;
+pub mod manifest;
 mod mutation;
 mod seeds;
 pub mod split;
@@ -19,12 +20,14 @@ pub type Target = (&'static str, fn(&[u8]));
 pub fn targets() -> Vec<Target> {
     let structures = smalti_format::fuzzing::TARGETS.iter().copied();
     let codecs = smalti_codecs::fuzz::TARGETS.iter().copied();
-    let cells: [Target; 5] = [
+    let cells: [Target; 7] = [
         ("array", array::fuzz_array),
         ("condition_text", condition::fuzz_condition_text),
         ("stored_condition", condition::fuzz_stored_condition),
         ("split", split::fuzz_split),
         ("chunked_tile", tile::fuzz_chunked_tile),
+        ("manifest", manifest::fuzz_manifest),
+        ("listing_page", manifest::fuzz_listing_page),
     ];
     structures.chain(codecs).chain(cells).collect()
 }

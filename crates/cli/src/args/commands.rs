@@ -3,7 +3,8 @@
 use super::time::{TIME, parse_time};
 use super::{
     ConsolidateArgs, DiffArgs, DigestArgs, DrawArgs, FragmentsArgs, FsckArgs, Global, GroupArgs, ImportArgs,
-    LsArgs, MvArgs, OpenTimes, ReadArgs, RepairArgs, RmArgs, SalvageArgs, VacuumArgs, WriteArgs,
+    LsArgs, ManifestArgs, MvArgs, OpenTimes, ReadArgs, RepairArgs, RmArgs, SalvageArgs, VacuumArgs,
+    WriteArgs,
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use smalti_tools::When;
@@ -74,6 +75,8 @@ pub(crate) enum Command {
     Consolidate(ConsolidateArgs),
     /// Remove what consolidation replaced
     Vacuum(VacuumArgs),
+    /// Write the list of an array's files beside it, for readers over HTTP from servers that list no folders
+    Manifest(ManifestArgs),
     /// Make, list, change and delete groups of arrays
     Group(GroupArgs),
     /// List the arrays and groups in a folder

@@ -48,8 +48,8 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
     /// Setting of object stores and the network, such as s3.region=eu-west-1; may be repeated. `smalti config` lists them
-    #[arg(long, global = true, value_name = "KEY=VALUE", value_parser = parse_setting)]
-    pub(crate) config: Vec<(String, String)>,
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    pub(crate) config: Vec<String>,
     /// Print help; `-h` in short
     #[arg(short, long, global = true, action = ArgAction::Help)]
     help: Option<bool>,
@@ -95,14 +95,19 @@ impl OpenTimes {
 }
 
 impl Global {
-    /// What object stores and the network are set to: by the command line, the environment and the file of `SMALTI_CONFIG`.
+    /// What object stores and the network are set to: by the command line, the environment and the file of settings.
     ///
     /// # Errors
-    /// What is wrong with the last two.
+    /// What is wrong with them.
     pub(crate) fn settings(&self) -> Outcome<Settings> {
         let mut settings = Settings::from_env()?;
-        for (name, value) in &self.config {
-            settings.set(name, value)?;
+        // Not while the command line is read: what is said of that repeats the values.
+        for text in &self.config {
+            let (name, value) =
+                text.split_once('=').ok_or_else(|| Failure::usage("write --config KEY=VALUE"))?;
+            settings
+                .set(name, value)
+                .map_err(|error| Failure::usage(format!("--config: {}", error.message())))?;
         }
         Ok(settings)
     }
@@ -142,13 +147,6 @@ fn key_of(content: &[u8], source: &str) -> Outcome<EncryptionKey> {
         ))
     })?;
     Ok(EncryptionKey::new(bytes)?)
-}
-
-/// A setting.
-fn parse_setting(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("write it KEY=VALUE")?;
-    Settings::default().set(name, value).map_err(|error| error.message().to_owned())?;
-    Ok((name.to_owned(), value.to_owned()))
 }
 
 /// A number of bytes with or without a unit: 4096, 64KiB, 64MiB, 2GiB, 1TiB; K, M, G and T mean the same.

@@ -26,7 +26,7 @@ pub(crate) use import::ImportArgs;
 pub(crate) use object::{LsArgs, MvArgs, Order, RmArgs};
 pub(crate) use read::{OutputFormat, ReadArgs};
 pub(crate) use upkeep::{
-    ConsolidateArgs, FragmentArgs, FragmentsAction, FragmentsArgs, UpkeepMode, VacuumArgs,
+    ConsolidateArgs, FragmentArgs, FragmentsAction, FragmentsArgs, ManifestArgs, UpkeepMode, VacuumArgs,
 };
 pub(crate) use write::WriteArgs;
 

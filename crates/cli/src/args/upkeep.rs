@@ -1,4 +1,4 @@
-//! Arguments of `smalti consolidate`, `smalti vacuum` and `smalti fragments`.
+//! Arguments of `smalti consolidate`, `smalti vacuum`, `smalti manifest` and `smalti fragments`.
 
 use super::OpenTimes;
 use super::global::parse_byte_len;
@@ -74,6 +74,16 @@ pub(crate) struct VacuumArgs {
     /// Fragments: only what was replaced by fragments of these times
     #[command(flatten)]
     pub(crate) times: OpenTimes,
+}
+
+/// Arguments of `smalti manifest`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ManifestArgs {
+    /// Path or URI of the array or group; that of a group names the files of the members in its folder too
+    pub(crate) array: String,
+    /// Remove the manifest
+    #[arg(long)]
+    pub(crate) remove: bool,
 }
 
 /// Arguments of `smalti fragments`.

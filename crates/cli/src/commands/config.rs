@@ -30,14 +30,13 @@ pub(super) fn run(global: &Global, args: &ConfigArgs) -> Outcome {
     }
     writeln!(
         out,
-        "\nset by --config KEY=VALUE, a variable such as SMALTI_S3_REGION, or a line of the file of SMALTI_CONFIG"
+        "\nset by --config KEY=VALUE, a variable such as SMALTI_S3_REGION, or a line `key = value` of the file of SMALTI_CONFIG, or of \
+         ~/.config/smalti/config"
     )?;
     Ok(())
 }
 
 fn json_of(Shown { key, value, source, .. }: &Shown) -> serde_json::Value {
-    let variables: Vec<String> = std::iter::once(key.own_variable())
-        .chain(key.variables.iter().map(|name| (*name).to_owned()))
-        .collect();
+    let variables: Vec<String> = key.variables().collect();
     json!({ "key": key.name, "value": value, "source": source, "variables": variables, "about": key.about })
 }

@@ -17,6 +17,7 @@ mod history;
 mod import;
 mod info;
 mod inspect;
+mod manifest;
 mod meta;
 mod object;
 mod read;
@@ -54,6 +55,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
             consolidate::run(global, args).map_err(|failure| failure.of(&args.array))
         }
         Command::Vacuum(args) => vacuum::run(global, args).map_err(|failure| failure.of(&args.array)),
+        Command::Manifest(args) => manifest::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Evolve(args) => evolve::run(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Group(args) => group::run(global, args),
         Command::Ls(args) => object::list(global, args),

@@ -315,6 +315,16 @@ smalti write elevation --from elevation.npy",
         ],
     ),
     (
+        "manifest",
+        &[
+            example(
+                "For readers over HTTP from servers that list no folders; again after each change that they are to see",
+                "smalti manifest cities",
+            ),
+            example("Without it listings of the server count again", "smalti manifest cities --remove"),
+        ],
+    ),
+    (
         "group",
         &[
             example(

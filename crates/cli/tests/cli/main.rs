@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod check;
+mod config;
 mod damage;
 mod demo;
 mod draw;

@@ -15,7 +15,15 @@ class Buffer:
 
 @final
 class Context:
-    def __new__(cls, threads: int = 0, memory: int | None = None, cache: bool = True) -> Context: ...
+    def __new__(
+        cls,
+        threads: int = 0,
+        memory: int | None = None,
+        cache: bool = True,
+        config: Sequence[tuple[str, str]] = (),
+    ) -> Context: ...
+    @property
+    def settings(self) -> list[tuple[str, str | None, str | None]]: ...
     @property
     def kept_bytes(self) -> int: ...
     @property

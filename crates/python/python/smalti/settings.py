@@ -15,16 +15,26 @@ class Context:
         threads: how many threads work; as many as there are cores if not said. They start with the first work that is worth it.
         memory: the bytes that reads, writes and caches may take together.
         cache: whether decoded tiles are kept for later reads.
+        config: settings of object stores and the network by their keys, which docs/settings.md lists, over those of the environment. Secrets can
+            be given by name: ``"env:NAME"`` is the value of an environment variable, ``"file:PATH"`` the content of a file. A context whose
+            secrets were given otherwise cannot be pickled.
 
     >>> import smalti as sm
-    >>> context = sm.Context(threads=2, memory=256 << 20)
+    >>> context = sm.Context(threads=2, memory=256 << 20, config={"s3.region": "eu-west-1", "network.timeout": "10 s"})
     >>> context.kept_bytes
     0
+    >>> context.settings["s3.region"]
+    'eu-west-1'
     """
 
-    def __init__(self, threads=0, memory=None, cache=True):
-        self._settings = (threads, memory, cache)
-        self._handle = _smalti.Context(threads, memory, cache)
+    def __init__(self, threads=0, memory=None, cache=True, config=None):
+        config = {str(name): _text_of(value) for name, value in dict(config or {}).items()}
+        secrets = _smalti.secret_keys()
+        # A bare secret is let go of here: the handle has it.
+        self._bare = tuple(name for name, value in config.items() if name in secrets and not _is_named(value))
+        values = [(name, _secret_of(name, value) if name in secrets else value) for name, value in config.items()]
+        self._handle = _smalti.Context(threads, memory, cache, values)
+        self._settings = (threads, memory, cache, {name: value for name, value in config.items() if name not in self._bare})
 
     @property
     def memory(self):
@@ -46,6 +56,11 @@ class Context:
         """The bytes of memory that results gave back, and that wait for the next."""
         return self._handle.spare_bytes
 
+    @property
+    def settings(self):
+        """What its object stores are set to, as a dict: the values of secrets are not shown, and ``None`` is for what nobody set."""
+        return {name: value for name, value, _ in self._handle.settings}
+
     def forget(self):
         """Lets go of what it keeps."""
         self._handle.forget()
@@ -55,11 +70,19 @@ class Context:
         self._handle.trim()
 
     def __reduce__(self):
+        if self._bare:
+            raise TypeError(
+                f'secrets are not pickled ({", ".join(self._bare)}); give them by name, "env:NAME" or "file:PATH", or leave them to the environment'
+            )
         return Context, self._settings
 
     def __repr__(self):
-        threads, memory, cache = self._settings
-        return f"Context(threads={threads}, memory={memory}, cache={cache})"
+        threads, memory, cache, config = self._settings
+        names = [*config, *self._bare]
+        if not names:
+            return f"Context(threads={threads}, memory={memory}, cache={cache})"
+        shown = self.settings
+        return f"Context(threads={threads}, memory={memory}, cache={cache}, config={dict((name, shown[name]) for name in names)})"
 
 
 class Settings:
@@ -109,6 +132,33 @@ class Settings:
     def __setstate__(self, state):
         for name, value in state.items():
             setattr(self, name, value)
+
+
+def _text_of(value):
+    """A setting as the engine takes it: Python's flags and numbers have another text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, int, os.PathLike)):
+        return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    raise TypeError(f"a setting is a text, a number or a flag, not of {type(value).__name__}")
+
+
+def _is_named(value):
+    return value.startswith(("env:", "file:"))
+
+
+def _secret_of(setting, value):
+    """A secret that may be given by name. Errors do not repeat it."""
+    if not _is_named(value):
+        return value
+    kind, _, name = value.partition(":")
+    if kind == "file":
+        with open(name, encoding="utf-8") as file:
+            return file.read().strip()
+    text = os.environ.get(name)
+    if text is None:
+        raise KeyError(f"the environment variable {name} with the setting {setting} is not set")
+    return text
 
 
 def _key_of(key):

@@ -140,6 +140,8 @@ kinds! {
     CellOutside = "cell-outside";
     /// Cells that are not in the array's order.
     CellDisorder = "cell-disorder";
+    /// A manifest for readers over HTTP that names files which have gone since it was written.
+    ManifestStale = "manifest-stale";
     /// A member of a group that is not where the group's list says, or is something else.
     MemberMissing = "member-missing";
     /// A member of a group that could not be checked: out of reach, locked by another key, or nested too deep.

@@ -11,6 +11,7 @@ mod files;
 mod finding;
 mod fragment;
 mod histories;
+mod manifest;
 mod members;
 mod offsets;
 mod rebuild;
@@ -180,6 +181,7 @@ fn check_at(
         checked_byte_len: 0,
     };
     check.names();
+    check.manifest();
     check.histories();
     if survey.is_array() {
         let schemas = check.schemas()?;

@@ -8,7 +8,7 @@ use smalti_format::names::{
     GROUP_FILE, GROUP_FOLDER, LABELS_FOLDER, META_ENDING, METADATA_FOLDER, OLD_SCHEMA_FILE, SCHEMA_FOLDER,
     TimestampedName, VACUUM_ENDING, commit_stem, parse_commit_file,
 };
-use smalti_store::{Entry, EntryKind, Leftover, StoreExt, join};
+use smalti_store::{Entry, EntryKind, Leftover, MANIFEST_FILE, StoreExt, join};
 use smalti_types::{Error, Result};
 use std::collections::BTreeMap;
 
@@ -171,7 +171,8 @@ impl Check<'_> {
                         || survey.fragments.contains_key(&entry.name)
                 }
                 EntryKind::File => {
-                    [OLD_SCHEMA_FILE, names::LOCK_FILE, GROUP_FILE].contains(&entry.name.as_str())
+                    [OLD_SCHEMA_FILE, names::LOCK_FILE, GROUP_FILE, MANIFEST_FILE]
+                        .contains(&entry.name.as_str())
                         || survey.commits.contains_key(&entry.name)
                         || entry.name.ends_with(META_ENDING)
                 }
