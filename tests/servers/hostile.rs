@@ -139,8 +139,8 @@ fn is_any(_: &Seen) -> bool {
 
 /// Opens, reads, writes, consolidates and vacuums, while one request of three meets a fault that goes away: each in its turn.
 fn goes_on_in_spite_of(server: &'static dyn Server, fault: fn() -> Fault, of: fn(&Seen) -> bool) {
-    for phase in 0..3 {
-        that_ends(move || {
+    let of_phase = move |phase: u64| {
+        move || {
             let behind = Behind::of(server);
             let uri = new_array(&behind, "array", 3);
             let broken = || [Rule::new(fault()).of(of).after(phase).every(3)];
@@ -166,7 +166,11 @@ fn goes_on_in_spite_of(server: &'static dyn Server, fault: fn() -> Fault, of: fn
             let array = Array::open_with(&uri, &behind.options()).unwrap();
             assert_eq!(cells(&array).unwrap(), expected(4));
             assert_eq!(array.fragments().unwrap().len(), 1);
-        });
+        }
+    };
+    let phases: Vec<_> = (0..3).map(|phase| std::thread::spawn(move || that_ends(of_phase(phase)))).collect();
+    for phase in phases {
+        phase.join().expect("each phase ends well");
     }
 }
 
@@ -241,7 +245,7 @@ fn a_put_that_arrives_twice_is_one_of_ours_where_conditions_hold() {
     // The answer that came back was the second: it says that something is there, and does not say that it is ours.
     behind.proxy.set_rules([Rule::new(Fault::Twice).of(Seen::puts).times(1)]);
     let put = store.put("any/file", &[b"ours"]);
-    assert_eq!(line_of(put, ErrorKind::AlreadyExists).contains("exists"), true);
+    assert!(line_of(put, ErrorKind::AlreadyExists).contains("exists"));
     assert_eq!(whole(&store, "any/file").unwrap(), b"ours");
 }
 

@@ -9,5 +9,6 @@ mod conforms;
 mod gcs;
 mod hostile;
 mod http;
+mod programs;
 mod server;
 mod site;
