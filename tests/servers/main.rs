@@ -3,9 +3,13 @@
 //! so and pass, unless `SMALTI_SERVERS_ALL` asks for all servers.
 #![deny(unsafe_code)]
 
+mod bad_input;
+mod certificate;
 mod conforms;
 mod gcs;
+mod hostile;
 mod http;
+mod programs;
 mod races;
 mod server;
 mod site;

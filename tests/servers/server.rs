@@ -4,6 +4,7 @@ use crate::gcs::gcs;
 use smalti::Context;
 use smalti_object::{ObjectStores, Settings};
 use smalti_store::{Remote as _, Store};
+use smalti_tests::s3_files::S3Files;
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -222,55 +223,15 @@ impl Server for Azurite {
 
 /// s3s-fs, in this process.
 pub(crate) struct S3s {
-    port: u16,
-    root: tempfile::TempDir,
-    _runtime: tokio::runtime::Runtime,
+    server: S3Files,
+    _root: tempfile::TempDir,
 }
 
 impl S3s {
     fn start() -> S3s {
         let root = tempfile::tempdir().unwrap();
-        let service = {
-            let mut service =
-                s3s::service::S3ServiceBuilder::new(s3s_fs::FileSystem::new(root.path()).unwrap());
-            service.set_auth(s3s::auth::SimpleAuth::from_single("testing", "testing"));
-            service.build()
-        };
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let listener = runtime.block_on(tokio::net::TcpListener::bind(("127.0.0.1", 0))).unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let files = root.path().to_owned();
-        runtime.spawn(async move {
-            use hyper_util::rt::{TokioExecutor, TokioIo};
-            let server = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
-            while let Ok((socket, _)) = listener.accept().await {
-                let (service, files) = (service.clone(), files.clone());
-                let answer =
-                    hyper::service::service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-                        let is_folder = is_folder(&files, request.uri().path());
-                        let answer = hyper::service::Service::call(&service, request);
-                        async move {
-                            let mut answer = answer.await?;
-                            if is_folder && answer.status() == 500 {
-                                *answer.status_mut() = hyper::StatusCode::NOT_FOUND;
-                            }
-                            Ok::<_, s3s::HttpError>(answer)
-                        }
-                    });
-                let connection = server.serve_connection(TokioIo::new(socket), answer).into_owned();
-                tokio::spawn(async move {
-                    let _ = connection.await;
-                });
-            }
-        });
-        S3s { port, root, _runtime: runtime }
+        S3s { server: S3Files::start(root.path()).unwrap(), _root: root }
     }
-}
-
-/// Whether a key is a folder on the disk below the server, which breaks down when it is asked for such an object; in the store there is none.
-fn is_folder(files: &Path, key: &str) -> bool {
-    files.join(key.trim_start_matches('/')).is_dir()
 }
 
 impl Server for S3s {
@@ -284,13 +245,13 @@ impl Server for S3s {
 
     /// It breaks down where more of the end is asked for than there is.
     fn settings(&self) -> Settings {
-        let mut settings = settings_of_s3(self.port);
+        let mut settings = settings_of_s3(self.server.port());
         settings.set("s3.suffix_ranges", "false").unwrap();
         settings
     }
 
     fn make_bucket(&self, name: &str) {
-        std::fs::create_dir(self.root.path().join(name)).unwrap();
+        self.server.make_bucket(name).unwrap();
     }
 }
 

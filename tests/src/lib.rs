@@ -5,3 +5,9 @@ pub mod counting;
 pub mod forked;
 pub mod fuzz;
 pub mod many_tiles;
+#[cfg(feature = "servers")]
+pub mod proxy;
+#[cfg(feature = "servers")]
+pub mod s3_files;
+#[cfg(feature = "servers")]
+pub mod stdin;

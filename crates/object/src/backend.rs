@@ -1,5 +1,6 @@
 //! A store over a bucket. All that waits for the network goes through [`Io`]; the rest is what files and folders mean where there are objects alone.
 
+use crate::answers::within;
 use crate::error::{self, Asked};
 use crate::io::Io;
 use crate::reading::{self, Reading, check_folder, short};
@@ -17,6 +18,8 @@ use smalti_store::{
 };
 use smalti_types::{Error, ErrorKind, Result};
 use std::fmt;
+use std::future::Future;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,6 +49,8 @@ pub(crate) struct Manners {
     pub(crate) puts_if_absent: bool,
     pub(crate) part_byte_len: u64,
     pub(crate) coalescing: Coalescing,
+    /// Listings have no more bytes.
+    pub(crate) listing_byte_len: u64,
     /// How often a put is tried whose effect is unknown, and how long after the first try.
     pub(crate) retries: u64,
     pub(crate) retry_time: Duration,
@@ -110,17 +115,51 @@ impl Objects {
         match self.0.client.head(&key_of(path)?).await {
             Ok(meta) => Ok(Some(meta.size)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(failed) => Err(error::told(&failed, &self.asked(path))),
+            Err(failed) => Err(error::told(&self.with_reason(failed, path).await, &self.asked(path))),
         }
     }
 
-    async fn content(&self, path: &str) -> Result<Option<Bytes>> {
-        let told = |failed| error::told(&failed, &self.asked(path));
-        match self.0.client.get(&key_of(path)?).await {
-            Ok(found) => Ok(Some(found.bytes().await.map_err(told)?)),
-            Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(failed) => Err(told(failed)),
+    /// The error of a question about an object, with the store's reason: answers without a body have none, and so something else is asked
+    /// that has.
+    async fn with_reason(&self, failed: object_store::Error, path: &str) -> object_store::Error {
+        let Ok(key) = key_of(path) else { return failed };
+        if !error::is_mute(&failed) {
+            return failed;
         }
+        let options = GetOptions { range: Some(GetRange::Bounded(0..1)), ..GetOptions::default() };
+        if let Err(telling) = self.0.client.get_opts(&key, options).await
+            && !error::is_mute(&telling)
+        {
+            return telling;
+        }
+        let mut listed = self.0.client.list(Some(&key));
+        match self.within(listed.next()).await {
+            Some(Err(telling)) if !error::is_mute(&telling) => telling,
+            _ => failed,
+        }
+    }
+
+    /// Whether an object has this content; `None` where there is none.
+    async fn has_content(&self, path: &str, content: &Bytes) -> Result<Option<bool>> {
+        let told = |failed| error::told(&failed, &self.asked(path));
+        let mut found = match self.0.client.get(&key_of(path)?).await {
+            Ok(found) => found.into_stream(),
+            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            Err(failed) => return Err(told(failed)),
+        };
+        let mut rest = content.as_ref();
+        while let Some(piece) = found.next().await {
+            match rest.strip_prefix(piece.map_err(told)?.as_ref()) {
+                Some(behind) => rest = behind,
+                None => return Ok(Some(false)),
+            }
+        }
+        Ok(Some(rest.is_empty()))
+    }
+
+    /// What a listing gives, if it has an end.
+    async fn within<T>(&self, listing: impl Future<Output = T>) -> T {
+        within(self.0.manners.listing_byte_len, listing).await
     }
 
     /// Puts an object. One that is not to replace anything is sent once at a time: what its effect was is looked up before it is sent again, so
@@ -147,9 +186,9 @@ impl Objects {
             let is_uncertain = error::is_uncertain(&failed);
             let is_taken = matches!(failed, object_store::Error::AlreadyExists { .. });
             if is_uncertain || (is_taken && may_be_done) {
-                match self.content(path).await {
-                    Ok(Some(found)) if found == content => return Ok(()),
-                    Ok(Some(_)) => {
+                match self.has_content(path, &content).await {
+                    Ok(Some(true)) => return Ok(()),
+                    Ok(Some(false)) => {
                         let taken = Error::new(ErrorKind::AlreadyExists, "an object of that name exists");
                         return Err(taken.at_uri(&asked.uri));
                     }
@@ -163,8 +202,9 @@ impl Objects {
             if !is_uncertain || is_over {
                 return Err(error::told(&failed, &asked));
             }
-            tokio::time::sleep(pause).await;
-            waited += pause;
+            let pause_now = jittered(pause);
+            tokio::time::sleep(pause_now).await;
+            waited += pause_now;
             pause = (pause * 2).min(Duration::from_secs(10));
             try_idx += 1;
         }
@@ -237,7 +277,7 @@ impl Objects {
     /// What is directly in a folder, sorted.
     async fn listed(&self, folder: &str) -> Result<Vec<Entry>> {
         let prefix = prefix_of(folder)?;
-        let listed = self.0.client.list_with_delimiter(prefix.as_ref()).await;
+        let listed = self.within(self.0.client.list_with_delimiter(prefix.as_ref())).await;
         let listed = listed.map_err(|failed| error::told(&failed, &self.asked(folder)))?;
         let name = |path: &Path| path.filename().map(str::to_owned);
         let folders = listed
@@ -256,10 +296,7 @@ impl Objects {
     /// Every object below a folder.
     async fn all_below(&self, folder: &str) -> Result<Vec<ObjectMeta>> {
         let found: Vec<ObjectMeta> = self
-            .0
-            .client
-            .list(prefix_of(folder)?.as_ref())
-            .try_collect()
+            .within(self.0.client.list(prefix_of(folder)?.as_ref()).try_collect())
             .await
             .map_err(|failed| error::told(&failed, &self.asked(folder)))?;
         Ok(found.into_iter().filter(|meta| is_below(folder, &meta.location)).collect())
@@ -280,14 +317,11 @@ impl Objects {
 
     /// Whether something is in a folder, or a file has its name.
     async fn is_taken(&self, folder: &str) -> Result<bool> {
-        let mut found = self.0.client.list(prefix_of(folder)?.as_ref());
-        while let Some(one) = found.next().await {
-            let meta = one.map_err(|failed| error::told(&failed, &self.asked(folder)))?;
-            if is_below(folder, &meta.location) {
-                return Ok(true);
-            }
-        }
-        Ok(self.head(folder).await?.is_some())
+        let found = self.0.client.list(prefix_of(folder)?.as_ref());
+        let first = found.try_filter(|meta| std::future::ready(is_below(folder, &meta.location)));
+        let first = self.within(std::pin::pin!(first).next()).await.transpose();
+        let is_taken = first.map_err(|failed| error::told(&failed, &self.asked(folder)))?.is_some();
+        Ok(is_taken || self.head(folder).await?.is_some())
     }
 
     async fn answer(&self, request: Request) -> Result<Answer> {
@@ -319,6 +353,13 @@ impl Objects {
 fn is_below(folder: &str, key: &Path) -> bool {
     folder.is_empty()
         || key.as_ref().strip_prefix(folder).is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'))
+}
+
+/// Half to one and a half times as long, so that those who failed together do not come again together.
+fn jittered(pause: Duration) -> Duration {
+    // What tables of hashes are seeded with is as random as this has to be.
+    let percent = 50 + RandomState::new().hash_one(()) % 101;
+    pause * u32::try_from(percent).unwrap_or(100) / 100
 }
 
 fn without_leftovers(mut entries: Vec<Entry>) -> Vec<Entry> {
@@ -537,7 +578,8 @@ impl Store for Objects {
         check_folder(folder)?;
         let (objects, of_folder) = (self.clone(), folder.to_owned());
         let found = self.0.io.wait(async move {
-            let listed = objects.0.client.list_with_delimiter(prefix_of(&of_folder)?.as_ref()).await;
+            let prefix = prefix_of(&of_folder)?;
+            let listed = objects.within(objects.0.client.list_with_delimiter(prefix.as_ref())).await;
             listed.map_err(|failed| error::told(&failed, &objects.asked(&of_folder)))
         })?;
         let leftover = |meta: ObjectMeta| {

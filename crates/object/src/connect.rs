@@ -1,6 +1,7 @@
 //! Connections: one pool for all stores of a context, with TLS of rustls and ring.
 
-use crate::proxy::proxies;
+use crate::answers::Answers;
+use crate::proxy::{Shown, proxies, shown};
 use crate::settings::Settings;
 use object_store::ClientOptions;
 use object_store::client::{ClientConfigKey, HttpClient, HttpConnector};
@@ -20,6 +21,8 @@ pub(crate) struct Connector {
     client: reqwest::Client,
     /// Gives up soon.
     hasty: reqwest::Client,
+    /// The proxies of the first client, for messages.
+    shown: Shown,
 }
 
 impl Connector {
@@ -50,6 +53,7 @@ impl Connector {
         Ok(Connector {
             client: client_of_all,
             hasty: client(timeout.min(METADATA_CONNECT_TIMEOUT), Vec::new())?,
+            shown: shown(settings),
         })
     }
 
@@ -76,7 +80,10 @@ impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
         // The clients of stores set this for the metadata service alone.
         let is_hasty = options.get_config_value(&ClientConfigKey::ConnectTimeout).is_some();
-        Ok(HttpClient::new(if is_hasty { self.hasty.clone() } else { self.client.clone() }))
+        Ok(HttpClient::new(match is_hasty {
+            true => Answers::new(self.hasty.clone(), Shown::default()),
+            false => Answers::new(self.client.clone(), self.shown.clone()),
+        }))
     }
 }
 

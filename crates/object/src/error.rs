@@ -1,5 +1,6 @@
-//! What stores and the network report, as errors of smalti: one line that says what came of it, and what to do.
+//! What stores and the network report, as errors of smalti: one line that says what came of it, who was asked with whose credentials, and what to do.
 
+use crate::answers::{ANSWERED_BY, Refused, Why};
 use object_store::client::{HttpError, HttpErrorKind};
 use smalti_types::{Error, ErrorKind};
 use std::error::Error as StdError;
@@ -15,84 +16,260 @@ pub(crate) struct Asked {
 
 /// Whether a change may have happened although it is reported as failed.
 pub(crate) fn is_uncertain(error: &object_store::Error) -> bool {
+    use object_store::Error as E;
+    if let Some(refused) = find::<Refused>(error) {
+        return match &refused.why {
+            Why::Unanswered { source, .. } => source.kind() != HttpErrorKind::Connect || !is_of_tls(source),
+            Why::Broken(_) => true,
+            Why::Redirected { .. } | Why::NoStore { .. } | Why::Endless { .. } => false,
+        };
+    }
     match error {
-        object_store::Error::Generic { .. } | object_store::Error::JoinError { .. } => true,
+        E::JoinError { .. } => true,
+        // What is wrong with a request is wrong with it again; but the store may be busy.
+        E::Generic { .. } => !matches!(status(error), Some(400..=407 | 410..=428 | 430..=499)),
         // S3 answers 409 where two conditional requests meet: neither or either may have happened.
-        object_store::Error::AlreadyExists { .. } => status(error) == Some(409),
+        E::AlreadyExists { .. } => status(error) == Some(409),
+        // Uploads that were completed are gone.
+        E::NotFound { .. } => code(error).as_deref() == Some("NoSuchUpload"),
         _ => false,
     }
 }
 
+/// Whether a request failed and nobody knows why: it was refused without a reason, or what came is none of a store's answers.
+pub(crate) fn is_mute(error: &object_store::Error) -> bool {
+    use object_store::Error as E;
+    let is_refused = match status(error) {
+        Some(status) => (400..500).contains(&status) && !matches!(error, E::NotFound { .. }),
+        None => matches!(error, E::Generic { .. }),
+    };
+    is_refused && code(error).is_none() && find::<HttpError>(error).is_none()
+}
+
 /// An error of smalti for one of a store.
 pub(crate) fn told(error: &object_store::Error, asked: &Asked) -> Error {
-    use object_store::Error as E;
-    // What looking for credentials found wrong.
+    // What was found out about credentials comes this way too.
     if let Some(own) = find::<Error>(error) {
         return own.clone().at_uri(&asked.uri);
     }
-    let (kind, message) = match error {
-        E::NotFound { .. } => match code(error).as_deref() {
-            Some("NoSuchBucket" | "ContainerNotFound") => {
-                (ErrorKind::NotFound, "there is no such bucket; check its name and the region".to_owned())
-            }
-            _ => (ErrorKind::NotFound, "no such object".to_owned()),
-        },
-        E::AlreadyExists { .. } | E::Precondition { .. } => {
-            (ErrorKind::AlreadyExists, "an object of that name exists".to_owned())
-        }
-        E::PermissionDenied { .. } | E::Unauthenticated { .. } => {
-            (ErrorKind::Permission, refused(error, asked))
-        }
-        E::NotSupported { .. } | E::NotImplemented { .. } => (ErrorKind::Unsupported, innermost(error)),
-        E::InvalidPath { .. } => (ErrorKind::InvalidArgument, innermost(error)),
-        _ => failed(error, asked),
+    let (kind, message) = match find::<Refused>(error) {
+        Some(refused) => of_network(refused, asked),
+        None => of_store(error, asked),
     };
     Error::new(kind, message).at_uri(&asked.uri)
 }
 
-fn refused(error: &object_store::Error, asked: &Asked) -> String {
-    let code = code(error).unwrap_or_else(|| "no reason given".to_owned());
-    let advice = match code.as_str() {
-        "ExpiredToken" | "ExpiredTokenException" => "the credentials have ended; get new ones",
-        "RequestTimeTooSkewed" => "the clock of this machine is wrong; set it",
-        "SignatureDoesNotMatch" => "the secret does not belong to the key",
-        "InvalidAccessKeyId" => "the store knows no such key",
-        _ => "check that they may do this, or use others",
-    };
-    format!("the store refused access ({code}) to {}: {advice}", asked.who)
+/// What is wrong where no answer came that could be believed.
+fn of_network(refused: &Refused, asked: &Asked) -> (ErrorKind, String) {
+    let (host, area) = (&refused.host, area(&asked.uri));
+    match &refused.why {
+        Why::Unanswered { proxy, source } => unanswered(host, proxy.as_deref(), source, area),
+        Why::Redirected { region: Some(region), .. } if area == "s3" => elsewhere(host, Some(region)),
+        Why::Redirected { status, to, .. } => {
+            let to = to.as_deref().unwrap_or("somewhere else");
+            let same = to.split_once("://").is_some_and(|(_, to)| to == host);
+            let advice = match same {
+                true => format!("it sends everybody round in circles; check {area}.endpoint"),
+                false if area == "s3" => {
+                    "set s3.endpoint to where the store is, and s3.region to the bucket's region".to_owned()
+                }
+                false => format!("set {area}.endpoint to where the store is"),
+            };
+            let problem =
+                format!("{host} sends the request on to {to} (status {status}), which is not followed");
+            (ErrorKind::InvalidArgument, format!("{problem}: {advice}"))
+        }
+        Why::NoStore { status } => {
+            let speaks = match area {
+                "azure" => "Azure's",
+                "gcs" => "Google's",
+                _ => "S3's",
+            };
+            let problem =
+                format!("what answers at {host} does not speak {speaks} protocol (status {status})");
+            (ErrorKind::InvalidArgument, format!("{problem}: check {area}.endpoint"))
+        }
+        Why::Endless { page_count, byte_len } => {
+            let problem =
+                format!("the listing of {host} does not end, after {page_count} pages of {byte_len} bytes");
+            let advice = "ask whoever runs the store, or set network.listing if there is so much";
+            (ErrorKind::Io, format!("{problem}: {advice}"))
+        }
+        Why::Broken(problem) => (ErrorKind::Io, format!("the answer of {host} is broken ({problem})")),
+    }
 }
 
-fn failed(error: &object_store::Error, asked: &Asked) -> (ErrorKind, String) {
-    if let Some(http) = find::<HttpError>(error) {
-        let why = innermost(http);
-        let advice = match http.kind() {
-            HttpErrorKind::Connect => "could not be reached; check the endpoint, the network and the proxy",
-            HttpErrorKind::Timeout => {
-                "did not answer in time; network.timeout and network.retry_time allow for more"
-            }
-            _ => "broke off",
+fn unanswered(host: &str, proxy: Option<&str>, source: &HttpError, area: &str) -> (ErrorKind, String) {
+    let why = innermost(source);
+    let all = chain(source).iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let through = proxy.map(|proxy| format!(" through the proxy {proxy},")).unwrap_or_default();
+    let failed = |problem: &str, advice: &str| format!("{host}{through} {problem} ({why}): {advice}");
+    if all.contains("invalid peer certificate") {
+        let advice = if all.contains("NotValidForName") || all.contains("not valid for name") {
+            format!("check the name in {area}.endpoint")
+        } else if all.contains("Expired") || all.contains("expired") || all.contains("NotValidYet") {
+            "it has to be renewed, or the clock of this machine is wrong".to_owned()
+        } else {
+            "name a file with the certificate of whoever issued it in network.ca_file".to_owned()
         };
-        return (ErrorKind::Io, format!("the store {advice} ({why})"));
+        return (ErrorKind::Io, failed("has a certificate that is not trusted", &advice));
     }
-    match (status(error), code(error).as_deref()) {
-        (
-            Some(301 | 307 | 400),
-            Some("PermanentRedirect" | "AuthorizationHeaderMalformed" | "TemporaryRedirect"),
-        ) => (ErrorKind::InvalidArgument, "the bucket is in another region; set s3.region".to_owned()),
-        (Some(400), Some("ExpiredToken" | "InvalidToken" | "TokenRefreshRequired")) => {
-            (ErrorKind::Permission, refused(error, asked))
+    if all.contains("InvalidContentType") || all.contains("corrupt message") {
+        let advice = format!("check {area}.endpoint, which may have to begin with http://");
+        return (ErrorKind::InvalidArgument, failed("does not speak TLS", &advice));
+    }
+    if all.contains("invalid HTTP") || all.contains("invalid HTTP version") {
+        let advice = format!("check {area}.endpoint, which may have to begin with https://");
+        return (ErrorKind::InvalidArgument, failed("does not speak HTTP", &advice));
+    }
+    if all.contains("dns error") {
+        let name = if area == "azure" { "azure.account and azure.endpoint" } else { "the endpoint" };
+        let advice = format!("check {name}, and the network");
+        return (ErrorKind::Io, failed("is not known by that name", &advice));
+    }
+    let (problem, advice) = match source.kind() {
+        HttpErrorKind::Connect if proxy.is_some() => {
+            ("could not be reached", format!("check the proxy, {area}.endpoint and the network"))
+        }
+        HttpErrorKind::Connect => (
+            "could not be reached",
+            format!("check {area}.endpoint, the network, and whether a proxy is needed"),
+        ),
+        HttpErrorKind::Timeout => {
+            ("did not answer in time", "network.timeout and network.retry_time allow for more".to_owned())
+        }
+        _ => ("broke off", "try again; network.retries and network.retry_time allow for more".to_owned()),
+    };
+    (ErrorKind::Io, failed(problem, &advice))
+}
+
+/// The bucket is in another region.
+fn elsewhere(host: &str, region: Option<&str>) -> (ErrorKind, String) {
+    let message = match region {
+        Some(region) => format!("{host} says that the bucket is in the region {region}: set s3.region to it"),
+        None => format!("{host} says that the bucket is in another region: set s3.region to it"),
+    };
+    (ErrorKind::InvalidArgument, message)
+}
+
+/// What a store says is wrong.
+fn of_store(error: &object_store::Error, asked: &Asked) -> (ErrorKind, String) {
+    use object_store::Error as E;
+    let found = (status(error), code(error));
+    if let Some(known) = of_code(error, asked, found.1.as_deref()) {
+        return known;
+    }
+    match error {
+        E::NotFound { .. } => (ErrorKind::NotFound, "no such object".to_owned()),
+        E::AlreadyExists { .. } | E::Precondition { .. } => {
+            (ErrorKind::AlreadyExists, "an object of that name exists".to_owned())
+        }
+        E::PermissionDenied { .. } | E::Unauthenticated { .. } if found.0.is_none() => {
+            (ErrorKind::Permission, innermost(error))
         }
         // Listings that are refused come as general errors.
-        (Some(401 | 403), _) => (ErrorKind::Permission, refused(error, asked)),
-        (Some(status), code) => {
-            let code = code.map(|code| format!(", {code}")).unwrap_or_default();
-            (ErrorKind::Io, format!("the store answered with status {status}{code}"))
+        E::PermissionDenied { .. } | E::Unauthenticated { .. } | E::Generic { .. }
+            if matches!(found.0, Some(401 | 403)) =>
+        {
+            let code = found.1.unwrap_or_else(|| "no reason given".to_owned());
+            let advice = "check that they may do this, or use others";
+            (
+                ErrorKind::Permission,
+                format!("{} refused access ({code}) to {}: {advice}", host(error), asked.who),
+            )
         }
-        (None, _) if find_text(error, "redirect").is_some() => {
-            (ErrorKind::InvalidArgument, "the bucket is in another region; set s3.region".to_owned())
-        }
-        (None, _) => (ErrorKind::Io, innermost(error)),
+        E::NotSupported { .. } | E::NotImplemented { .. } => (ErrorKind::Unsupported, innermost(error)),
+        E::InvalidPath { .. } => (ErrorKind::InvalidArgument, innermost(error)),
+        _ => match found {
+            (Some(status), code) => (ErrorKind::Io, failed(error, asked, status, code)),
+            (None, _) => (ErrorKind::Io, innermost(error)),
+        },
     }
+}
+
+/// What a code says that stores give as a reason.
+fn of_code(error: &object_store::Error, asked: &Asked, code: Option<&str>) -> Option<(ErrorKind, String)> {
+    let (area, code) = (area(&asked.uri), code?);
+    let secret = match area {
+        "gcs" => "gcs.credentials",
+        _ => "s3.secret_access_key",
+    };
+    let advice = match code {
+        "NoSuchBucket" | "ContainerNotFound" => {
+            let region = if area == "s3" { ", s3.endpoint and s3.region" } else { "" };
+            let account = if area == "azure" { " and azure.account" } else { "" };
+            let problem = format!("{} knows no such bucket ({code}), asked with {}", host(error), asked.who);
+            return Some((ErrorKind::NotFound, format!("{problem}: check its name{account}{region}")));
+        }
+        "PermanentRedirect"
+        | "TemporaryRedirect"
+        | "AuthorizationHeaderMalformed"
+        | "IllegalLocationConstraintException" => {
+            let region = element(error, "Region");
+            return Some(elsewhere(&host(error), region.as_deref()));
+        }
+        "ExpiredToken" | "ExpiredTokenException" | "TokenRefreshRequired" => {
+            "the credentials have ended; get new ones".to_owned()
+        }
+        "InvalidToken" | "InvalidSecurity" => "the store knows no such token; get new credentials".to_owned(),
+        "RequestTimeTooSkewed" | "RequestExpired" => "the clock of this machine is wrong; set it".to_owned(),
+        "SignatureDoesNotMatch" => format!("the secret does not belong to the key; check {secret}"),
+        "InvalidAccessKeyId" => {
+            "the store knows no such key; check s3.access_key_id and s3.endpoint".to_owned()
+        }
+        "AuthenticationFailed" | "InvalidAuthenticationInfo" => {
+            match element(error, "AuthenticationErrorDetail") {
+                Some(detail) if detail.contains("specified time frame") => {
+                    "the signature has ended, or is not valid yet; get a new one".to_owned()
+                }
+                Some(detail) if detail.contains("too old") => {
+                    "the clock of this machine is wrong; set it".to_owned()
+                }
+                _ => "check azure.key or azure.sas, azure.account, and the clock of this machine".to_owned(),
+            }
+        }
+        "AuthenticationRequired" | "NoAuthenticationInformation" | "PublicAccessNotPermitted" => {
+            "nobody may read this without credentials; log in".to_owned()
+        }
+        "KeyBasedAuthenticationNotPermitted" => "keys are switched off for this account; log in".to_owned(),
+        "AccountIsDisabled" | "AccountProblem" | "AllAccessDisabled" | "UserProjectAccountProblem" => {
+            "something is wrong with the account; ask whoever pays for it".to_owned()
+        }
+        "UserProjectMissing" => "the bucket wants whoever reads to pay, which is not supported".to_owned(),
+        "AccessDenied" | "AuthorizationFailure" | "AuthorizationPermissionMismatch" => {
+            "check that they may do this, or use others".to_owned()
+        }
+        _ => return None,
+    };
+    let refused = format!("{} refused access ({code}) to {}: {advice}", host(error), asked.who);
+    Some((ErrorKind::Permission, refused))
+}
+
+fn failed(error: &object_store::Error, asked: &Asked, status: u16, code: Option<String>) -> String {
+    let code = code.map(|code| format!(", {code}")).unwrap_or_default();
+    let tries = find_text(error, "Error performing ")
+        .and_then(|text| text.split(", after ").nth(1)?.split(' ').next()?.parse::<u64>().ok())
+        .map(|again| format!(", asked {} times", again.saturating_add(1)))
+        .unwrap_or_default();
+    let advice = match status {
+        408 | 429 | 500.. => "try later; network.retries and network.retry_time allow for more",
+        _ => "check the settings of the store, and its documentation",
+    };
+    format!("{} answered with status {status}{code}{tries}, to {}: {advice}", host(error), asked.who)
+}
+
+/// The area of the keys for the stores of a URI.
+fn area(uri: &str) -> &'static str {
+    match uri.split_once("://").map(|(scheme, _)| scheme) {
+        Some("gs" | "gcs") => "gcs",
+        Some("az" | "azure" | "abfs" | "abfss") => "azure",
+        _ => "s3",
+    }
+}
+
+/// Who was asked: host and port.
+fn host(error: &object_store::Error) -> String {
+    element(error, ANSWERED_BY).unwrap_or_else(|| "the store".to_owned())
 }
 
 /// The status of the answer.
@@ -104,9 +281,19 @@ fn status(error: &object_store::Error) -> Option<u16> {
 
 /// The code in an answer of XML.
 fn code(error: &object_store::Error) -> Option<String> {
-    let text = find_text(error, "<Code>")?;
-    let code = text.split("<Code>").nth(1)?.split("</Code>").next()?;
-    Some(code.chars().take(64).collect())
+    element(error, "Code")
+}
+
+/// The text of an element in an answer of XML.
+fn element(error: &object_store::Error, name: &str) -> Option<String> {
+    let start = format!("<{name}>");
+    let text = find_text(error, &start)?;
+    let content = text.split(&start).nth(1)?.split("</").next()?;
+    Some(content.chars().filter(|c| !c.is_control()).take(200).collect())
+}
+
+fn is_of_tls(error: &HttpError) -> bool {
+    chain(error).iter().any(|error| error.to_string().contains("invalid peer certificate"))
 }
 
 /// An error and what caused it.
@@ -131,5 +318,6 @@ fn find_text(error: &(dyn StdError + 'static), part: &str) -> Option<String> {
 /// What the deepest error says, in one line.
 pub(crate) fn innermost(error: &(dyn StdError + 'static)) -> String {
     let text = chain(error).last().map(ToString::to_string).unwrap_or_default();
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(300).collect()
 }

@@ -19,6 +19,8 @@ mod absent;
 mod account;
 #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 mod address;
+#[cfg(feature = "network")]
+mod answers;
 #[cfg(any(feature = "s3", feature = "gcs"))]
 mod asking;
 #[cfg(feature = "s3")]

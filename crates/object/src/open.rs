@@ -90,6 +90,7 @@ impl ObjectStores {
             // Stores take no smaller ones.
             part_byte_len: settings.byte_len("network.part_size").max(5 << 20),
             coalescing: coalescing(settings),
+            listing_byte_len: settings.byte_len("network.listing"),
             retries: settings.count("network.retries"),
             retry_time: settings.duration("network.retry_time"),
         };

@@ -1,6 +1,6 @@
 //! Proxies, as other programs take them from the environment.
 
-use crate::settings::Settings;
+use crate::settings::{Settings, Takes};
 use crate::values;
 use reqwest::{NoProxy, Proxy};
 use smalti_types::{Error, Result};
@@ -34,4 +34,25 @@ pub(crate) fn proxies(settings: &Settings) -> Result<Vec<Proxy>> {
         proxies.push(proxy.no_proxy(NoProxy::from_string(no_proxy)));
     }
     Ok(proxies)
+}
+
+/// The proxies for messages, without their passwords: of addresses with `http`, and with `https`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shown {
+    pub(crate) http: Option<String>,
+    pub(crate) https: Option<String>,
+}
+
+/// What is said of the proxies that are asked.
+pub(crate) fn shown(settings: &Settings) -> Shown {
+    let exceptions = match settings.get("network.no_proxy") {
+        Some(_) => ", unless network.no_proxy says otherwise",
+        None => "",
+    };
+    let of = |key: &'static str| {
+        let key = if settings.get("network.proxy").is_some() { "network.proxy" } else { key };
+        let address = values::shown(Takes::Address, settings.get(key)?);
+        Some(format!("{address} of {key}{exceptions}"))
+    };
+    Shown { http: of("network.http_proxy"), https: of("network.https_proxy") }
 }

@@ -212,6 +212,13 @@ pub const KEYS: &[Key] = &[
         "a proxy for requests to https:// addresses",
     ),
     key(
+        "network.listing",
+        Takes::ByteLen,
+        &[],
+        "1 GiB",
+        "the longest listing, in bytes of its pages: one that never ends is refused",
+    ),
+    key(
         "network.merged",
         Takes::ByteLen,
         &[],

@@ -92,8 +92,8 @@ impl Upload {
             Ok((completed, upload))
         })?;
         let Err(failed) = completed else { return Ok(()) };
-        // The acknowledgement may be all that was lost.
-        if error::is_uncertain(&failed) && self.objects.byte_len_of(&self.path)? == Some(self.byte_len) {
+        // An acknowledgement may be all that was lost: of a try before the last too, whose answer says that there is no such upload then.
+        if self.objects.byte_len_of(&self.path)? == Some(self.byte_len) {
             return Ok(());
         }
         self.begun = Some(upload);
