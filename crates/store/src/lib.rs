@@ -53,6 +53,7 @@ mod request;
 mod sim;
 mod store;
 mod uri;
+mod versions;
 
 pub use ahead::AheadStore;
 pub use bucket::{BucketImage, BucketStep, BucketStore};
@@ -79,3 +80,4 @@ pub use store::{
     finish_all,
 };
 pub use uri::{Place, Remote, Stores, percent_decoded};
+pub use versions::{Told, Versions};
