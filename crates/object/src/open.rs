@@ -76,17 +76,16 @@ impl ObjectStores {
             return Ok(objects.clone());
         }
         let (settings, network) = (self.settings()?, self.network()?);
-        let opened = match scheme {
+        let opened: Result<Opened> = match scheme {
             #[cfg(feature = "s3")]
-            "s3" => s3(settings, network, bucket)?,
+            "s3" => s3(settings, network, bucket),
             #[cfg(feature = "gcs")]
-            "gs" | "gcs" => gcs(settings, network, bucket)?,
+            "gs" | "gcs" => gcs(settings, network, bucket),
             #[cfg(feature = "azure")]
-            "az" | "azure" => azure(settings, network, bucket)?,
-            _ => {
-                return Err(Error::unsupported(format!("storage of scheme {scheme:?} is not in this build")));
-            }
+            "az" | "azure" => azure(settings, network, bucket),
+            _ => Err(Error::unsupported(format!("storage of scheme {scheme:?} is not in this build"))),
         };
+        let opened = opened?;
         let manners = Manners {
             reads_tails: opened.reads_tails,
             puts_if_absent: opened.puts_if_absent,
