@@ -6,55 +6,28 @@
 mod address;
 mod files;
 mod folders;
+mod handle;
 mod server;
+mod sources;
 
 pub(crate) use address::{Address, parse};
+pub(crate) use handle::{Files, Patience};
 
 use crate::io::Io;
 use crate::reading::{self, Reading, check_folder};
 use bytes::Bytes;
-use folders::{Folders, Look, missing};
-use server::{Learnt, Server};
+use folders::{Look, missing};
 use smalti_store::{
     Answer, ByteRange, Coalescing, Entry, FileWriter, NewFile, NewTree, Pending, ReadInto, Request, Store,
     Tail, check_path, join,
 };
 use smalti_types::{Error, ErrorKind, Result};
 use std::collections::HashMap;
-use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
-
-/// The files of a server. Clones are the same.
-#[derive(Clone)]
-pub(crate) struct Files(Arc<Inner>);
-
-struct Inner {
-    server: Server,
-    folders: Folders,
-    io: Io,
-    coalescing: Coalescing,
-}
-
-/// What was set about requests.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
-    pub(crate) coalescing: Coalescing,
-    pub(crate) retries: u64,
-    pub(crate) retry_time: Duration,
-}
 
 /// Folders of a walk that nest deeper are a circle of links.
 const MAX_DEPTH: usize = 64;
 
 impl Files {
-    pub(crate) fn new(client: reqwest::Client, address: Address, io: Io, patience: Patience) -> Files {
-        let Patience { coalescing, retries, retry_time } = patience;
-        let (ranges, suffixes, heads) = (Learnt::default(), Learnt::default(), Learnt::default());
-        let server = Server { client, address, retries, retry_time, ranges, suffixes, heads };
-        Files(Arc::new(Inner { server, folders: Folders::default(), io, coalescing }))
-    }
-
     fn read_only<T>(&self, path: &str) -> Result<T> {
         Err(Error::unsupported(
             "http:// is for reading; write to the array where it is, on its disk or in its bucket",
@@ -258,11 +231,5 @@ impl Store for Files {
 
     fn move_folder(&self, from: &str, _: &str) -> Result<()> {
         self.read_only(from)
-    }
-}
-
-impl fmt::Debug for Files {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Files({})", self.0.server.address.origin)
     }
 }
