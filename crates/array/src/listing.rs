@@ -449,8 +449,9 @@ impl ListedCommits {
     }
 }
 
-/// Whether writes and deletes are all that came between two listings of commits, both sorted: then the first has all that was there when it began. A commit
-/// that it has missed would have moved meanwhile, into a file of many or into a merged fragment, and these are new.
+/// Whether writes and deletes that were added are all that came between two listings of commits, both sorted: then the first has all that was there when
+/// it began. A commit that it has missed would have moved meanwhile, into a file of many or into a merged fragment, and these are new; and what
+/// it has is there still.
 fn has_only_written(first: &[String], later: &[String]) -> bool {
     let merged = first.iter().chain(later).filter_map(|file| {
         let pending = names::parse_pending_vacuum(file);
@@ -462,7 +463,9 @@ fn has_only_written(first: &[String], later: &[String]) -> bool {
         Some((name, CommitKind::Write | CommitKind::Delete | CommitKind::Update)) => !merged.contains(&name),
         _ => false,
     };
-    later.iter().filter(|file| first.binary_search(file).is_err()).all(|file| is_change(&file))
+    let is_added = |file: &&String| first.binary_search(file).is_err();
+    first.iter().all(|file| later.binary_search(file).is_ok())
+        && later.iter().filter(is_added).all(|file| is_change(&file))
 }
 
 fn file_names(entries: &[Entry]) -> Vec<String> {
@@ -681,7 +684,7 @@ mod tests {
         };
         assert!(has_only_written(&first, &first));
         assert!(has_only_written(&first, &later(&[file("3_3", ".wrt"), file("4_4", ".del")])));
-        assert!(has_only_written(&first, &first[1..]));
+        assert!(!has_only_written(&first, &first[1..]));
         for moved in [&[".con"][..], &[".ign"], &[".vac"], &[".vac.tmp"], &[".wrt", ".vac"]] {
             let names: Vec<String> = moved.iter().map(|ending| file("1_2", ending)).collect();
             assert!(!has_only_written(&first, &later(&names)), "{moved:?}");
