@@ -22,7 +22,7 @@ const CELLS: i32 = 10;
 
 /// How often a writer writes.
 fn rounds() -> i32 {
-    if std::env::var("SMALTI_LONG").is_ok() { 60 } else { 6 }
+    if std::env::var("SMALTI_LONG").is_ok() { 30 } else { 6 }
 }
 
 /// How long the vacuum keeps files that readers may have open.
