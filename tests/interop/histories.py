@@ -25,6 +25,7 @@ from history_upkeep import Fragments, Upkeep, window_of
 from known_differences import OPAQUE, known
 from libtiledb import TIMESTAMPS, Reference, ReferenceCrash, TileDBError
 from model import Model, difference
+from places import DISK
 from smalti import Smalti, SmaltiError
 
 # The time of the first schema. As many digits as all later ones have: libtiledb looks for the newest by its name.
@@ -260,10 +261,10 @@ class Ours(Smalti):
 class Case(Upkeep):
     mismatch = Mismatch
 
-    def __init__(self, options, number, folder, reference, tally):
+    def __init__(self, options, number, folder, reference, tally, place):
         self.rng = rng = random.Random("%s/%s" % (options.seed, number))
-        self.reference, self.tally, self.options = reference, tally, options
-        self.uri = os.path.join(folder, "array")
+        self.reference, self.tally, self.options, self.place = reference, tally, options, place
+        self.uri = os.path.join(place.base(folder), "array")
         self.smalti = Ours(options.smalti, folder)
         self.steps = []
         self.consolidated = False
@@ -318,7 +319,7 @@ class Case(Upkeep):
             self.enter(None)
             self.upkeep()
             self.check_read()
-        if upkeep and rng.random() < 0.15:
+        if upkeep and rng.random() < 0.15 and self.place.is_local:
             self.copy_fragments()
         for _ in range(8):
             self.check_read()
@@ -333,9 +334,9 @@ class Case(Upkeep):
     def created_at_first(self):
         """Dates the first schema before the history."""
         folder = os.path.join(self.uri, "__schema")
-        for name in os.listdir(folder):
-            if os.path.isfile(os.path.join(folder, name)):
-                os.rename(os.path.join(folder, name), os.path.join(folder, "__%d_%d_%s" % (FIRST, FIRST, name.split("_")[-1])))
+        for name in self.place.files(folder):
+            dated = "__%d_%d_%s" % (FIRST, FIRST, name.split("_")[-1])
+            self.place.rename(os.path.join(folder, name), os.path.join(folder, dated))
 
     def add_state(self, ts):
         pools = {f[0]: self.draw.pools[f[0]] for f in celltypes.fields(self.draw.schema)}
@@ -700,7 +701,7 @@ class Case(Upkeep):
 _reference = None
 
 
-def run_case(options, number):
+def run_case(options, number, place=DISK):
     """(number, None or how the case failed, tally)"""
     global _reference
     _reference = _reference or Reference()
@@ -710,7 +711,7 @@ def run_case(options, number):
     os.makedirs(folder)
     case = failure = None
     try:
-        case = Case(options, number, folder, _reference, tally)
+        case = Case(options, number, folder, _reference, tally, place)
         case.run()
     except (Mismatch, SmaltiError, TileDBError, ReferenceCrash) as error:
         failure = str(error)

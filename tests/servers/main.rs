@@ -10,5 +10,6 @@ mod gcs;
 mod hostile;
 mod http;
 mod programs;
+mod races;
 mod server;
 mod site;

@@ -60,7 +60,8 @@ pub(crate) fn servers() -> Vec<&'static dyn Server> {
     [Some(s3s() as &dyn Server), Some(gcs()), moto, azurite].into_iter().flatten().collect()
 }
 
-fn settings_of_s3(port: u16) -> Settings {
+/// What a client of the server on a port has to set.
+pub(crate) fn settings_of_s3(port: u16) -> Settings {
     let mut settings = Settings::default();
     for (name, value) in [
         ("s3.endpoint", format!("http://127.0.0.1:{port}").as_str()),
@@ -145,6 +146,13 @@ pub(crate) fn moto() -> Option<&'static Moto> {
         Process::start(Command::new(python).arg(script("moto_server.py"))).map(Moto)
     });
     found(&MOTO, "moto")
+}
+
+impl Moto {
+    /// Its port on the loopback.
+    pub(crate) fn port(&self) -> u16 {
+        self.0.port
+    }
 }
 
 impl Server for Moto {

@@ -10,6 +10,7 @@ use smalti_format::{CommitEntry, ConsolidatedCommits, NameList, Rule};
 use smalti_store::{Store, StoreExt, join};
 use smalti_types::{Error, ErrorKind, Result};
 use std::collections::HashSet;
+use std::time::Duration;
 
 /// The largest commit, ignore or vacuum file that is read: 1 GiB, some ten million names.
 pub(crate) const MAX_LIST_BYTE_LEN: u64 = 1 << 30;
@@ -19,6 +20,15 @@ pub(crate) const LISTING_ATTEMPTS: usize = 32;
 
 /// How often a listing is taken that stays the same and names a file that cannot be found.
 pub(crate) const SAME_LISTING_ATTEMPTS: usize = 4;
+
+/// Waits before the next listing where the last one was the same and named a file that cannot be found. Near stores show what is there; what distant
+/// ones show may be out of date for a moment, as where a copy answers.
+pub(crate) fn wait_for_lists(store: &dyn Store, attempt: usize) {
+    const STEP: Duration = Duration::from_millis(50);
+    if store.is_distant() {
+        std::thread::sleep(STEP * u32::try_from(attempt).unwrap_or(1));
+    }
+}
 
 /// A file among the commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,6 +111,9 @@ impl Commits {
             let limit = if again == names { SAME_LISTING_ATTEMPTS } else { LISTING_ATTEMPTS };
             if attempt >= limit {
                 return outcome;
+            }
+            if again == names {
+                wait_for_lists(&**place.store(), attempt);
             }
             (names, attempt) = (again, attempt + 1);
         }

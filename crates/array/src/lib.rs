@@ -76,6 +76,6 @@ pub use resources::{CACHE_SHARE, DEFAULT_CACHE_BYTE_LEN, Resources, TakenMemory}
 pub use schema_change::SchemaChange;
 pub use shared_write::SharedWrite;
 pub use smalti_format::fragment::FieldId;
-pub use snapshot::Snapshot;
+pub use snapshot::{Snapshot, explain_missing};
 pub use tile_cache::{CachedChunks, CachedFile, CachedTile, TileCache, TileKey, TilePart};
 pub use upgrade::Upgrade;

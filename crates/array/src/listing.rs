@@ -6,7 +6,9 @@
 //! library looks at, is a vacuum file as soon as the fragment that it is named for is committed: so one file, the commit, both shows
 //! a merged fragment and hides what it replaces. Names read from files only select among entries of the listing.
 
-use crate::commits::{Commits, LISTING_ATTEMPTS, SAME_LISTING_ATTEMPTS, impossible, read_list};
+use crate::commits::{
+    Commits, LISTING_ATTEMPTS, SAME_LISTING_ATTEMPTS, impossible, read_list, wait_for_lists,
+};
 use crate::side_by_side::at_once;
 use crate::{ArrayPlace, ListedDelete};
 use bytes::Bytes;
@@ -174,6 +176,9 @@ impl Listing {
             if attempt >= limit {
                 return outcome.map(|(listing, _)| listing);
             }
+            if again == names {
+                wait_for_lists(store, attempt);
+            }
             commits = ListedCommits::of_names(place, &again);
             (names, attempt) = (again, attempt + 1);
         }
@@ -288,7 +293,8 @@ impl Listing {
                 listing.warnings.push(format!("the fragment {name} is committed, but its folder is gone"));
             }
         }
-        listing.add_uncommitted(&present)?;
+        // Who is hidden is so whether it is committed or not: the commits are not listed again for it.
+        found_count += listing.add_uncommitted(&present)?;
         listing.replaced.sort_by(|a, b| a.fragment.name.cmp(&b.fragment.name));
         if listing.fragments.len() >= 2 {
             listing.fragment_meta = fragment_meta_files(place, &file_names(&root))?;
@@ -384,8 +390,9 @@ impl Listing {
         Ok(())
     }
 
-    /// Adds the folders of replaced fragments whose commits are gone already.
-    fn add_uncommitted(&mut self, present: &NameIndex<'_, ()>) -> Result<()> {
+    /// Adds the folders of replaced fragments whose commits are gone already, and says how many there are.
+    fn add_uncommitted(&mut self, present: &NameIndex<'_, ()>) -> Result<usize> {
+        let count = self.replaced.len();
         let mut known: HashSet<String> =
             self.replaced.iter().map(|replaced| replaced.fragment.name.to_string()).collect();
         for name in self.vacuums.iter().flat_map(|vacuum| &vacuum.replaces) {
@@ -399,7 +406,7 @@ impl Listing {
                 });
             }
         }
-        Ok(())
+        Ok(self.replaced.len() - count)
     }
 }
 

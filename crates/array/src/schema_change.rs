@@ -4,10 +4,11 @@
 
 use crate::ArrayPlace;
 use crate::definitions::{EnumerationFile, check_attributes};
+use crate::lease::SchemaLock;
 use crate::listing::schema_files;
 use crate::snapshot::read_schema;
 use smalti_format::fragment::FieldId;
-use smalti_format::names::{SCHEMA_FOLDER, TimestampedName};
+use smalti_format::names::TimestampedName;
 use smalti_format::{ArraySchema, Attribute, CurrentDomain, Dimension, Enumeration, Rule};
 use smalti_types::{Error, Extent, Result};
 
@@ -104,8 +105,7 @@ impl ArrayPlace {
         }
         schema.check()?;
         self.check_added(&schema, change, &changed)?;
-        lock.confirm()?;
-        self.put_changed(schema, &changed, change.at)
+        self.put_changed(schema, &changed, change.at, newest, &lock)
     }
 
     /// Checks that added attributes can index their enumerations, old and new ones those that grew, and that filters of
@@ -134,6 +134,8 @@ impl ArrayPlace {
         mut schema: ArraySchema,
         changed: &[Enumeration],
         at: Option<u64>,
+        made_from: &str,
+        lock: &SchemaLock,
     ) -> Result<TimestampedName> {
         let mut files = Vec::new();
         for enumeration in changed {
@@ -143,13 +145,12 @@ impl ArrayPlace {
             }
             files.push((path, bytes));
         }
-        let tile = self.encode_schema(&schema)?;
-        let name = self.newest_schema_name(at)?;
+        // A time that is wrong leaves nothing.
+        self.newest_schema_name(at)?;
         for (path, bytes) in &files {
             self.store().put(&self.join(path), &[bytes])?;
         }
-        self.store().put(&self.join(&format!("{SCHEMA_FOLDER}/{name}")), &[&tile])?;
-        Ok(name)
+        self.put_schema(&schema, at, made_from, lock)
     }
 }
 

@@ -1,12 +1,13 @@
 //! Schema files: a new one beside the others is how an array's schema changes.
 
 use crate::ArrayPlace;
+use crate::lease::SchemaLock;
 use crate::listing::schema_files;
 use crate::stamp::next_timestamp;
 use smalti_format::ArraySchema;
 use smalti_format::names::{SCHEMA_FOLDER, TimestampedName};
 use smalti_tile::{Scratch, write_generic_tile};
-use smalti_types::{Error, Result, TimeRange};
+use smalti_types::{Error, ErrorKind, Result, TimeRange};
 
 impl ArrayPlace {
     /// The bytes of a schema's file.
@@ -44,14 +45,26 @@ impl ArrayPlace {
         }
     }
 
-    /// Puts a schema beside the array's others, durable on return; from its time on it is the array's schema.
+    /// Puts a schema beside the array's others, durable on return; from its time on it is the array's schema. It was made from the newest one,
+    /// which has this path: nothing but the put follows the look whether that is so still.
     ///
     /// # Errors
-    /// As [`newest_schema_name`](ArrayPlace::newest_schema_name).
-    pub(crate) fn put_schema(&self, schema: &ArraySchema, at: Option<u64>) -> Result<TimestampedName> {
+    /// As [`newest_schema_name`](ArrayPlace::newest_schema_name); `Io` where another process has put a schema or taken the claim over.
+    pub(crate) fn put_schema(
+        &self,
+        schema: &ArraySchema,
+        at: Option<u64>,
+        made_from: &str,
+        lock: &SchemaLock,
+    ) -> Result<TimestampedName> {
+        let tile = self.encode_schema(schema)?;
+        lock.confirm()?;
         let name = self.newest_schema_name(at)?;
-        let path = self.join(&format!("{SCHEMA_FOLDER}/{name}"));
-        self.store().put(&path, &[&self.encode_schema(schema)?])?;
+        if schema_files(self)?.last().is_none_or(|(_, newest)| newest != made_from) {
+            let overtaken = "another process changed the schema meanwhile; nothing was changed: do it again";
+            return Err(Error::new(ErrorKind::Io, overtaken).at_uri(self.uri()));
+        }
+        self.store().put(&self.join(&format!("{SCHEMA_FOLDER}/{name}")), &[&tile])?;
         Ok(name)
     }
 }

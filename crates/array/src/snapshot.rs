@@ -11,7 +11,7 @@ use smalti_format::names::{CommitKind, OLD_SCHEMA_FILE, TimestampedName, commit_
 use smalti_format::{ArraySchema, Enumeration, Rule, Version};
 use smalti_store::{Lease, Store};
 use smalti_tile::FieldCodec;
-use smalti_types::{Error, Extent, Result, TimeRange};
+use smalti_types::{Error, ErrorKind, Extent, Result, TimeRange};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
@@ -134,11 +134,13 @@ impl Snapshot {
         // Footers that are in memory already take a microsecond each.
         let is_quick = listed.len() < 4 || footers.are_complete() && listed.len() < 500;
         let fragments = if is_quick {
-            open(0, listed)?
+            open(0, listed)
         } else {
-            let shares = side_by_side(listed, open).into_iter().collect::<Result<Vec<_>>>()?;
-            shares.into_iter().flatten().collect()
+            let shares = side_by_side(listed, open).into_iter().collect::<Result<Vec<_>>>();
+            shares.map(|shares| shares.into_iter().flatten().collect())
         };
+        let explained = |error| if lease.is_none() { explain_missing(error) } else { error };
+        let fragments = fragments.map_err(explained)?;
         listing.warnings.extend(footers.warnings());
         drop(known);
         let held = Held {
@@ -319,6 +321,11 @@ impl Snapshot {
         self.held.lease.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
+    /// An error of a read of the snapshot; if a file is missing, with what is likely where vacuum does not keep off.
+    pub fn explain_missing(&self, error: Error) -> Error {
+        if self.is_leased() { error } else { explain_missing(error) }
+    }
+
     /// Lets vacuum take the snapshot's fragments away. Reads of all clones may fail from then on.
     pub fn release_lease(&self) {
         self.held.lease.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -409,6 +416,17 @@ impl Snapshot {
         let codec = Arc::new(self.held.place.field_codec(fragment.schema(), fragment.version(), field)?);
         self.held.codecs.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&codec));
         Ok(codec)
+    }
+}
+
+/// An error of a read that nothing keeps vacuum away from; if a file is missing, with what is likely.
+pub fn explain_missing(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound => error.context(
+            "a file of a fragment is gone since it was listed; if a vacuum took it because it was kept for long enough, open the array again, \
+             otherwise `smalti fsck` says what is missing",
+        ),
+        _ => error,
     }
 }
 

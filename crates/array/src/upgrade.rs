@@ -2,6 +2,7 @@
 
 use crate::{ArrayPlace, Snapshot};
 use smalti_format::fragment::FieldId;
+use smalti_format::names::{OLD_SCHEMA_FILE, SCHEMA_FOLDER};
 use smalti_format::{ArraySchema, Version};
 use smalti_types::{Error, Result, TimeRange};
 
@@ -43,12 +44,17 @@ impl ArrayPlace {
             ))
             .at_uri(self.uri()));
         }
+        let made_from = match snapshot.schema_name() {
+            OLD_SCHEMA_FILE => self.join(OLD_SCHEMA_FILE),
+            name => self.join(&format!("{SCHEMA_FOLDER}/{name}")),
+        };
         let newer = ArraySchema { version: upgrade.to, ..(**schema).clone() };
         if !upgrade.force {
             self.check_kept_in_sight(&snapshot, &newer).map_err(|error| error.at_uri(self.uri()))?;
         }
-        lock.confirm()?;
-        let name = self.put_schema(&newer, upgrade.at).map_err(|error| error.at_uri(self.uri()))?;
+        let name = self
+            .put_schema(&newer, upgrade.at, &made_from, &lock)
+            .map_err(|error| error.at_uri(self.uri()))?;
         Ok(Some(name.range().end))
     }
 

@@ -2,16 +2,13 @@
 
 use crate::address::{address_of, get};
 use crate::asking;
-use crate::connect::Connector;
 use crate::reason::unopened;
-use crate::remade::{Clients, Maker, carried};
-use crate::settings::Settings;
+use crate::remade::{Clients, Common, Maker, carried};
 use crate::values::host_of;
-use crate::who::Who;
 use async_trait::async_trait;
 use object_store::client::HttpClient;
 use object_store::gcp::{GcpCredential, GoogleCloudStorageBuilder};
-use object_store::{ClientOptions, CredentialProvider, RetryConfig, StaticCredentialProvider};
+use object_store::{CredentialProvider, StaticCredentialProvider};
 use serde_json::Value;
 use smalti_types::{Error, ErrorKind, Result};
 use std::fmt;
@@ -32,13 +29,8 @@ const RESERVE: Duration = Duration::from_secs(300);
 
 /// Makes clients of a bucket in Google Cloud Storage.
 pub(crate) struct Gcs {
-    pub(crate) settings: Settings,
-    pub(crate) connector: Connector,
-    pub(crate) options: ClientOptions,
-    pub(crate) retries: RetryConfig,
-    pub(crate) no_retries: RetryConfig,
+    pub(crate) common: Common,
     pub(crate) bucket: String,
-    pub(crate) who: Who,
 }
 
 /// Credentials that were set or lie in a file.
@@ -53,21 +45,18 @@ enum Stored {
 #[async_trait]
 impl Maker for Gcs {
     async fn make(&self) -> Result<Clients> {
-        let endpoint = address_of(&self.settings, "gcs.endpoint")?;
+        let endpoint = address_of(&self.common.settings, "gcs.endpoint")?;
         let mut builder = GoogleCloudStorageBuilder::new()
             .with_bucket_name(&self.bucket)
-            .with_client_options(self.options.clone())
-            .with_http_connector(self.connector.clone());
+            .with_client_options(self.common.options.clone())
+            .with_http_connector(self.common.connector.clone());
         if let Some(endpoint) = &endpoint {
             builder = builder.with_base_url(endpoint);
         }
         let builder = self.log_in(builder, endpoint.as_deref()).await?;
-        let client =
-            |retries: &RetryConfig| builder.clone().with_retry(retries.clone()).build().map(Arc::new);
-        Ok(Clients {
-            patient: client(&self.retries).map_err(|failed| unopened(&failed))?,
-            once: client(&self.no_retries).map_err(|failed| unopened(&failed))?,
-        })
+        self.common
+            .clients(|retries| builder.clone().with_retry(retries).build())
+            .map_err(|failed| unopened(&failed))
     }
 }
 
@@ -77,14 +66,14 @@ impl Gcs {
         builder: GoogleCloudStorageBuilder,
         endpoint: Option<&str>,
     ) -> Result<GoogleCloudStorageBuilder> {
-        let settings = &self.settings;
+        let settings = &self.common.settings;
         // The crate would look for others.
         let nobody = |builder: GoogleCloudStorageBuilder| {
             let none = GcpCredential { bearer: String::new() };
             builder.with_credentials(Arc::new(StaticCredentialProvider::new(none))).with_skip_signature(true)
         };
         if settings.flag("gcs.anonymous") {
-            self.who.is("nobody (gcs.anonymous)");
+            self.common.who.is("nobody (gcs.anonymous)");
             return Ok(nobody(builder));
         }
         let chosen = settings.strongest(&["gcs.token", "gcs.service_account", "gcs.credentials"]);
@@ -97,7 +86,7 @@ impl Gcs {
                         "the token of {source} has characters that none has"
                     )));
                 }
-                self.who.is(format!("the token of {source}"));
+                self.common.who.is(format!("the token of {source}"));
                 return Ok(builder.with_bearer_token(token));
             }
             Some("gcs.service_account") => {
@@ -109,7 +98,7 @@ impl Gcs {
                         "gcs.service_account is the key of none; gcs.credentials takes files of users",
                     ));
                 };
-                self.who.is(format!("the service account {account} of {source}"));
+                self.common.who.is(format!("the service account {account} of {source}"));
                 return Ok(builder.with_service_account_key(text));
             }
             _ => {}
@@ -123,24 +112,24 @@ impl Gcs {
             let text = content(&path).map_err(|error| error.at_uri(&shown))?;
             return Ok(match read(&text).map_err(|error| error.at_uri(&shown))? {
                 Stored::ServiceAccount(account) => {
-                    self.who.is(format!("the service account {account} in {shown}"));
+                    self.common.who.is(format!("the service account {account} in {shown}"));
                     builder.with_service_account_key(text)
                 }
                 Stored::User => {
-                    self.who.is(format!("the user's login in {shown}"));
+                    self.common.who.is(format!("the user's login in {shown}"));
                     builder.with_application_credentials(shown)
                 }
             });
         }
         let why = match self.machine(endpoint).await? {
             Ok(machine) => {
-                self.who.is("the service account of this machine");
+                self.common.who.is("the service account of this machine");
                 return Ok(builder.with_credentials(Arc::new(machine)));
             }
             Err(why) => why,
         };
         let user_credentials = settings.path("gcs.user_credentials").unwrap_or_default();
-        self.who.is(format!(
+        self.common.who.is(format!(
             "nobody, as no credentials were found: looked at GOOGLE_APPLICATION_CREDENTIALS, {}, {why}",
             user_credentials.display()
         ));
@@ -149,18 +138,18 @@ impl Gcs {
 
     /// The service account of this machine, or why there is none. It is not asked for by other services than Google's, unless somebody says where.
     async fn machine(&self, endpoint: Option<&str>) -> Result<Result<Machine, String>> {
-        let is_named = self.settings.source("gcs.metadata_endpoint").is_some();
+        let is_named = self.common.settings.source("gcs.metadata_endpoint").is_some();
         let is_google =
             endpoint.is_none_or(|endpoint| format!(".{}", host_of(endpoint)).ends_with(".googleapis.com"));
-        if self.settings.flag("gcs.metadata_disabled") {
+        if self.common.settings.flag("gcs.metadata_disabled") {
             return Ok(Err("no metadata service, which gcs.metadata_disabled forbids".to_owned()));
         }
         if !is_google && !is_named {
             return Ok(Err("no metadata service, as gcs.endpoint is none of Google's".to_owned()));
         }
-        let service = address_of(&self.settings, "gcs.metadata_endpoint")?.unwrap_or_default();
+        let service = address_of(&self.common.settings, "gcs.metadata_endpoint")?.unwrap_or_default();
         let machine = Machine {
-            client: self.connector.near_client(),
+            client: self.common.connector.near_client(),
             address: format!("{service}/{TOKEN_PATH}"),
             kept: Mutex::default(),
         };

@@ -16,6 +16,7 @@
 
 #[cfg(not(feature = "network"))]
 mod absent;
+mod account;
 #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 mod address;
 #[cfg(feature = "network")]
@@ -36,6 +37,7 @@ mod error;
 mod gcs;
 #[cfg(feature = "http")]
 mod http;
+mod ini;
 #[cfg(feature = "network")]
 mod io;
 #[cfg(feature = "network")]
@@ -47,7 +49,7 @@ mod proxy;
 mod reading;
 #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 mod reason;
-#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
+#[cfg(feature = "network")]
 mod remade;
 mod settings;
 #[cfg(all(test, feature = "s3", feature = "gcs", feature = "azure"))]
@@ -70,5 +72,15 @@ pub mod fuzzing {
     /// Reads bytes as the page, or the JSON, that a web server makes of a folder.
     pub fn listing_page(bytes: &[u8]) {
         crate::page::fuzz(bytes);
+    }
+
+    /// Reads bytes as a file of settings, as one that the AWS tools share, and as what names accounts of Azure.
+    pub fn settings(bytes: &[u8]) {
+        crate::ini::fuzz(bytes);
+        let Ok(text) = std::str::from_utf8(bytes) else { return };
+        crate::account::fuzz(text);
+        if let Ok(settings) = crate::Settings::from_text(text, "file") {
+            assert_eq!(settings.shown().len(), crate::KEYS.len());
+        }
     }
 }

@@ -3,7 +3,7 @@
 use crate::backend::{Manners, Objects};
 use crate::connect::Connector;
 use crate::io::Io;
-use crate::remade::{Clients, remade};
+use crate::remade::{Clients, Common, Maker, remade};
 use crate::settings::Settings;
 use crate::who::Who;
 use object_store::{BackoffConfig, ClientOptions, RetryConfig};
@@ -69,60 +69,21 @@ impl ObjectStores {
             return Ok(objects.clone());
         }
         let (settings, network) = (self.settings()?, self.network()?);
-        check_bucket(bucket)?;
         let who = Who::default();
-        let connector = network.connector.clone();
-        let (settings_of_it, options) = (settings.clone(), client_options());
-        let (retries, no_retries) = (retries(settings), no_retries());
-        let (clients, reads_tails, puts_if_absent) = match scheme {
-            #[cfg(feature = "s3")]
-            "s3" => (
-                remade(crate::aws::S3 {
-                    settings: settings_of_it,
-                    connector,
-                    options,
-                    retries,
-                    no_retries,
-                    bucket: bucket.to_owned(),
-                    who: who.clone(),
-                    state: crate::aws::State::default(),
-                }),
-                settings.flag("s3.suffix_ranges"),
-                settings.get("s3.conditional_put") != Some("none"),
-            ),
-            #[cfg(feature = "gcs")]
-            "gs" | "gcs" => (
-                remade(crate::gcs::Gcs {
-                    settings: settings_of_it,
-                    connector,
-                    options,
-                    retries,
-                    no_retries,
-                    bucket: bucket.to_owned(),
-                    who: who.clone(),
-                }),
-                true,
-                true,
-            ),
-            #[cfg(feature = "azure")]
-            "az" | "azure" | "abfs" | "abfss" => (
-                remade(crate::azure::Azure {
-                    settings: settings_of_it,
-                    connector,
-                    options,
-                    retries,
-                    no_retries,
-                    named: crate::azure::named(bucket)?,
-                    who: who.clone(),
-                }),
-                // It reads no suffixes.
-                false,
-                true,
-            ),
-            _ => {
-                return Err(Error::unsupported(format!("storage of scheme {scheme:?} is not in this build")));
-            }
+        let common = Common {
+            settings: settings.clone(),
+            connector: network.connector.clone(),
+            options: client_options(),
+            retries: retries(settings),
+            no_retries: no_retries(),
+            who: who.clone(),
         };
+        let (reads_tails, puts_if_absent) = match scheme {
+            "s3" => (settings.flag("s3.suffix_ranges"), settings.get("s3.conditional_put") != Some("none")),
+            // Azure reads no suffixes.
+            scheme => (matches!(scheme, "gs" | "gcs"), true),
+        };
+        let Clients { patient, once } = remade(maker(scheme, bucket, common)?);
         let manners = Manners {
             reads_tails,
             puts_if_absent,
@@ -133,7 +94,6 @@ impl ObjectStores {
             retries: settings.count("network.retries"),
             retry_time: settings.duration("network.retry_time"),
         };
-        let Clients { patient, once } = clients;
         let objects = Objects::new(patient, once, network.io.clone(), address.clone(), who, manners);
         buckets.insert(address, objects.clone());
         Ok(objects)
@@ -218,11 +178,34 @@ impl fmt::Debug for ObjectStores {
     }
 }
 
+/// What makes the clients of a bucket.
+#[cfg_attr(
+    not(any(feature = "s3", feature = "gcs", feature = "azure")),
+    expect(unused_variables, reason = "there are no buckets in this build")
+)]
+fn maker(scheme: &str, bucket: &str, common: Common) -> Result<Box<dyn Maker>> {
+    match scheme {
+        #[cfg(feature = "s3")]
+        "s3" => {
+            let state = crate::aws::State::default();
+            Ok(Box::new(crate::aws::S3 { common, bucket: check_bucket(bucket)?, state }))
+        }
+        #[cfg(feature = "gcs")]
+        "gs" | "gcs" => Ok(Box::new(crate::gcs::Gcs { common, bucket: check_bucket(bucket)? })),
+        #[cfg(feature = "azure")]
+        "az" | "azure" | "abfs" | "abfss" => {
+            Ok(Box::new(crate::azure::Azure { common, named: crate::azure::named(bucket)? }))
+        }
+        _ => Err(Error::unsupported(format!("storage of scheme {scheme:?} is not in this build"))),
+    }
+}
+
 /// Of the names of buckets hosts and paths are made.
-fn check_bucket(bucket: &str) -> Result<()> {
-    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.$@:".contains(&byte);
+#[cfg(any(feature = "s3", feature = "gcs"))]
+fn check_bucket(bucket: &str) -> Result<String> {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     match bucket.bytes().all(is_of_name) {
-        true => Ok(()),
+        true => Ok(bucket.to_owned()),
         false => Err(Error::invalid(format!("{bucket:?} is no name of a bucket"))),
     }
 }

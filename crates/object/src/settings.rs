@@ -355,7 +355,7 @@ pub const KEYS: &[Key] = &[
     key(
         "s3.sts_endpoint",
         Takes::Address,
-        &["AWS_ENDPOINT_URL_STS"],
+        &["AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL"],
         "",
         "the service that gives roles, for others than Amazon's own",
     ),

@@ -36,6 +36,8 @@ pub struct Batches {
     state: State,
     steps: Steps,
     is_unwritten: bool,
+    /// Whether nothing keeps a vacuum from taking files away that the read wants.
+    is_unclaimed: bool,
     /// Who stood by when the read was planned.
     owner: Option<Arc<Workers>>,
     /// Who helps: those that stood by when the read was planned, if it is large enough.
@@ -96,6 +98,7 @@ pub fn read(snapshot: &Snapshot, request: &ReadRequest) -> Result<Batches> {
             state,
             steps,
             is_unwritten: false,
+            is_unclaimed: !snapshot.is_leased(),
             owner: None,
             workers: None,
         };
@@ -119,6 +122,10 @@ pub fn read(snapshot: &Snapshot, request: &ReadRequest) -> Result<Batches> {
 /// A read without dimension labels.
 pub(crate) fn read_cells(snapshot: &Snapshot, request: &ReadRequest) -> Result<Batches> {
     snapshot.check_history()?;
+    begin(snapshot, request).map_err(|error| snapshot.explain_missing(error))
+}
+
+fn begin(snapshot: &Snapshot, request: &ReadRequest) -> Result<Batches> {
     let schema = snapshot.schema();
     let layout = check_layout(schema, request.layout)?;
     let fields = result_fields(schema, &request.fields)?;
@@ -151,6 +158,7 @@ pub(crate) fn read_cells(snapshot: &Snapshot, request: &ReadRequest) -> Result<B
         state,
         steps,
         is_unwritten,
+        is_unclaimed: !snapshot.is_leased(),
         owner: None,
         workers: None,
     };
@@ -187,6 +195,7 @@ pub(crate) fn read_history(
         state,
         steps,
         is_unwritten: false,
+        is_unclaimed: !snapshot.is_leased(),
         owner: None,
         workers: None,
     };
@@ -431,7 +440,9 @@ impl Iterator for Batches {
             Ok(None) => self.end(),
             Err(_) => self.state = State::Done,
         }
-        pulled.transpose()
+        let is_unclaimed = self.is_unclaimed;
+        let explained = |error| if is_unclaimed { smalti_array::explain_missing(error) } else { error };
+        pulled.map_err(explained).transpose()
     }
 }
 

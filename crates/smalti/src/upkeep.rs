@@ -61,6 +61,10 @@ impl Array {
     /// result says so. Times at which a merged dense fragment has only a part of its cells cannot be read any more afterwards: such
     /// reads are refused.
     ///
+    /// In object stores nobody can tell which handles are open. There the fragments are hidden for good, but their files
+    /// [stay](VacuumOptions::keeps_for) for an hour, and the next vacuum after that removes them. A read that takes longer ends with an error of kind
+    /// `NotFound`; a handle that is kept for longer has to be opened again.
+    ///
     /// # Errors
     /// `Io` when a consolidation is running; `Cancelled` when its progress was told to stop; what the store reports. What was not
     /// removed stays hidden, and the next vacuum goes on.
@@ -71,7 +75,7 @@ impl Array {
     /// Deletes fragments with their cells: what older fragments hold at these places is seen again, but not what a deleted
     /// fragment was merged of, which goes too. The handle shows the array as it is now afterwards.
     ///
-    /// Other open handles keep the fragments, as with [`vacuum`](Array::vacuum).
+    /// Other open handles keep the fragments, as with [`vacuum`](Array::vacuum); in object stores their files stay until a vacuum.
     ///
     /// # Errors
     /// `InvalidArgument` for names that are not those of visible fragments; `Io` when a consolidation is running; `Cancelled` when

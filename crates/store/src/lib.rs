@@ -2,7 +2,7 @@
 //!
 //! [`Store`] is the small surface that a backend implements; [`StoreExt`] adds what follows from it. A backend
 //! proves itself with [`conformance::run`]. Tests break stores on purpose with [`FaultStore`] (any store) and
-//! with [`LocalStore`] over a [`SimDisk`] or a [`FaultDisk`] (single steps of the local write protocol);
+//! with [`LocalStore`] over a [`SimDisk`] or a [`FaultDisk`] (single steps of the local write protocol), and have a bucket in [`BucketStore`];
 //! [`crash_states`] rebuilds every state that a power cut may leave.
 //!
 //! This crate knows no file layout, but for two facts: in which folders a foreign reader trips over a stray file
@@ -23,6 +23,7 @@
 )]
 
 mod ahead;
+mod bucket;
 mod claim_file;
 mod coalesce;
 #[expect(
@@ -52,8 +53,10 @@ mod request;
 mod sim;
 mod store;
 mod uri;
+mod versions;
 
 pub use ahead::AheadStore;
+pub use bucket::{BucketImage, BucketStep, BucketStore};
 pub use claim_file::{ClaimFile, Claiming, StandingClaim, claim_end_ms};
 pub use coalesce::{ByteRange, Coalescing, MergedRange, coalesce};
 pub use crash::{CrashLimits, CrashState, DiskOp, FileId, Image, Tear, crash_states};
@@ -77,3 +80,4 @@ pub use store::{
     finish_all,
 };
 pub use uri::{Place, Remote, Stores, percent_decoded};
+pub use versions::{Told, Versions};

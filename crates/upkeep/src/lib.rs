@@ -9,6 +9,7 @@ mod diff;
 mod digest;
 mod fragments;
 mod fsck;
+mod grace;
 mod manifest;
 mod repair;
 mod report;

@@ -64,7 +64,7 @@ impl Baton {
     }
 
     /// Between two steps of a user.
-    fn step(&self, user: usize, may_stay: bool) {
+    pub fn step(&self, user: usize, may_stay: bool) {
         let mut turn = self.turn();
         self.pass(&mut turn, may_stay);
         self.wait(turn, user);

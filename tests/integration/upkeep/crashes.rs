@@ -1,6 +1,7 @@
 //! Every state that a power cut may leave during upkeep: the array says the same, and the operation succeeds when it is
 //! repeated (invariants I1 to I7).
 
+use super::ground::Ground;
 use super::operation::{ALL_UPKEEP, Operation};
 use super::state::{State, assert_unchanged};
 use super::{CHANGES, DENSE_CHANGES, on_one_thread, place_on};
@@ -21,8 +22,13 @@ pub fn changed(changes: &[Operation], before: &[Operation]) -> SimDisk {
 
 /// As [`changed`], of an array of a version.
 pub fn changed_in(version: Version, changes: &[Operation], before: &[Operation]) -> SimDisk {
-    let disk = SimDisk::new();
-    let place = place_on(&disk);
+    changed_on::<Image>(version, changes, before)
+}
+
+/// As [`changed_in`], on any ground.
+pub fn changed_on<G: Ground>(version: Version, changes: &[Operation], before: &[Operation]) -> G::Live {
+    let live = G::default().live();
+    let place = G::place(&live);
     let (create, changes) = changes.split_first().unwrap();
     create.create(&place, version).unwrap();
     for operation in changes.iter().chain(before) {
@@ -30,7 +36,7 @@ pub fn changed_in(version: Version, changes: &[Operation], before: &[Operation])
             operation.run(&place).unwrap();
         }
     }
-    disk
+    live
 }
 
 /// What may have been done before, beside the changes.

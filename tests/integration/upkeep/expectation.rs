@@ -1,11 +1,11 @@
 //! What an operation that fails or is cut short may leave: the state before it or after it, on which it and every other
 //! operation do what they do on whole arrays.
 
+use super::ground::Ground;
 use super::operation::Operation;
-use super::place_on;
 use super::state::State;
 use smalti_array::ArrayPlace;
-use smalti_store::{DiskOp, Image, SimDisk};
+use smalti_store::Image;
 use smalti_types::{ErrorKind, Result};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -22,13 +22,13 @@ struct Outcome {
 }
 
 /// An operation with the states around it.
-pub struct Expectation {
+pub struct Expectation<G: Ground = Image> {
     operation: Operation,
     /// Before and after.
-    images: [Image; 2],
+    images: [G; 2],
     seen: [Seen; 2],
     /// The steps of the operation.
-    pub steps: Vec<DiskOp>,
+    pub steps: Vec<G::Step>,
     /// What other operations do to both images.
     outcomes: RefCell<HashMap<(String, usize), Outcome>>,
 }
@@ -44,26 +44,26 @@ pub enum Answer {
     Unknown,
 }
 
-impl Expectation {
+impl<G: Ground> Expectation<G> {
     /// Runs an operation, which must succeed, to learn what it does.
-    pub fn new(base: &Image, operation: Operation) -> Self {
-        let disk = SimDisk::from_image(base);
-        let before = seen(&place_on(&disk));
-        let place = place_on(&disk);
+    pub fn new(base: &G, operation: Operation) -> Self {
+        let live = base.live();
+        let before = seen(&G::place(&live));
+        let place = G::place(&live);
         if let Err(error) = operation.run(&place) {
             panic!("{operation:?}: {error}");
         }
         Expectation {
             operation,
-            images: [base.clone(), disk.image()],
+            images: [base.clone(), G::image_of(&live)],
             seen: [before, seen(&place)],
-            steps: disk.ops(),
+            steps: G::steps_of(&live),
             outcomes: RefCell::default(),
         }
     }
 
     /// The image after the operation.
-    pub fn image_after(&self) -> &Image {
+    pub fn image_after(&self) -> &G {
         &self.images[1]
     }
 
@@ -74,7 +74,7 @@ impl Expectation {
 
     /// Checks what the operation has left: that it shows the state before or after, as was answered; and that the operation
     /// can be repeated, and another one performed, with the outcome that they would have had otherwise.
-    pub fn check(&self, left: &Image, answer: Answer, other: Operation, context: &dyn Display) {
+    pub fn check(&self, left: &G, answer: Answer, other: Operation, context: &dyn Display) {
         let found = seen_on(left).unwrap_or_else(|error| panic!("{context}: {error}"));
         let possible: &[usize] = match answer {
             Answer::Success => &[1],
@@ -87,9 +87,9 @@ impl Expectation {
         let sides = self.sides(possible, &found);
         assert!(!sides.is_empty(), "{context}: {answer:?}, but seen is\n{found:?}\nof\n{:?}", self.seen);
         for operation in [self.operation, other] {
-            let disk = SimDisk::from_image(left);
-            let error = operation.run(&place_on(&disk)).err();
-            let found = seen(&place_on(&disk));
+            let live = left.live();
+            let error = operation.run(&G::place(&live)).err();
+            let found = seen(&G::place(&live));
             let outcomes: Vec<Outcome> = sides.iter().map(|&side| self.outcome(operation, side)).collect();
             let is_known = outcomes.iter().any(|outcome| outcome.error == error.as_ref().map(|e| e.kind()));
             assert!(is_known, "{context}: then {operation:?}: {error:?}");
@@ -114,9 +114,9 @@ impl Expectation {
         if let Some(known) = self.outcomes.borrow().get(&key) {
             return known.clone();
         }
-        let disk = SimDisk::from_image(&self.images[side]);
-        let error = operation.run(&place_on(&disk)).err().map(|error| error.kind());
-        let outcome = Outcome { error, seen: seen(&place_on(&disk)) };
+        let live = self.images[side].live();
+        let error = operation.run(&G::place(&live)).err().map(|error| error.kind());
+        let outcome = Outcome { error, seen: seen(&G::place(&live)) };
         self.outcomes.borrow_mut().insert(key, outcome.clone());
         outcome
     }
@@ -137,8 +137,8 @@ fn is_one_of(found: &Seen, expected: &[&Seen]) -> bool {
     })
 }
 
-fn seen_on(image: &Image) -> Result<Seen> {
-    match State::history(&place_on(&SimDisk::from_image(image))) {
+fn seen_on<G: Ground>(image: &G) -> Result<Seen> {
+    match State::history(&G::place(&image.live())) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Err(ErrorKind::NotFound)),
         states => states.map(Ok),
     }

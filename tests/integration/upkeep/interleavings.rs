@@ -1,15 +1,17 @@
 //! Several operations on one array at once, in schedules that seeds choose: readers see a state that some order of the
 //! operations explains (invariants I3 to I6), and nobody fails but for the two reasons that are documented.
 
-use super::baton::{Baton, TurnDisk};
-use super::crashes::{BEFORE, arrays, changed};
+use super::baton::Baton;
+use super::crashes::{BEFORE, arrays, changed_on};
+use super::ground::Ground;
 use super::operation::{Operation, WAITS_FOR_READERS, every_operation};
 use super::pieces::Pieces;
 use super::state::State;
-use super::{on_one_thread, parameter, place_in, place_on};
+use super::{on_one_thread, parameter};
 use rayon::ThreadPoolBuilder;
 use smalti_array::ArrayPlace;
-use smalti_store::{Image, LocalStore, SimDisk, SyncLevel};
+use smalti_format::Version;
+use smalti_store::Image;
 use smalti_types::{ErrorKind, Result};
 use std::ops::Range;
 use std::sync::Arc;
@@ -77,12 +79,11 @@ impl Stage {
         Stage((0..3).map(|_| thread()).collect())
     }
 
-    fn play(&self, disk: &SimDisk, users: &[User], seed: u64) -> Vec<Result<Done>> {
+    fn play<G: Ground>(&self, live: &G::Live, users: &[User], seed: u64) -> Vec<Result<Done>> {
         let baton = Baton::new(users.len(), seed);
         let start = |(user, thread): (usize, &Sender<Work>)| {
             let (does, baton) = (users[user], Arc::clone(&baton));
-            let disk = TurnDisk::new(disk.clone(), Arc::clone(&baton), user);
-            let place = place_in(Arc::new(LocalStore::on(disk, SyncLevel::Full)));
+            let place = G::place_in_turn(live, &baton, user);
             let (sender, outcome) = channel();
             let work = move || {
                 let _part = baton.part(user);
@@ -99,52 +100,52 @@ impl Stage {
 }
 
 /// Users of an array, with all that readers may see.
-pub(super) struct Scene {
-    base: Image,
+pub(super) struct Scene<G: Ground = Image> {
+    base: G,
     /// The disk as the users have it.
-    seen_as: fn(SimDisk) -> SimDisk,
+    seen_as: fn(G::Live) -> G::Live,
     users: Vec<User>,
     /// By the set of those who have changed the array, as bits: what is seen then, in one order and in the other.
     possible: Vec<Vec<Vec<State>>>,
 }
 
-impl Scene {
-    pub(super) fn new(base: &Image, users: &[User]) -> Self {
+impl<G: Ground> Scene<G> {
+    pub(super) fn new(base: &G, users: &[User]) -> Self {
         let possible = (0..1_usize << users.len()).map(|set| {
             let chosen: Vec<User> =
                 (0..).zip(users).filter(|(at, _)| set >> at & 1 == 1).map(|(_, user)| *user).collect();
             let reversed = chosen.iter().rev().copied().collect();
             let orders: [Vec<User>; 2] = [chosen, reversed];
-            orders.iter().filter_map(|order| Scene::in_order(base, order)).collect()
+            orders.iter().filter_map(|order| Scene::<G>::in_order(base, order)).collect()
         });
         Scene {
             base: base.clone(),
-            seen_as: |disk| disk,
+            seen_as: |live| live,
             users: users.to_vec(),
             possible: possible.collect(),
         }
     }
 
     /// The same scene on another kind of disk.
-    pub(super) fn on(self, seen_as: fn(SimDisk) -> SimDisk) -> Self {
+    pub(super) fn on(self, seen_as: fn(G::Live) -> G::Live) -> Self {
         Scene { seen_as, ..self }
     }
 
     /// What is seen after changes in an order, if they can be done so.
-    fn in_order(base: &Image, changes: &[User]) -> Option<Vec<State>> {
-        let disk = SimDisk::from_image(base);
-        let is_done = changes.iter().all(|user| user.is_change() && user.act(&place_on(&disk)).is_ok());
-        is_done.then(|| look(&place_on(&disk)).unwrap())
+    fn in_order(base: &G, changes: &[User]) -> Option<Vec<State>> {
+        let live = base.live();
+        let is_done = changes.iter().all(|user| user.is_change() && user.act(&G::place(&live)).is_ok());
+        is_done.then(|| look(&G::place(&live)).unwrap())
     }
 
     /// Plays one schedule and checks what was seen and what is left.
     pub(super) fn check(&self, stage: &Stage, seed: u64) {
         let context = format!("seed {seed} of {:?}", self.users);
-        let disk = SimDisk::from_image(&self.base);
+        let live = self.base.live();
+        let users_have = G::in_schedule((self.seen_as)(live.clone()), seed);
         let mut done = 0;
         let mut again = Vec::new();
-        for (at, outcome) in stage.play(&self.disk_of(&disk, seed), &self.users, seed).into_iter().enumerate()
-        {
+        for (at, outcome) in stage.play::<G>(&users_have, &self.users, seed).into_iter().enumerate() {
             let user = self.users[at];
             match outcome {
                 Ok(Done::Operation) => done |= usize::from(user.is_change()) << at,
@@ -159,26 +160,20 @@ impl Scene {
                 Err(error) => panic!("{context}: {user:?}: {error}"),
             }
         }
-        let found = look(&place_on(&disk)).unwrap_or_else(|error| panic!("{context}: {error}"));
+        let found = look(&G::place(&live)).unwrap_or_else(|error| panic!("{context}: {error}"));
         self.explain(&found, Some(done), &context);
         if seed.is_multiple_of(4) {
             let upkeep = [Operation::ConsolidateFragments, Operation::VacuumFragments];
             again.extend(upkeep.map(|operation| (self.users.len(), User::Does(operation))));
         }
         for (at, user) in &again {
-            let outcome = user.act(&place_on(&disk));
+            let outcome = user.act(&G::place(&live));
             done |= usize::from(user.is_change()) << at;
             assert!(matches!(outcome, Ok(Done::Operation)), "{context}: {user:?} again");
         }
         if !again.is_empty() {
-            self.explain(&look(&place_on(&disk)).unwrap(), Some(done), &format!("{context}, then {again:?}"));
+            self.explain(&look(&G::place(&live)).unwrap(), Some(done), &format!("{context}, then {again:?}"));
         }
-    }
-
-    /// The disk as the users have it in a schedule: in one of two, commits and folders of fragments are listed at once.
-    fn disk_of(&self, disk: &SimDisk, seed: u64) -> SimDisk {
-        let disk = (self.seen_as)(disk.clone());
-        if seed / 16 % 2 == 1 { disk.with_long_folders() } else { disk }
     }
 
     /// Everything that was seen is so after some of the changes, or after just these.
@@ -223,13 +218,13 @@ const SCENES: &[usize] = &[0, 5, 7];
 
 /// All pairs of operations and readers, on arrays of every kind and history, each a unit of some schedules. Returns how many
 /// schedules there were.
-fn play_pairs(mut pieces: Pieces, seeds: Range<u64>) -> usize {
+pub(super) fn play_pairs<G: Ground>(mut pieces: Pieces, seeds: Range<u64>) -> usize {
     let stage = Stage::new();
     let mut count = 0;
     for (kind, array) in arrays().iter().enumerate() {
         let is_dense = array.contains(&Operation::CreateDense);
         for (scene, &before) in SCENES.iter().enumerate() {
-            let base = changed(array, BEFORE[before]).image();
+            let base = G::image_of(&changed_on::<G>(Version::DEFAULT, array, BEFORE[before]));
             let users = |operations: Vec<Operation>| -> Vec<User> {
                 let fit =
                     operations.into_iter().filter(|operation| !(is_dense && operation.is_sparse_only()));
@@ -261,7 +256,7 @@ const OTHER_WRITER: User = User::Does(Operation::Write { at: 61, cells: &[4, 5],
 const DELETER: User = User::Does(Operation::Delete { at: 62, number: 300 });
 pub(super) const CONSOLIDATOR: User = User::Does(Operation::ConsolidateFragments);
 pub(super) const COMMITS: User = User::Does(Operation::ConsolidateCommits);
-const VACUUM: User = User::Does(Operation::VacuumFragments);
+pub(super) const VACUUM: User = User::Does(Operation::VacuumFragments);
 pub(super) const COMMITS_VACUUM: User = User::Does(Operation::VacuumCommits);
 
 const REMOVER: User = User::Does(Operation::DeleteFragments { until: 35 });
@@ -286,12 +281,12 @@ const TRIPLES: &[[User; 3]] = &[
 ];
 
 /// As [`play_pairs`], of [`TRIPLES`].
-fn play_triples(mut pieces: Pieces, seeds: Range<u64>) -> usize {
+pub(super) fn play_triples<G: Ground>(mut pieces: Pieces, seeds: Range<u64>) -> usize {
     let stage = Stage::new();
     let mut count = 0;
     for array in &arrays()[..2] {
         for &before in SCENES {
-            let base = changed(array, BEFORE[before]).image();
+            let base = G::image_of(&changed_on::<G>(Version::DEFAULT, array, BEFORE[before]));
             for users in TRIPLES {
                 if !pieces.take(&count) {
                     continue;
@@ -310,18 +305,20 @@ fn play_triples(mut pieces: Pieces, seeds: Range<u64>) -> usize {
 
 #[test]
 fn any_two_at_once_do_what_one_after_the_other_does() {
-    on_one_thread(|| play_pairs(Pieces::all("schedules of two"), 0..PAIR_SCHEDULES));
+    on_one_thread(|| play_pairs::<Image>(Pieces::all("schedules of two"), 0..PAIR_SCHEDULES));
 }
 
 #[test]
 fn any_three_at_once_do_what_one_after_the_other_does() {
-    on_one_thread(|| play_triples(Pieces::all("schedules of three"), 0..TRIPLE_SCHEDULES));
+    on_one_thread(|| play_triples::<Image>(Pieces::all("schedules of three"), 0..TRIPLE_SCHEDULES));
 }
 
 #[test]
 #[ignore = "takes an hour; `cargo xtask states interleavings` runs it"]
 fn long_run_of_interleavings() {
     let (start, count) = (parameter("SMALTI_SEED", 1_000), parameter("SMALTI_SCHEDULES", 200));
-    on_one_thread(|| play_pairs(Pieces::asked_for("schedules of two"), start..start + count));
-    on_one_thread(|| play_triples(Pieces::asked_for("schedules of three"), start..start + 5 * count));
+    on_one_thread(|| play_pairs::<Image>(Pieces::asked_for("schedules of two"), start..start + count));
+    on_one_thread(|| {
+        play_triples::<Image>(Pieces::asked_for("schedules of three"), start..start + 5 * count)
+    });
 }

@@ -4,6 +4,7 @@
 //! at every state that a power cut may leave.
 
 mod baton;
+mod buckets;
 mod commits;
 pub mod crashes;
 mod cuts;
@@ -11,6 +12,7 @@ mod expectation;
 mod exports;
 mod faults;
 mod fragment_meta;
+mod ground;
 mod half_done;
 mod interleavings;
 mod locks;

@@ -3,6 +3,7 @@
 use super::OpenTimes;
 use super::global::parse_byte_len;
 use clap::{Args, Subcommand, ValueEnum};
+use std::time::Duration;
 
 /// Arguments of `smalti consolidate`.
 #[derive(Debug, Clone, Args)]
@@ -71,6 +72,10 @@ pub(crate) struct VacuumArgs {
     /// Fragments: remove them although programs on this machine have the array open, whose reads will fail
     #[arg(long)]
     pub(crate) ignore_readers: bool,
+    /// Fragments, where nothing can be locked, as in object stores: how long a read may take. So long files stay after the vacuum that
+    /// hides them for good, and the next one removes them: 90s, 30min, 1h, 2d
+    #[arg(long, value_name = "DURATION", default_value = "1h", value_parser = parse_duration)]
+    pub(crate) keep_for: Duration,
     /// Fragments: only what was replaced by fragments of these times
     #[command(flatten)]
     pub(crate) times: OpenTimes,
@@ -147,4 +152,33 @@ pub(crate) enum UpkeepMode {
     ArrayMeta,
     /// The metadata of a group
     GroupMeta,
+}
+
+/// A length of time, in whole units.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
+    let seconds = match text[digits.len()..].trim() {
+        "s" => 1,
+        "min" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        "" if digits == "0" => 1,
+        unit => return Err(format!("unknown unit {unit:?}; use s, min, h or d")),
+    };
+    let number: u64 = digits.parse().map_err(|_| "write it like 90s, 30min, 1h or 2d".to_string())?;
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(|| "out of range".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units() {
+        assert_eq!(parse_duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_duration("2 d"), Ok(Duration::from_secs(172_800)));
+        assert_eq!(parse_duration("0"), Ok(Duration::ZERO));
+        assert!(parse_duration("90").unwrap_err().contains("min"));
+        assert!(parse_duration("h").is_err() && parse_duration("99999999999999999999d").is_err());
+    }
 }

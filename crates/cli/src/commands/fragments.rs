@@ -76,12 +76,19 @@ fn delete(global: &Global, args: &FragmentsArgs, deletion: &FragmentDeletion) ->
     if global.json {
         let json = serde_json::json!({
             "dry_run": deletion.is_dry_run, "fragments": done.fragments, "replaced": done.replaced,
-            "bytes": done.byte_len, "waits_for_readers": done.waits_for_readers, "timestamp": clock_ms(),
+            "bytes": done.byte_len, "waits_for_readers": done.waits_for_readers,
+            "kept_for_readers": done.is_kept_for_readers, "timestamp": clock_ms(),
         });
         return Ok(writeln!(out, "{json}")?);
     }
     if done.fragments.is_empty() {
         return Ok(writeln!(out, "nothing to delete")?);
+    }
+    if done.is_kept_for_readers {
+        writeln!(
+            out,
+            "their files stay for readers that may have them open; `smalti vacuum` removes them later"
+        )?;
     }
     let would = if deletion.is_dry_run { "would delete" } else { "deleted" };
     let count = human::count(done.fragments.len() as u64);

@@ -58,6 +58,7 @@ fn fragments(global: &Global, args: &VacuumArgs) -> Outcome {
         time: args.times.range(),
         is_dry_run: args.dry_run,
         ignores_readers: args.ignore_readers,
+        keeps_for: args.keep_for,
         progress: Some(Arc::clone(&work)),
         ..VacuumOptions::default()
     };
@@ -83,13 +84,22 @@ fn fragments(global: &Global, args: &VacuumArgs) -> Outcome {
         let json = serde_json::json!({
             "dry_run": args.dry_run, "fragments": done.fragments, "bytes": done.byte_len,
             "vacuum_files": done.vacuum_files, "waits_for_readers": done.waits_for_readers,
+            "kept_for_readers": done.kept_for_readers,
             "lost_history": done.lost_history.iter().map(|time| [time.start, time.end]).collect::<Vec<_>>(),
             "timestamp": clock_ms(),
         });
         return Ok(writeln!(out, "{json}")?);
     }
+    if !done.kept_for_readers.is_empty() {
+        let count = human::count(done.kept_for_readers.len() as u64);
+        writeln!(
+            out,
+            "{count} fragments are hidden for good; their files stay for readers that may have them open, until a vacuum when --keep-for is over"
+        )?;
+    }
     if done.fragments.is_empty() {
-        return Ok(writeln!(out, "nothing to remove")?);
+        let is_all = done.kept_for_readers.is_empty();
+        return if is_all { Ok(writeln!(out, "nothing to remove")?) } else { Ok(()) };
     }
     let would = if args.dry_run { "would remove" } else { "removed" };
     let count = human::count(done.fragments.len() as u64);

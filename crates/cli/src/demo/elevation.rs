@@ -2,6 +2,7 @@
 
 use super::Window;
 use super::data::{Elevation, NO_ELEVATION};
+use super::place::stored;
 use super::report::Report;
 use crate::args::{Global, OpenTimes};
 use crate::engine;
@@ -75,7 +76,8 @@ pub(super) fn store(global: &Global, uri: &str, raster: &Elevation, report: &mut
     let bytes: u64 =
         array.fragments()?.iter().map(|fragment| fragment.byte_len()).sum::<smalti::Result<_>>()?;
     report.line(format!(
-        "   on disk: {}, {:.1} times less than in memory",
+        "   {}: {}, {:.1} times less than in memory",
+        stored(uri),
         human::bytes(bytes),
         cells as f64 / bytes as f64
     ));

@@ -40,7 +40,6 @@ pub(super) fn publish(replaced: &Snapshot, new: &Published<'_>) -> Result<()> {
     let store = place.store();
     let mut put: Vec<String> = Vec::new();
     let prepared = (|| {
-        still_there(replaced)?;
         put.push(pending.clone());
         store.put(&pending, &[&list])?;
         if new.purged_at.is_some() {
@@ -48,7 +47,8 @@ pub(super) fn publish(replaced: &Snapshot, new: &Published<'_>) -> Result<()> {
             put.push(gone.clone());
             store.put(&gone, &[gone_file(new.purged_at).as_bytes()])?;
         }
-        Ok(())
+        // Last, so that nothing but the commit follows the look at what is merged.
+        still_there(replaced)
     })();
     if let Err(error) = prepared {
         discard(place, new.merged, &put);

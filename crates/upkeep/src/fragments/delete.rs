@@ -4,9 +4,12 @@
 //! what is written down of the history. After a crash the rest is an orphan: nothing that was replaced comes back. Before version
 //! 12, which has no consolidated commits, one commit goes after the other, those of what is replaced first, while the
 //! vacuum file still hides it.
+//!
+//! Where nothing can be locked, the folders stay until a vacuum after the time in which readers may have them open: see [`grace`].
 
 use crate::Report;
 use crate::consolidate::{finish_pending, ignore_taken};
+use crate::grace::{self, Retired};
 use crate::retire::take_back_at_once;
 use smalti_array::{
     ArrayPlace, CommitPlace, Commits, ListedFragment, ListedVacuum, Listing, ReplacedFragment, purged_at,
@@ -15,7 +18,7 @@ use smalti_format::Rule;
 use smalti_format::names::{CommitKind, FRAGMENT_METADATA_FILE, TimestampedName, last_part};
 use smalti_query::{Phase, Progress, Unit};
 use smalti_store::{Store, StoreExt, join};
-use smalti_types::{Error, Result, TimeRange};
+use smalti_types::{Error, ErrorKind, Result, TimeRange};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -64,6 +67,9 @@ pub struct DeletedFragments {
     pub byte_len: u64,
     /// Nothing was deleted, because snapshots of the array are open: delete again when they are closed.
     pub waits_for_readers: bool,
+    /// Nobody finds the fragments any more, but their files stay for readers that may have them open: nothing can be locked here, and a vacuum
+    /// removes them [later](crate::VacuumOptions::keeps_for).
+    pub is_kept_for_readers: bool,
 }
 
 /// Deletes visible fragments, and with them what they replace: the cells do not come back in their older form.
@@ -83,14 +89,23 @@ pub fn delete_fragments(place: &ArrayPlace, deletion: &FragmentDeletion) -> Resu
     let progress = deletion.progress.clone().unwrap_or_default();
     let _announced = progress.announce(&[Phase::Choosing, Phase::Removing]);
     let doomed = Doomed::of(&listing, &deletion.choice)?;
-    let report = doomed.report(place, &progress)?;
+    let mut report = doomed.report(place, &progress)?;
     if deletion.is_dry_run || doomed.fragments.is_empty() {
         return Ok(report);
     }
-    let away = if deletion.ignores_readers { None } else { place.readers_away()? };
-    if away.is_none() && !deletion.ignores_readers {
-        return Ok(DeletedFragments { waits_for_readers: true, ..DeletedFragments::default() });
-    }
+    let asked = if deletion.ignores_readers { None } else { Some(place.readers_away()) };
+    let away = match asked.transpose() {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            Retired::read(place)?.check_times(place)?;
+            grace::check_can_be_retired(place, doomed.names())?;
+            report.is_kept_for_readers = true;
+            None
+        }
+        Ok(Some(None)) => {
+            return Ok(DeletedFragments { waits_for_readers: true, ..DeletedFragments::default() });
+        }
+        away => away?.flatten(),
+    };
     progress.check()?;
     progress.enter(Phase::Removing, Unit::Fragments, Some(doomed.names().count() as u64));
     if let Some(lock) = &lock {
@@ -98,7 +113,11 @@ pub fn delete_fragments(place: &ArrayPlace, deletion: &FragmentDeletion) -> Resu
     }
     doomed.take_back(place)?;
     drop(away);
-    doomed.remove(place).map_err(|error| {
+    let removed = match report.is_kept_for_readers {
+        true => grace::retire(place, doomed.names()).and_then(|()| doomed.forget(place)),
+        false => doomed.remove(place),
+    };
+    removed.map_err(|error| {
         error.context("the fragments are deleted, but files of theirs that nobody sees are left; `smalti fsck` lists them")
     })?;
     progress.complete(Phase::Removing);
@@ -171,7 +190,7 @@ impl<'a> Doomed<'a> {
             fragments: self.fragments.iter().map(|fragment| fragment.name.to_string()).collect(),
             replaced: self.replaced.iter().map(|old| old.fragment.name.to_string()).collect(),
             byte_len,
-            waits_for_readers: false,
+            ..DeletedFragments::default()
         })
     }
 

@@ -2,6 +2,7 @@
 
 use super::Check;
 use super::finding::{Class, Finding, FindingKind, Step};
+use crate::grace;
 use smalti_array::ArrayPlace;
 use smalti_format::names::{
     self, COMMITS_FOLDER, CommitKind, ENUMERATIONS_FOLDER, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER,
@@ -10,7 +11,7 @@ use smalti_format::names::{
 };
 use smalti_store::{Entry, EntryKind, Leftover, MANIFEST_FILE, StoreExt, join};
 use smalti_types::{Error, Result};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The folder in an array's root that holds what repairs set aside. No reader looks at it.
 pub(crate) const ASIDE_FOLDER: &str = "__aside";
@@ -38,6 +39,8 @@ pub(super) struct Survey {
     /// Arrays of dimension labels.
     pub(super) labels: Vec<String>,
     leftovers: Vec<Leftover>,
+    /// Fragments that nobody finds any more, and whose files stay for readers.
+    pub(super) retired: BTreeSet<String>,
 }
 
 impl Survey {
@@ -77,6 +80,12 @@ impl Survey {
             let folder = if folder.is_empty() { place.path().to_owned() } else { place.join(folder) };
             leftovers.extend(store.leftovers(&folder)?);
         }
+        let mut retired = BTreeSet::new();
+        for list in leftovers.iter().filter(|leftover| grace::is_list(leftover)) {
+            // One that cannot be read is told of with the other leftovers.
+            let names = grace::names_on(place, &list.path).unwrap_or_default();
+            retired.extend(names.iter().map(ToString::to_string));
+        }
         let labels = list(LABELS_FOLDER)?.into_iter().filter(Entry::is_folder);
         let survey = Survey {
             schemas: list(SCHEMA_FOLDER)?,
@@ -90,6 +99,7 @@ impl Survey {
             fragments,
             fragments_folder,
             leftovers,
+            retired,
             root,
         };
         if !survey.is_array() && !survey.is_group() {
@@ -274,6 +284,12 @@ impl Check<'_> {
         let root = self.place.path().to_owned();
         for leftover in &self.survey.leftovers {
             let path = leftover.path.strip_prefix(&root).unwrap_or(&leftover.path).trim_start_matches('/');
+            if grace::is_list(leftover) {
+                let message = "it lists fragments that nobody finds any more, and whose files stay for readers that have them open; a later vacuum \
+                               removes them";
+                self.findings.push(Finding::new(FindingKind::Leftover, Class::Harmless, path, message));
+                continue;
+            }
             match smalti_store::claim_end_ms(&**self.place.store(), leftover) {
                 Ok(None) => {}
                 Ok(Some(end_ms)) => {
