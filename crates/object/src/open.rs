@@ -1,8 +1,8 @@
 //! From a URI to a bucket.
 
-use crate::backend::{Manners, Objects};
 use crate::connect::Connector;
 use crate::io::Io;
+use crate::objects::{Manners, Objects};
 use crate::remade::{Clients, Common, Maker, remade};
 use crate::settings::Settings;
 use crate::who::Who;

@@ -1,7 +1,7 @@
 //! Files that are written piece by piece: uploads in parts, which show nothing until they are completed.
 
-use crate::backend::{Objects, key_of};
 use crate::error;
+use crate::objects::{Objects, key_of};
 use bytes::Bytes;
 use object_store::{MultipartUpload, ObjectStoreExt as _, PutMode, PutPayload};
 use smalti_store::FileWriter;
