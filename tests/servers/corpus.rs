@@ -7,11 +7,12 @@ mod archive;
 
 use crate::server::{Server as _, s3s};
 use archive::Archive;
+use rayon::prelude::*;
 use smalti::arrow_array::RecordBatch;
 use smalti::{Array, DigestOptions, Group, ObjectKind, Options, Schema, Value, prelude::*};
 use smalti_store::{NewFile, Store};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The versions that there are archives of.
 const VERSIONS: std::ops::RangeInclusive<u32> = 1..=23;
@@ -126,21 +127,22 @@ fn check(case: &Path, bucket: &str, store: &dyn Store) {
     }
 }
 
+/// Checks cases of a version side by side, and returns how many.
+fn check_version(version: u32, is_long: bool) -> usize {
+    let archive = Archive::unpack(version);
+    let bucket = s3s().new_bucket();
+    let store = s3s().store(&bucket);
+    let cases = archive.cases().into_iter().enumerate();
+    let chosen = cases.filter(|(idx, _)| is_long || (idx + version as usize) % 3 == 0);
+    let chosen: Vec<PathBuf> = chosen.map(|(_, case)| case).collect();
+    chosen.par_iter().for_each(|case| check(case, &bucket, &*store));
+    chosen.len()
+}
+
 #[test]
 fn old_arrays_say_in_a_bucket_what_they_say_on_the_disk() {
     let is_long = std::env::var("SMALTI_LONG").is_ok_and(|long| long == "1");
-    let mut count = 0;
-    for version in VERSIONS {
-        let archive = Archive::unpack(version);
-        let bucket = s3s().new_bucket();
-        let store = s3s().store(&bucket);
-        let cases = archive.cases().into_iter().enumerate();
-        let chosen = cases.filter(|(idx, _)| is_long || (idx + version as usize) % 3 == 0);
-        for (_, case) in chosen {
-            check(&case, &bucket, &*store);
-            count += 1;
-        }
-    }
+    let count: usize = VERSIONS.map(|version| check_version(version, is_long)).sum();
     println!("{count} arrays and groups");
     assert!(count > 600, "{count}");
 }
