@@ -3,7 +3,8 @@
 //!
 //! It knows objects, conditions on generations, ranges, copies, uploads in parts, and listings, which it gives in pages of
 //! [`PAGE_LEN`] however many are asked for. It knows no accounts, so all requests are anybody's; no metadata of users, no versions of objects
-//! that were replaced, and no limits of rates. All objects are of one moment.
+//! that were replaced, and no limits of rates. An upload is of all parts that came, in the order of their numbers, whatever the request that completes
+//! it lists, and parts may be of any size. All objects are of one moment.
 
 use crate::server::Server;
 use bytes::Bytes;

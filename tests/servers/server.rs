@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock, Mutex, Once};
 
 /// A server of an object store.
 pub(crate) trait Server: Sync {
@@ -38,7 +38,11 @@ pub(crate) trait Server: Sync {
 
     /// A store over a new bucket.
     fn new_store(&self) -> Arc<dyn Store> {
-        let bucket = self.new_bucket();
+        self.store(&self.new_bucket())
+    }
+
+    /// A store over a bucket.
+    fn store(&self, bucket: &str) -> Arc<dyn Store> {
         ObjectStores::new(self.settings()).open(self.scheme(), &format!("{bucket}/any")).unwrap().store
     }
 
@@ -49,7 +53,12 @@ pub(crate) trait Server: Sync {
 
     /// The URI of a path in a new bucket.
     fn new_uri(&self, path: &str) -> String {
-        format!("{}://{}/{path}", self.scheme(), self.new_bucket())
+        self.uri(&self.new_bucket(), path)
+    }
+
+    /// The URI of a path in a bucket.
+    fn uri(&self, bucket: &str, path: &str) -> String {
+        format!("{}://{bucket}/{path}", self.scheme())
     }
 }
 
@@ -124,13 +133,15 @@ fn variable(name: &str) -> Result<OsString, String> {
     std::env::var_os(name).ok_or(format!("the variable {name} does not say where it is"))
 }
 
-/// A server that is there, or nothing, and why was printed.
-fn found<T>(server: &'static Result<T, String>, name: &str) -> Option<&'static T> {
+/// A server that is there, or nothing; why is told once, also by tests that pass, whose output is kept back.
+fn found<T>(server: &'static Result<T, String>, name: &str, told: &Once) -> Option<&'static T> {
     match server {
         Ok(server) => Some(server),
         Err(why) => {
             assert!(std::env::var("SMALTI_SERVERS_ALL").is_err(), "{name} cannot be started: {why}");
-            println!("{name} is not there: {why}");
+            told.call_once(|| {
+                let _ = writeln!(std::io::stderr(), "{name} is not there, its tests do nothing: {why}");
+            });
             None
         }
     }
@@ -141,11 +152,12 @@ pub(crate) struct Moto(Process);
 
 /// moto, if it is there; started once.
 pub(crate) fn moto() -> Option<&'static Moto> {
+    static TOLD: Once = Once::new();
     static MOTO: LazyLock<Result<Moto, String>> = LazyLock::new(|| {
         let python = variable("SMALTI_SERVERS_PYTHON")?;
         Process::start(Command::new(python).arg(script("moto_server.py"))).map(Moto)
     });
-    found(&MOTO, "moto")
+    found(&MOTO, "moto", &TOLD)
 }
 
 impl Moto {
@@ -185,11 +197,12 @@ pub(crate) struct Azurite(Process);
 
 /// Azurite, if it is there; started once.
 pub(crate) fn azurite() -> Option<&'static Azurite> {
+    static TOLD: Once = Once::new();
     static AZURITE: LazyLock<Result<Azurite, String>> = LazyLock::new(|| {
         let program = variable("SMALTI_SERVERS_AZURITE")?;
         Process::start(Command::new("node").arg(script("azurite_server.js")).arg(program)).map(Azurite)
     });
-    found(&AZURITE, "Azurite")
+    found(&AZURITE, "Azurite", &TOLD)
 }
 
 /// The account that every Azurite has, and its key, which is no secret.

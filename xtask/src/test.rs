@@ -39,9 +39,11 @@ const BUILDS: &[(&str, Step)] = &[
 pub(crate) fn run_all(workspace: &Workspace, with: Interop) -> Outcome {
     let mut steps = [RULES, DEPENDENCIES, BUILDS].concat();
     if with == Interop::Run
-        && let Some((_, step)) = steps.iter_mut().find(|(name, _)| *name == TESTS)
+        && let Some(at) = steps.iter().position(|(name, _)| *name == TESTS)
+        && let Some((_, step)) = steps.get_mut(at)
     {
         *step = tests_with_servers;
+        steps.insert(at, ("servers of object stores", servers::step));
     }
     match with {
         Interop::Run => {
@@ -58,7 +60,10 @@ pub(crate) fn run_all(workspace: &Workspace, with: Interop) -> Outcome {
         tally.failed = 1;
     }
     if with == Interop::Skip {
-        println!("\nthe steps that need libtiledb were left out (--no-interop)");
+        println!(
+            "\nthe steps that need libtiledb were left out (--no-interop), and the tests against {}",
+            servers::NAMES
+        );
     }
     println!("\ntotal: {:.0} s", start.elapsed().as_secs_f64());
     if let Err(what) = &outcome {

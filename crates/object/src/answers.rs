@@ -11,7 +11,7 @@ use futures_util::StreamExt as _;
 use object_store::client::{
     HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
 };
-use reqwest::header::{CONTENT_RANGE, HeaderMap, HeaderName, LOCATION, RANGE};
+use reqwest::header::{CONTENT_RANGE, CONTENT_TYPE, HeaderMap, HeaderName, LOCATION, RANGE};
 use reqwest::{Method, StatusCode};
 use std::cell::RefCell;
 use std::error::Error as StdError;
@@ -250,6 +250,10 @@ impl Answers {
         if !body.is_whole {
             let why = Why::Broken(format!("the answer has more than {MAX_CHANGE_BYTE_LEN} bytes"));
             return Err(asked.refused(HttpErrorKind::Decode, why));
+        }
+        // Of a batch each part has a status of its own, which the crate reads.
+        if head.headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"multipart/")) {
+            return Ok(HttpResponse::from_parts(head, body.bytes.into()));
         }
         let text = String::from_utf8_lossy(&body.bytes);
         match error_in(&text) {
