@@ -1,12 +1,11 @@
 //! A store over a bucket: what files and folders mean where there are objects alone.
 
-use crate::error::{self};
+use crate::error;
 use crate::io::Io;
 use crate::objects::{Objects, joined, key_of, prefix_of, without_leftovers};
 use crate::reading::{self, Reading, check_folder};
 use crate::upload::Upload;
 use bytes::Bytes;
-use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode};
 use smalti_store::{
@@ -14,6 +13,7 @@ use smalti_store::{
     NewTree, Pending, ReadInto, Request, Store, Tail, check_path, join, split,
 };
 use smalti_types::{Error, ErrorKind, Result};
+
 impl Reading for Objects {
     fn io(&self) -> &Io {
         &self.0.io

@@ -3,7 +3,7 @@
 use crate::answers::within;
 use crate::error::{self, Asked};
 use crate::io::Io;
-use crate::reading::{Reading, short};
+use crate::reading::short;
 use crate::who::Who;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -12,8 +12,8 @@ use object_store::{
     GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload,
 };
 use smalti_store::{
-    Answer, ByteRange, Coalescing, Entry, EntryKind, FileWriter, LEFTOVER_PREFIX, Request, Store, Tail, Told,
-    Versions, check_path, join,
+    Answer, ByteRange, Coalescing, Entry, EntryKind, LEFTOVER_PREFIX, Request, Tail, Told, Versions,
+    check_path, join,
 };
 use smalti_types::{Error, ErrorKind, Result};
 use std::fmt;
