@@ -3,7 +3,7 @@
 use super::place::Place;
 use super::report::Report;
 use crate::args::Global;
-use smalti::storage::{KEYS, Takes};
+use smalti::storage::KEYS;
 
 /// Prints the lines; `first_write` is the time of the first write of the places, in milliseconds since 1970.
 pub(super) fn tell(global: &Global, place: &Place<'_>, first_write: u64, report: &mut Report) {
@@ -50,12 +50,13 @@ pub(super) fn tell(global: &Global, place: &Place<'_>, first_write: u64, report:
 }
 
 /// The settings of this command as options for the next, and the variables for those that are secret.
-fn repeated(config: &[(String, String)]) -> (String, Vec<String>) {
+fn repeated(config: &[String]) -> (String, Vec<String>) {
     let (mut options, mut variables) = (String::new(), Vec::new());
-    for (name, value) in config {
-        match KEYS.iter().find(|key| key.name == name && key.takes == Takes::Secret) {
+    for setting in config {
+        let name = setting.split_once('=').map_or(setting.as_str(), |(name, _)| name);
+        match KEYS.iter().find(|key| key.name == name && key.is_secret()) {
             Some(key) => variables.push(key.own_variable()),
-            None => options.push_str(&format!(" --config {}", shell_word(&format!("{name}={value}")))),
+            None => options.push_str(&format!(" --config {}", shell_word(setting))),
         }
     }
     (options, variables)
