@@ -84,12 +84,9 @@ mod tests {
 
     #[test]
     fn settings_are_repeated_and_secrets_named() {
-        let config = [
-            ("s3.endpoint", "http://127.0.0.1:9000"),
-            ("s3.secret_access_key", "hush"),
-            ("network.timeout", "10 s"),
-        ];
-        let config = config.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let config =
+            ["s3.endpoint=http://127.0.0.1:9000", "s3.secret_access_key=hush", "network.timeout=10 s"];
+        let config = config.map(str::to_owned);
         let (options, variables) = repeated(&config);
         assert_eq!(options, " --config s3.endpoint=http://127.0.0.1:9000 --config 'network.timeout=10 s'");
         assert_eq!(variables, ["SMALTI_S3_SECRET_ACCESS_KEY"]);
