@@ -18,7 +18,8 @@ fn the_program_needs_the_c_library_and_nothing_else() {
     }
 }
 
-/// `cargo xtask dist` keeps what is handed out below 20 MB; a build for tests and development is larger, and grows first.
+/// `cargo xtask dist` keeps what is handed out below 20 MB; a build for tests and development is larger, and grows first: TLS, HTTP and
+/// the protocols of object stores took 10 MB of it.
 #[test]
 fn the_program_does_not_grow_unseen() {
     let program = Elf::read();
@@ -27,7 +28,7 @@ fn the_program_does_not_grow_unseen() {
         .filter(|segment| segment.kind == LOADED)
         .map(|segment| segment.file.end - segment.file.start)
         .sum();
-    assert!((10_000_000..32_000_000).contains(&loaded), "{loaded} bytes are loaded");
+    assert!((10_000_000..44_000_000).contains(&loaded), "{loaded} bytes are loaded");
 }
 
 /// A file in the Executable and Linkable Format, 64 bits, little-endian: System V ABI, chapters 4 and 5.
