@@ -7,7 +7,7 @@ use smalti_format::names::{OLD_SCHEMA_FILE, TimestampedName};
 use smalti_format::{ArraySchema, Encryption, GenericTileHeader, Shape, Version, fuzzing};
 use smalti_tests::fuzz::array::packed;
 use smalti_tests::fuzz::condition::with_schema;
-use smalti_tests::fuzz::{Random, manifest, seeds_folder, settings, split, targets, tile};
+use smalti_tests::fuzz::{Random, manifest, seeds_folder, split, targets, tile};
 use smalti_tile::{DEFAULT_GENERIC_TILE_LIMIT, read_generic_tile};
 use smalti_types::FilterPipeline;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -71,7 +71,6 @@ fn main() -> std::io::Result<()> {
         ("chunked_tile", tile::seeds()),
         ("manifest", manifest::seeds()),
         ("listing_page", Ok(manifest::pages())),
-        ("settings", Ok(settings::seeds())),
     ];
     for (target, seeds) in made {
         for (name, bytes) in seeds.map_err(std::io::Error::other)? {

@@ -17,7 +17,6 @@ import numpy
 import tiledb
 
 import harness
-from places import DISK
 from smalti import Smalti, SmaltiError
 
 KEY = "0123456789abcdefghijklmnopqrstuv"
@@ -31,10 +30,9 @@ class Mismatch(Exception):
 
 
 class Case:
-    def __init__(self, seed, number, folder, binary, place):
+    def __init__(self, seed, number, folder, binary):
         self.rng = random.Random("%s/%s" % (seed, number))
-        self.place, self.base = place, place.base(folder)
-        self.group = os.path.join(self.base, "group")
+        self.folder, self.group = folder, os.path.join(folder, "group")
         self.key = KEY if self.rng.random() < ENCRYPTED_SHARE else None
         self.smalti = Smalti(binary, folder, self.key)
         # Objects are not encrypted: what a group lists is looked at without opening it.
@@ -52,9 +50,9 @@ class Case:
 
     def make(self):
         self.by_smalti("create", self.group) if self.rng.random() < 0.5 else tiledb.Group.create(self.group)
-        self.place.make(os.path.join(self.group, "deep"))
+        os.makedirs(os.path.join(self.group, "deep"))
         for name in INSIDE + OUTSIDE:
-            path = os.path.join(self.group if name in INSIDE else self.base, name)
+            path = os.path.join(self.group if name in INSIDE else self.folder, name)
             ours = self.rng.random() < 0.5
             if name in ("sub", "outgroup"):
                 self.plain.run("group", "create", path) if ours else tiledb.Group.create(path)
@@ -88,8 +86,8 @@ class Case:
             name = self.rng.choice([None] + NAMES)
             target = self.rng.choice(INSIDE + OUTSIDE)
             is_relative = target in INSIDE and self.rng.random() < 0.7
-            path = os.path.join(self.group if target in INSIDE else self.base, target)
-            uri = target if is_relative else self.place.address(path)
+            path = os.path.join(self.group if target in INSIDE else self.folder, target)
+            uri = target if is_relative else "file://" + path
             if name is None and ours and (is_relative or target in OUTSIDE):
                 # smalti names a member by the last part of its URI.
                 name = target.rsplit("/", 1)[-1]
@@ -156,12 +154,12 @@ class Case:
 
     def listed_by_smalti(self, at):
         text = self.by_smalti("list", self.group, "--json", "--at", str(at))
-        return {(m["name"], self.place.address(m["address"])): m["kind"] for m in json.loads(text)["members"]}
+        return {(m["name"], "file://" + m["address"]): m["kind"] for m in json.loads(text)["members"]}
 
     def compare(self, who, at, found, members):
         wanted = {}
         for name, uri, is_relative, kind in members.values():
-            wanted[(name, self.place.address(os.path.join(self.group, uri)) if is_relative else uri)] = kind
+            wanted[(name, "file://" + os.path.join(self.group, uri) if is_relative else uri)] = kind
         self.expect(who + "'s members", at, found, wanted)
 
     def expect(self, what, at, found, wanted):
@@ -175,19 +173,19 @@ class Case:
             at += self.rng.randrange(1, 50)
             self.change(at)
         self.check()
-        moved = os.path.join(self.base, "moved", "group")
-        if all(is_relative or not uri.startswith(self.place.address(self.group) + "/") for _, members, _ in self.states
+        moved = os.path.join(self.folder, "moved", "group")
+        if all(is_relative or not uri.startswith("file://" + self.group + "/") for _, members, _ in self.states
                for _, uri, is_relative, _ in members.values()):
             self.plain.run("mv", self.group, moved)
             self.group = moved
             self.check()
 
 
-def run_case(options, number, place=DISK):
+def run_case(options, number):
     folder = os.path.join(options.keep, "groups-%d-%d" % (options.seed, number))
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    case = Case(options.seed, number, folder, options.smalti, place)
+    case = Case(options.seed, number, folder, options.smalti)
     try:
         case.run()
     except (Mismatch, SmaltiError, tiledb.TileDBError) as error:

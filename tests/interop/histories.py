@@ -25,7 +25,6 @@ from history_upkeep import Fragments, Upkeep, window_of
 from known_differences import OPAQUE, known
 from libtiledb import TIMESTAMPS, Reference, ReferenceCrash, TileDBError
 from model import Model, difference
-from places import DISK
 from smalti import Smalti, SmaltiError
 
 # The time of the first schema. As many digits as all later ones have: libtiledb looks for the newest by its name.
@@ -261,10 +260,10 @@ class Ours(Smalti):
 class Case(Upkeep):
     mismatch = Mismatch
 
-    def __init__(self, options, number, folder, reference, tally, place):
+    def __init__(self, options, number, folder, reference, tally):
         self.rng = rng = random.Random("%s/%s" % (options.seed, number))
-        self.reference, self.tally, self.options, self.place = reference, tally, options, place
-        self.uri = os.path.join(place.base(folder), "array")
+        self.reference, self.tally, self.options = reference, tally, options
+        self.uri = os.path.join(folder, "array")
         self.smalti = Ours(options.smalti, folder)
         self.steps = []
         self.consolidated = False
@@ -319,7 +318,7 @@ class Case(Upkeep):
             self.enter(None)
             self.upkeep()
             self.check_read()
-        if upkeep and rng.random() < 0.15 and self.place.is_local:
+        if upkeep and rng.random() < 0.15:
             self.copy_fragments()
         for _ in range(8):
             self.check_read()
@@ -334,9 +333,9 @@ class Case(Upkeep):
     def created_at_first(self):
         """Dates the first schema before the history."""
         folder = os.path.join(self.uri, "__schema")
-        for name in self.place.files(folder):
-            dated = "__%d_%d_%s" % (FIRST, FIRST, name.split("_")[-1])
-            self.place.rename(os.path.join(folder, name), os.path.join(folder, dated))
+        for name in os.listdir(folder):
+            if os.path.isfile(os.path.join(folder, name)):
+                os.rename(os.path.join(folder, name), os.path.join(folder, "__%d_%d_%s" % (FIRST, FIRST, name.split("_")[-1])))
 
     def add_state(self, ts):
         pools = {f[0]: self.draw.pools[f[0]] for f in celltypes.fields(self.draw.schema)}
@@ -701,7 +700,7 @@ class Case(Upkeep):
 _reference = None
 
 
-def run_case(options, number, place=DISK):
+def run_case(options, number):
     """(number, None or how the case failed, tally)"""
     global _reference
     _reference = _reference or Reference()
@@ -711,7 +710,7 @@ def run_case(options, number, place=DISK):
     os.makedirs(folder)
     case = failure = None
     try:
-        case = Case(options, number, folder, _reference, tally, place)
+        case = Case(options, number, folder, _reference, tally)
         case.run()
     except (Mismatch, SmaltiError, TileDBError, ReferenceCrash) as error:
         failure = str(error)

@@ -19,7 +19,6 @@ import tiledb
 
 import harness
 import sight
-from places import DISK
 from smalti import Smalti, SmaltiError
 
 KEY = "0123456789abcdefghijklmnopqrstuv"
@@ -34,9 +33,9 @@ class Mismatch(Exception):
 
 
 class Case:
-    def __init__(self, seed, number, folder, binary, place):
+    def __init__(self, seed, number, folder, binary):
         self.rng = random.Random("%s/%s" % (seed, number))
-        self.path = os.path.join(place.base(folder), "thing")
+        self.folder, self.path = folder, os.path.join(folder, "thing")
         self.kind = self.rng.choice(["sparse", "sparse", "dense", "group"])
         self.key = KEY if self.kind != "group" and self.rng.random() < ENCRYPTED_SHARE else None
         self.smalti = Smalti(binary, folder, self.key)
@@ -200,21 +199,21 @@ class Case:
         self.upkeep()
 
 
-def run_case(options, number, place=DISK):
+def run_case(options, number):
     """The case in a process of its own. libtiledb now and then corrupts its memory where an array is opened often, whoever wrote
     it and without any upkeep; a case that ends so is run again, twice at most."""
     for _ in range(3):
-        outcome = sight.in_a_process(lambda: [try_case(options, number, place)])
+        outcome = sight.in_a_process(lambda: [try_case(options, number)])
         if outcome is not None:
             return outcome[0]
     return "FAILED upkeep, seed %d, case %d\n  the process died three times" % (options.seed, number)
 
 
-def try_case(options, number, place):
+def try_case(options, number):
     folder = os.path.join(options.keep, "upkeep-%d-%d" % (options.seed, number))
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    case = Case(options.seed, number, folder, options.smalti, place)
+    case = Case(options.seed, number, folder, options.smalti)
     try:
         case.run()
     except (Mismatch, SmaltiError, tiledb.TileDBError) as error:

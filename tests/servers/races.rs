@@ -3,7 +3,7 @@
 //! What they do is counted in rounds: the writers say when the others may end, and a vacuum ends when it has removed all that was merged. The
 //! only time in it is that for which the vacuum keeps files: readers that take longer are told so, and may be.
 
-use crate::server::{Moto, Server as _, moto, settings_of_s3};
+use crate::server::{Moto, Server as _, moto, settings_of};
 use smalti::upkeep::{FragmentOptions, UpkeepOptions, VacuumOptions};
 use smalti::{Array, Context, Dimension, ErrorKind, FsckOptions, Options, prelude::*};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ const CELLS: i32 = 10;
 
 /// How often a writer writes.
 fn rounds() -> i32 {
-    if std::env::var("SMALTI_LONG").is_ok() { 60 } else { 6 }
+    if std::env::var("SMALTI_LONG").is_ok() { 30 } else { 6 }
 }
 
 /// How long the vacuum keeps files that readers may have open.
@@ -31,7 +31,7 @@ fn keeps_for() -> Duration {
 }
 
 fn options(port: u16) -> Options {
-    Options::new().context(&Context::new().threads(1).storage(settings_of_s3(port)))
+    Options::new().context(&Context::new().threads(1).storage(settings_of(port)))
 }
 
 /// The cells of all writes of an array by their places: one a cell, or it was read twice.

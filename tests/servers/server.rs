@@ -61,7 +61,7 @@ pub(crate) fn servers() -> Vec<&'static dyn Server> {
 }
 
 /// What a client of the server on a port has to set.
-pub(crate) fn settings_of_s3(port: u16) -> Settings {
+pub(crate) fn settings_of(port: u16) -> Settings {
     let mut settings = Settings::default();
     for (name, value) in [
         ("s3.endpoint", format!("http://127.0.0.1:{port}").as_str()),
@@ -139,6 +139,13 @@ fn found<T>(server: &'static Result<T, String>, name: &str) -> Option<&'static T
 /// moto, which speaks S3, with all its conditions.
 pub(crate) struct Moto(Process);
 
+impl Moto {
+    /// Its port on the loopback.
+    pub(crate) fn port(&self) -> u16 {
+        self.0.port
+    }
+}
+
 /// moto, if it is there; started once.
 pub(crate) fn moto() -> Option<&'static Moto> {
     static MOTO: LazyLock<Result<Moto, String>> = LazyLock::new(|| {
@@ -146,13 +153,6 @@ pub(crate) fn moto() -> Option<&'static Moto> {
         Process::start(Command::new(python).arg(script("moto_server.py"))).map(Moto)
     });
     found(&MOTO, "moto")
-}
-
-impl Moto {
-    /// Its port on the loopback.
-    pub(crate) fn port(&self) -> u16 {
-        self.0.port
-    }
 }
 
 impl Server for Moto {
@@ -165,7 +165,7 @@ impl Server for Moto {
     }
 
     fn settings(&self) -> Settings {
-        settings_of_s3(self.0.port)
+        settings_of(self.0.port)
     }
 
     fn make_bucket(&self, name: &str) {
@@ -245,7 +245,7 @@ impl Server for S3s {
 
     /// It breaks down where more of the end is asked for than there is.
     fn settings(&self) -> Settings {
-        let mut settings = settings_of_s3(self.server.port());
+        let mut settings = settings_of(self.server.port());
         settings.set("s3.suffix_ranges", "false").unwrap();
         settings
     }

@@ -187,8 +187,6 @@ fn take_one(counter: &AtomicUsize) -> bool {
 
 impl Shared {
     fn serve(&self, connection: TcpStream) -> std::io::Result<()> {
-        // Without this the second packet of an answer waits until the first is acknowledged.
-        connection.set_nodelay(true)?;
         let mut out = connection.try_clone()?;
         let mut lines = BufReader::new(connection);
         while let Some(request) = read_request(&mut lines)? {
@@ -271,7 +269,7 @@ impl Shared {
         }
         let place = decoded.iter().fold(self.root.clone(), |place, part| place.join(part));
         match (place.is_dir(), is_folder) {
-            (true, false) => Response::of(301).with("Location", format!("{}/", request.path)),
+            (true, false) => Response::of(301).with("Location", format!("{path}/")),
             (true, true) => self.list(&place, path),
             (false, true) => Response::of(match manners.listing {
                 Listing::Refused(status) => status,

@@ -63,11 +63,6 @@ const SCRIPTS: &[Script] = &[
         knows_cases: false,
     },
     Script { path: "tests/interop/repair.py", defaults: &[("--damage", "all")], knows_cases: false },
-    Script {
-        path: "tests/interop/objectstores.py",
-        defaults: &[("--count", "8"), ("--seed", "1")],
-        knows_cases: false,
-    },
 ];
 
 /// Options about single cases, or about how a program of cases runs: others than the first leave them out.

@@ -58,9 +58,6 @@ cargo xtask COMMAND
   servers [FILTER]...        the tests against servers of object stores on this machine: moto, s3s-fs, Azurite and others
   docs                       writes docs/format anew from the tables in crates/format, and docs/commands from the command line
   bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
-  objectstores [OPTION VALUE]...
-                             requests, rounds and times of arrays in a bucket, beside libtiledb; options of
-                             bench/objectstores.py
 ";
 
 fn main() -> ExitCode {
@@ -79,9 +76,6 @@ fn main() -> ExitCode {
             Workspace::load().and_then(|workspace| oldreaders::long_run(&workspace, options))
         }
         ["bench", options @ ..] => Workspace::load().and_then(|workspace| bench::run(&workspace, options)),
-        ["objectstores", options @ ..] => {
-            Workspace::load().and_then(|workspace| bench::object_stores(&workspace, options))
-        }
         ["fuzz", "--coverage", options @ ..] => {
             Workspace::load().and_then(|workspace| coverage::campaign(&workspace, options))
         }

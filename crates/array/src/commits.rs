@@ -19,14 +19,38 @@ pub(crate) const MAX_LIST_BYTE_LEN: u64 = 1 << 30;
 pub(crate) const LISTING_ATTEMPTS: usize = 32;
 
 /// How often a listing is taken that stays the same and names a file that cannot be found.
-pub(crate) const SAME_LISTING_ATTEMPTS: usize = 4;
+const SAME_LISTING_ATTEMPTS: usize = 4;
 
-/// Waits before the next listing where the last one was the same and named a file that cannot be found. Near stores show what is there; what distant
-/// ones show may be out of date for a moment, as where a copy answers.
-pub(crate) fn wait_for_lists(store: &dyn Store, attempt: usize) {
-    const STEP: Duration = Duration::from_millis(50);
-    if store.is_distant() {
-        std::thread::sleep(STEP * u32::try_from(attempt).unwrap_or(1));
+/// How often the commits were listed, as files were gone that they named.
+#[derive(Debug, Default)]
+pub(crate) struct Attempts {
+    count: usize,
+    /// How often in a row the listing was the same.
+    same_count: usize,
+}
+
+impl Attempts {
+    /// Whether to go on with a new listing, which is the same as the one before, or not.
+    pub(crate) fn go_on(&mut self, store: &dyn Store, is_same: bool) -> bool {
+        /// What distant stores list may be out of date for a moment, as where a copy answers.
+        const STEP: Duration = Duration::from_millis(50);
+        self.count += 1;
+        self.same_count = if is_same { self.same_count + 1 } else { 0 };
+        if is_same && store.is_distant() {
+            std::thread::sleep(STEP * u32::try_from(self.same_count).unwrap_or(1));
+        }
+        self.count < LISTING_ATTEMPTS && self.same_count < SAME_LISTING_ATTEMPTS
+    }
+
+    /// The error of a file that is gone, with how often was listed.
+    pub(crate) fn told(&self, error: Error) -> Error {
+        let Attempts { count, same_count } = self;
+        match *same_count {
+            0 => error.context(format_args!(
+                "other processes have changed the commits each of {count} times that they were listed; try again"
+            )),
+            _ => error.context(format_args!("it was listed {} times and cannot be found", same_count + 1)),
+        }
     }
 }
 
@@ -101,21 +125,17 @@ impl Commits {
             Ok([root, place.store().list_names(&place.join(COMMITS_FOLDER))?])
         };
         let mut names = listed()?;
-        let mut attempt = 1;
+        let mut attempts = Attempts::default();
         loop {
             let outcome = Commits::of_names(place, &names[0], &names[1]);
             if !outcome.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
                 return outcome;
             }
             let again = listed()?;
-            let limit = if again == names { SAME_LISTING_ATTEMPTS } else { LISTING_ATTEMPTS };
-            if attempt >= limit {
-                return outcome;
+            if !attempts.go_on(&**place.store(), again == names) {
+                return outcome.map_err(|error| attempts.told(error));
             }
-            if again == names {
-                wait_for_lists(&**place.store(), attempt);
-            }
-            (names, attempt) = (again, attempt + 1);
+            names = again;
         }
     }
 

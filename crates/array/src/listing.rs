@@ -6,9 +6,7 @@
 //! library looks at, is a vacuum file as soon as the fragment that it is named for is committed: so one file, the commit, both shows
 //! a merged fragment and hides what it replaces. Names read from files only select among entries of the listing.
 
-use crate::commits::{
-    Commits, LISTING_ATTEMPTS, SAME_LISTING_ATTEMPTS, impossible, read_list, wait_for_lists,
-};
+use crate::commits::{Attempts, Commits, impossible, read_list};
 use crate::side_by_side::at_once;
 use crate::{ArrayPlace, ListedDelete};
 use bytes::Bytes;
@@ -17,7 +15,7 @@ use smalti_format::names::{
     TimestampedName,
 };
 use smalti_format::{Rule, Version};
-use smalti_store::{Entry, Store, StoreExt};
+use smalti_store::{Entry, Store, StoreExt, join};
 use smalti_types::parallel;
 use smalti_types::{AlignedBuf, Error, ErrorKind, Result, TimeRange};
 use std::collections::HashSet;
@@ -99,6 +97,24 @@ pub struct Listing {
     pub warnings: Vec<String>,
 }
 
+/// So many folders that no list shows are asked for by name: more are no matter of a list that is late.
+const MAX_LOOK_UPS: usize = 100;
+
+/// Folders of fragments that were committed and that no list shows. Where lists may be of a moment before, the metadata in them is asked for by its
+/// name, which is as it is.
+#[derive(Default)]
+struct LookedUp(usize);
+
+impl LookedUp {
+    fn is_there(&mut self, store: &dyn Store, folder: &str) -> Result<bool> {
+        self.0 += 1;
+        if !store.is_distant() || self.0 > MAX_LOOK_UPS {
+            return Ok(false);
+        }
+        store.has_file(&join(folder, names::FRAGMENT_METADATA_FILE))
+    }
+}
+
 /// Whether a fragment takes part in a read: sparse ones that may be consolidated with timestamps do if they overlap, as
 /// their cells tell their own times; others only as a whole.
 fn is_visible(name: &TimestampedName, time: TimeRange, is_dense: bool) -> bool {
@@ -112,7 +128,7 @@ impl Listing {
     ///
     /// A listing is not of one moment, and commits move: consolidation puts a file that names many of them, vacuum removes
     /// these. A listing that began before the first and ended after the second may show neither. So where a fragment
-    /// has no commit, or a listed file is gone, the commits are listed again until two listings agree.
+    /// has no commit, or a listed file is gone, the commits are listed again, until nothing but writes is new.
     ///
     /// # Errors
     /// What the store reports; `Corrupt` when a consolidated commits file is damaged.
@@ -155,7 +171,7 @@ impl Listing {
     ) -> Result<Listing> {
         let store = &**place.store();
         let folder = place.join(COMMITS_FOLDER);
-        let mut attempt = 1;
+        let mut attempts = Attempts::default();
         loop {
             let outcome = commits.and_then(|commits| {
                 Listing::with_commits(place, time, is_dense, commits, early_folders.take())
@@ -168,19 +184,12 @@ impl Listing {
                 return outcome.map(|(listing, _)| listing);
             }
             let again = store.list_names(&folder)?;
-            let limit = match again == names {
-                true if outcome.is_ok() => 0,
-                true => SAME_LISTING_ATTEMPTS,
-                false => LISTING_ATTEMPTS,
-            };
-            if attempt >= limit {
-                return outcome.map(|(listing, _)| listing);
-            }
-            if again == names {
-                wait_for_lists(store, attempt);
+            let is_whole = outcome.is_ok() && has_only_written(&names, &again);
+            if is_whole || !attempts.go_on(store, again == names) {
+                return outcome.map(|(listing, _)| listing).map_err(|error| attempts.told(error));
             }
             commits = ListedCommits::of_names(place, &again);
-            (names, attempt) = (again, attempt + 1);
+            names = again;
         }
     }
 
@@ -273,6 +282,7 @@ impl Listing {
         let hidden: HashSet<String> =
             listing.vacuums.iter().flat_map(|vacuum| vacuum.replaces.iter().cloned()).collect();
         let mut found_count = 0;
+        let mut looked_up = LookedUp::default();
         for (fragment, commit) in committed {
             let name = fragment.name.as_str();
             let is_present = present.contains(name);
@@ -287,7 +297,7 @@ impl Listing {
                 }
             } else if hidden.contains(name) {
                 listing.replaced.push(ReplacedFragment { fragment, commit, is_present });
-            } else if is_present {
+            } else if is_present || looked_up.is_there(store, &fragment.path(place))? {
                 listing.fragments.push(fragment);
             } else {
                 listing.warnings.push(format!("the fragment {name} is committed, but its folder is gone"));
@@ -456,6 +466,22 @@ impl ListedCommits {
         let commits = Commits::of_names(place, &file_names(&root), names)?;
         Ok(ListedCommits { root, commits })
     }
+}
+
+/// Whether writes and deletes are all that came between two listings of commits, both sorted: then the first has all that was there when it began. A commit
+/// that it has missed would have moved meanwhile, into a file of many or into a merged fragment, and these are new.
+fn has_only_written(first: &[String], later: &[String]) -> bool {
+    let merged = first.iter().chain(later).filter_map(|file| {
+        let pending = names::parse_pending_vacuum(file);
+        let proper = || names::parse_commit_file(file).filter(|(_, kind)| *kind == CommitKind::Vacuum);
+        pending.or_else(|| proper().map(|(name, _)| name))
+    });
+    let merged: HashSet<TimestampedName> = merged.collect();
+    let is_change = |file: &&String| match names::parse_commit_file(file) {
+        Some((name, CommitKind::Write | CommitKind::Delete | CommitKind::Update)) => !merged.contains(&name),
+        _ => false,
+    };
+    later.iter().filter(|file| first.binary_search(file).is_err()).all(|file| is_change(&file))
 }
 
 fn file_names(entries: &[Entry]) -> Vec<String> {
@@ -655,4 +681,35 @@ pub(crate) fn schema_files(place: &ArrayPlace) -> Result<Vec<(Option<Timestamped
         return Err(Error::not_found(message).at_uri(place.uri()));
     }
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_between_two_listings_are_no_reason_to_list_again_and_moves_of_commits_are() {
+        let id = "0123456789abcdef0123456789abcdef";
+        let file = |times: &str, ending: &str| format!("__{times}_{id}_22{ending}");
+        let first = vec![file("1_1", ".wrt"), file("2_2", ".wrt")];
+        let later = |names: &[String]| {
+            let mut later = first.clone();
+            later.extend_from_slice(names);
+            later.sort();
+            later
+        };
+        assert!(has_only_written(&first, &first));
+        assert!(has_only_written(&first, &later(&[file("3_3", ".wrt"), file("4_4", ".del")])));
+        assert!(has_only_written(&first, &first[1..]));
+        for moved in [&[".con"][..], &[".ign"], &[".vac"], &[".vac.tmp"], &[".wrt", ".vac"]] {
+            let names: Vec<String> = moved.iter().map(|ending| file("1_2", ending)).collect();
+            assert!(!has_only_written(&first, &later(&names)), "{moved:?}");
+        }
+        // The list of what is merged was there before its commit.
+        let pending = [file("1_1", ".wrt"), file("1_2", ".vac.tmp")];
+        assert!(!has_only_written(
+            &pending,
+            &[file("1_1", ".wrt"), file("1_2", ".vac.tmp"), file("1_2", ".wrt")]
+        ));
+    }
 }

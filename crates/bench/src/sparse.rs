@@ -5,8 +5,8 @@ use crate::{Outcome, npz, scale, text, wanted};
 use serde_json::Value;
 use smalti::upkeep::{FragmentOptions, UpkeepOptions, VacuumOptions};
 use smalti::{
-    Array, Attribute, Batch, ColumnRef, Columns, Condition, Context, Dimension, Duplicates, Filter, Layout,
-    Options, ReadRequest, Schema, WriteRequest, field,
+    Array, Attribute, Batch, ColumnRef, Columns, Condition, Dimension, Duplicates, Filter, Layout,
+    ReadRequest, Schema, WriteRequest, field,
 };
 
 const DOMAIN: i64 = 1_000_000;
@@ -191,19 +191,15 @@ pub(crate) fn write_small_tiles(query: &Value) -> Outcome<()> {
     Ok(())
 }
 
-fn opened(query: &Value, context: &Context) -> Outcome<Array> {
-    Ok(Array::open_with(text(query, "path")?, &Options::new().context(context))?)
-}
-
 /// Opens the array and asks for its non-empty domain.
-pub(crate) fn open(query: &Value, context: &Context) -> Outcome<()> {
-    opened(query, context)?.non_empty_domain()?.ok_or("the array is empty")?;
+pub(crate) fn open(query: &Value) -> Outcome<()> {
+    Array::open(text(query, "path")?)?.non_empty_domain()?.ok_or("the array is empty")?;
     Ok(())
 }
 
 /// Opens the array and reads it all in an order, or box by box, or the cells below a limit.
-pub(crate) fn read(query: &Value, context: &Context) -> Outcome<Vec<Batch>> {
-    let array = opened(query, context)?;
+pub(crate) fn read(query: &Value) -> Outcome<Vec<Batch>> {
+    let array = Array::open(text(query, "path")?)?;
     let layout = match query["o"].as_str() {
         Some("global") => Layout::GlobalOrder,
         Some("row") => Layout::RowMajor,

@@ -9,7 +9,7 @@
 use crate::proxy::Shown;
 use futures_util::StreamExt as _;
 use object_store::client::{
-    HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
+    HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
 };
 use reqwest::header::{CONTENT_RANGE, HeaderMap, HeaderName, LOCATION, RANGE};
 use reqwest::{Method, StatusCode};
@@ -117,7 +117,7 @@ impl StdError for Refused {
 /// A client whose answers can be believed.
 #[derive(Debug)]
 pub(crate) struct Answers {
-    client: reqwest::Client,
+    client: HttpClient,
     proxies: Shown,
 }
 
@@ -138,13 +138,13 @@ struct Asked {
 
 impl Answers {
     /// Over a client; with its proxies, for messages.
-    pub(crate) fn new(client: reqwest::Client, proxies: Shown) -> Answers {
+    pub(crate) fn new(client: HttpClient, proxies: Shown) -> Answers {
         Answers { client, proxies }
     }
 
     async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let asked = Asked::by(&request);
-        let answer = match self.client.call(request).await {
+        let answer = match self.client.execute(request).await {
             Ok(answer) => answer,
             Err(failed) => return Err(self.unanswered(failed, asked)),
         };
@@ -205,16 +205,12 @@ impl Answers {
             Ok(body) => body,
             Err(failed) => return Err(self.unanswered(failed, asked)),
         };
-        let is_new = LISTING.try_with(|listing| {
-            listing.borrow_mut().add(body.bytes.len() as u64, asked.token.clone(), body.is_whole)
-        });
-        match is_new {
-            Ok(Err(endless)) => return Err(asked.refused(HttpErrorKind::Decode, endless)),
-            Err(_) if !body.is_whole => {
-                let why = Why::Endless { page_count: 1, byte_len: MAX_PAGE_BYTE_LEN };
-                return Err(asked.refused(HttpErrorKind::Decode, why));
-            }
-            _ => {}
+        if !body.is_whole {
+            let began = Why::Endless { page_count: 1, byte_len: MAX_PAGE_BYTE_LEN };
+            let endless = LISTING.try_with(|listing| {
+                listing.borrow_mut().add(body.bytes.len() as u64, asked.token.clone(), false).err()
+            });
+            return Err(asked.refused(HttpErrorKind::Decode, endless.ok().flatten().unwrap_or(began)));
         }
         let text = String::from_utf8_lossy(&body.bytes);
         let names = ["ListBucketResult", "EnumerationResults"];
@@ -236,7 +232,16 @@ impl Answers {
                 let why = Why::Broken("the listing stops in the middle".to_owned());
                 Err(asked.refused(HttpErrorKind::Interrupted, why))
             }
-            _ => Ok(HttpResponse::from_parts(head, body.bytes.into())),
+            _ => {
+                // One that is asked for again because it was broken is not the same page again.
+                let counted = LISTING.try_with(|listing| {
+                    listing.borrow_mut().add(body.bytes.len() as u64, asked.token.clone(), true)
+                });
+                match counted {
+                    Ok(Err(endless)) => Err(asked.refused(HttpErrorKind::Decode, endless)),
+                    _ => Ok(HttpResponse::from_parts(head, body.bytes.into())),
+                }
+            }
         }
     }
 
@@ -481,4 +486,84 @@ fn short(text: &str) -> String {
 
 fn without_login(host: &str) -> String {
     short(host.rsplit('@').next().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_ranges_are_those_that_were_said_or_none() {
+        for (range, byte_len) in [
+            ("bytes=2-5", Some(4)),
+            ("bytes=-4", Some(4)),
+            ("bytes=5-2", None),
+            ("bytes=5-", None),
+            ("bytes=0-18446744073709551615", None),
+            ("lines=2-5", None),
+        ] {
+            assert_eq!(asked_byte_len(range), byte_len, "{range}");
+        }
+        for (range, byte_len) in [
+            ("bytes 2-5/12", Some(4)),
+            ("bytes 2-5/*", Some(4)),
+            ("bytes 5-2/12", None),
+            ("bytes */12", None),
+            ("bytes 0-18446744073709551615/12", None),
+            ("", None),
+        ] {
+            assert_eq!(byte_len_of(range), byte_len, "{range}");
+        }
+    }
+
+    #[test]
+    fn errors_are_found_in_answers_that_claim_success() {
+        for (text, error) in [
+            ("<?xml version=\"1.0\"?>\n<Error><Code>X</Code></Error>", true),
+            ("<Error xmlns=\"a\"><Code>X</Code></Error>", true),
+            ("<DeleteResult><Deleted/><Error><Code>X</Code></Error><Deleted/></DeleteResult>", true),
+            ("<DeleteResult><Error><Code>X", true),
+            ("<DeleteResult><Deleted><Key>Error</Key></Deleted></DeleteResult>", false),
+            ("<CopyObjectResult><ETag>Error</ETag></CopyObjectResult>", false),
+            ("<Errors></Errors>", false),
+            ("<", false),
+            ("<?xml", false),
+            ("", false),
+        ] {
+            assert_eq!(error_in(text).is_some(), error, "{text}");
+        }
+        let one = error_in("<DeleteResult><Error><Code>X</Code></Error><Deleted/></DeleteResult>");
+        assert_eq!(one, Some("<Error><Code>X</Code></Error>"));
+    }
+
+    #[test]
+    fn of_a_listing_every_piece_but_the_whole_is_open() {
+        let name = "ListBucketResult";
+        let text = "<?xml version=\"1.0\"?><ListBucketResult><Name>b</Name></ListBucketResult>\n";
+        for end in 0..text.trim_end().len() {
+            assert!(!is_closed(text.get(..end).unwrap(), name), "{end}");
+        }
+        assert!(is_closed(text, name));
+        assert!(is_closed("<EnumerationResults a=\"b\"/>", "EnumerationResults"));
+    }
+
+    #[test]
+    fn a_listing_is_over_when_its_bytes_are_or_a_page_comes_again() {
+        let mut listing = Listing { page_count: 0, byte_len: 0, max_byte_len: 64 << 10, token: None };
+        assert!(listing.add(100, None, true).is_ok());
+        assert!(listing.add(100, Some("a".to_owned()), true).is_ok());
+        assert!(listing.add(20 << 10, Some("b".to_owned()), true).is_ok());
+        assert!(listing.add(20 << 10, Some("c".to_owned()), true).is_err(), "72 KiB in all");
+        let mut listing = Listing { page_count: 0, byte_len: 0, max_byte_len: 1 << 30, token: None };
+        assert!(listing.add(100, Some("a".to_owned()), true).is_ok());
+        assert!(listing.add(100, Some("a".to_owned()), true).is_err(), "the same page");
+        let mut listing = Listing { page_count: 0, byte_len: 0, max_byte_len: 1 << 30, token: None };
+        assert!(listing.add(100, None, false).is_err(), "more than there is room for");
+    }
+
+    #[test]
+    fn hosts_are_shown_without_logins_and_control_characters() {
+        assert_eq!(without_login("me:hush@host:80"), "host:80");
+        assert_eq!(without_login("host\n"), "host");
+    }
 }

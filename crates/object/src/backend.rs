@@ -1,22 +1,27 @@
 //! A store over a bucket. All that waits for the network goes through [`Io`]; the rest is what files and folders mean where there are objects alone.
 
 use crate::answers::within;
+use crate::doubts::Doubts;
 use crate::error::{self, Asked};
 use crate::io::Io;
 use crate::reading::{self, Reading, check_folder, short};
+use crate::remade::Clients;
 use crate::upload::Upload;
+use crate::uploads::{Unfinished, Uploads};
 use crate::who::Who;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
 use object_store::{
-    GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload,
+    Attribute, Attributes, GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode,
+    PutOptions, PutPayload,
 };
 use smalti_store::{
-    Answer, ByteRange, Coalescing, Entry, EntryKind, FileVersion, FileWriter, LEFTOVER_PREFIX, Leftover,
-    NewFile, NewTree, Pending, ReadInto, Request, Store, Tail, Told, Versions, check_path, join, split,
+    Answer, ByteRange, Coalescing, Entry, EntryKind, FileWriter, LEFTOVER_PREFIX, Leftover, NewFile, NewTree,
+    Pending, ReadInto, Request, Store, SystemEntropy, Tail, UNKNOWN_EFFECT, UnfinishedUpload, check_path,
+    join,
 };
-use smalti_types::{Error, ErrorKind, Result};
+use smalti_types::{Entropy as _, Error, ErrorKind, Result};
 use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher as _, RandomState};
@@ -32,14 +37,14 @@ struct Inner {
     client: Arc<dyn ObjectStore>,
     /// Sends each request once.
     once: Arc<dyn ObjectStore>,
+    uploads: Option<Arc<dyn Uploads>>,
+    doubts: Doubts,
     io: Io,
     /// Scheme and bucket: `s3://bucket`.
     address: String,
     /// Whose credentials are sent along, for messages.
     who: Who,
     manners: Manners,
-    /// What answers and listings said of objects, by their keys.
-    versions: Versions,
 }
 
 /// What stores do differently, and what was set.
@@ -56,7 +61,12 @@ pub(crate) struct Manners {
     /// How often a put is tried whose effect is unknown, and how long after the first try.
     pub(crate) retries: u64,
     pub(crate) retry_time: Duration,
+    /// The first pause before it is tried again.
+    pub(crate) retry_pause: Duration,
 }
+
+/// The longest pause between two tries.
+const MAX_PAUSE: Duration = Duration::from_secs(10);
 
 /// The key of a path.
 ///
@@ -77,15 +87,15 @@ fn prefix_of(folder: &str) -> Result<Option<Path>> {
 
 impl Objects {
     pub(crate) fn new(
-        client: Arc<dyn ObjectStore>,
-        once: Arc<dyn ObjectStore>,
+        clients: Clients,
+        doubts: Doubts,
         io: Io,
         address: String,
         who: Who,
         manners: Manners,
     ) -> Objects {
-        let versions = Versions::new();
-        Objects(Arc::new(Inner { client, once, io, address, who, manners, versions }))
+        let Clients { patient: client, once, uploads } = clients;
+        Objects(Arc::new(Inner { client, once, uploads, doubts, io, address, who, manners }))
     }
 
     pub(crate) fn client(&self) -> Arc<dyn ObjectStore> {
@@ -94,6 +104,21 @@ impl Objects {
 
     pub(crate) fn io(&self) -> &Io {
         &self.0.io
+    }
+
+    /// How many uploads may have been begun whose names got lost.
+    pub(crate) fn doubts(&self) -> u64 {
+        self.0.doubts.count()
+    }
+
+    /// Gives up all uploads of an object, of which this process alone writes. Best effort: what stays is found by a check of the array.
+    pub(crate) async fn sweep_uploads(&self, path: &str) {
+        let (Some(uploads), Ok(key)) = (&self.0.uploads, key_of(path)) else { return };
+        for upload in uploads.unfinished(key.as_ref()).await.unwrap_or_default() {
+            if upload.key == key.as_ref() {
+                let _ = uploads.abort(&key, &upload.id).await;
+            }
+        }
     }
 
     pub(crate) fn part_byte_len(&self) -> u64 {
@@ -108,16 +133,6 @@ impl Objects {
         Asked { uri: self.address_of(path), who: self.0.who.to_string() }
     }
 
-    /// Remembers what an answer says of an object.
-    fn told(&self, meta: &ObjectMeta) {
-        let told = Told {
-            entity_tag: meta.e_tag.as_deref(),
-            byte_len: meta.size,
-            modified_s: Some(meta.last_modified.timestamp()),
-        };
-        self.0.versions.told(meta.location.as_ref(), told);
-    }
-
     /// The length of an object; `None` where there is none.
     pub(crate) fn byte_len_of(&self, path: &str) -> Result<Option<u64>> {
         let (objects, path) = (self.clone(), path.to_owned());
@@ -126,10 +141,7 @@ impl Objects {
 
     async fn head(&self, path: &str) -> Result<Option<u64>> {
         match self.0.client.head(&key_of(path)?).await {
-            Ok(meta) => {
-                self.told(&meta);
-                Ok(Some(meta.size))
-            }
+            Ok(meta) => Ok(Some(meta.size)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(failed) => Err(error::told(&self.with_reason(failed, path).await, &self.asked(path))),
         }
@@ -178,61 +190,98 @@ impl Objects {
         within(self.0.manners.listing_byte_len, listing).await
     }
 
-    /// Puts an object. One that is not to replace anything is sent once at a time: what its effect was is looked up before it is sent again, so
+    /// Puts an object that may replace another.
+    async fn put_over(&self, path: &str, content: Bytes) -> Result<()> {
+        let asked = self.asked(path);
+        let (key, payload) = (key_of(path)?, PutPayload::from(content.clone()));
+        let put = self.0.client.put_opts(&key, payload, PutOptions::from(PutMode::Overwrite)).await;
+        let Err(failed) = put else { return Ok(()) };
+        if error::is_uncertain(&failed)
+            && self.has_content(path, &content).await.is_ok_and(|found| found == Some(true))
+        {
+            return Ok(());
+        }
+        Err(error::told_of_change(&failed, &asked))
+    }
+
+    /// Puts an object that is not to replace anything. It is sent once at a time: what its effect was is looked up before it is sent again, so
     /// that a lost acknowledgement is neither reported as a failure nor as somebody else's object.
-    async fn put_one(&self, path: &str, content: Bytes, mode: PutMode) -> Result<()> {
+    async fn put_new(&self, path: &str, content: Bytes, mark: &Mark) -> Result<()> {
         let key = key_of(path)?;
         let asked = self.asked(path);
-        let payload = || PutPayload::from(content.clone());
-        if mode != PutMode::Create {
-            // Answers may come from before and after it.
-            self.0.versions.replaced(path);
-            let put = self.0.client.put_opts(&key, payload(), PutOptions::from(mode)).await;
-            return put.map(drop).map_err(|failed| error::told(&failed, &asked));
-        }
         if !self.0.manners.puts_if_absent {
             return Err(Error::unsupported(
                 "this store replaces objects without asking, so that two writers may undo each other: keep the array elsewhere, or read only",
             )
             .at_uri(&asked.uri));
         }
-        self.0.versions.deleted(path);
-        let (mut try_idx, mut pause, mut waited) = (0, Duration::from_millis(100), Duration::ZERO);
+        let mut pauses = self.pauses();
         let mut may_be_done = false;
         loop {
-            let options = PutOptions::from(PutMode::Create);
-            let Err(failed) = self.0.once.put_opts(&key, payload(), options).await else { return Ok(()) };
+            let options = PutOptions { attributes: mark.attributes(), ..PutOptions::from(PutMode::Create) };
+            let payload = PutPayload::from(content.clone());
+            let Err(failed) = self.0.once.put_opts(&key, payload, options).await else { return Ok(()) };
             let is_uncertain = error::is_uncertain(&failed);
-            let is_taken = matches!(failed, object_store::Error::AlreadyExists { .. });
-            if is_uncertain || (is_taken && may_be_done) {
-                match self.has_content(path, &content).await {
-                    Ok(Some(true)) => return Ok(()),
-                    Ok(Some(false)) => {
+            may_be_done |= is_uncertain;
+            let mut is_known_absent = false;
+            if is_uncertain || matches!(failed, object_store::Error::AlreadyExists { .. }) {
+                // A program in between may have sent it twice, and the second answer arrived: so who put it is always asked.
+                match self.whose(path, &content, mark, may_be_done).await {
+                    Ok(Whose::Ours) => return Ok(()),
+                    Ok(Whose::Others) => {
                         let taken = Error::new(ErrorKind::AlreadyExists, "an object of that name exists");
                         return Err(taken.at_uri(&asked.uri));
                     }
-                    Ok(None) => {}
+                    Ok(Whose::Nobodys) => is_known_absent = !error::may_be_under_way(&failed),
                     // What happened cannot be found out: the next try tells.
                     Err(_) => {}
                 }
             }
-            may_be_done |= is_uncertain;
-            let is_over = try_idx >= self.0.manners.retries || waited >= self.0.manners.retry_time;
-            if !is_uncertain || is_over {
-                return Err(error::told(&failed, &asked));
+            if !is_uncertain || !pauses.wait().await {
+                let told = error::told(&failed, &asked);
+                return Err(if may_be_done && !is_known_absent {
+                    told.context(UNKNOWN_EFFECT)
+                } else {
+                    told
+                });
             }
-            let pause_now = jittered(pause);
-            tokio::time::sleep(pause_now).await;
-            waited += pause_now;
-            pause = (pause * 2).min(Duration::from_secs(10));
-            try_idx += 1;
         }
     }
 
-    /// Puts an object from its whole content.
-    pub(crate) fn put_whole(&self, path: &str, content: Bytes, mode: PutMode) -> Result<()> {
+    /// Who put an object. Stores that keep no marks have the content compared, where one's own may be there.
+    async fn whose(&self, path: &str, content: &Bytes, mark: &Mark, may_be_ours: bool) -> Result<Whose> {
+        let told = |failed| error::told(&failed, &self.asked(path));
+        let options = GetOptions { head: true, ..GetOptions::default() };
+        let found = match self.0.client.get_opts(&key_of(path)?, options).await {
+            Ok(found) => found,
+            Err(object_store::Error::NotFound { .. }) => return Ok(Whose::Nobodys),
+            Err(failed) => return Err(told(failed)),
+        };
+        match Mark::of(&found.attributes) {
+            Some(found) if found == mark.0 => return Ok(Whose::Ours),
+            Some(_) => return Ok(Whose::Others),
+            None => {}
+        }
+        if !may_be_ours || found.meta.size != content.len() as u64 {
+            return Ok(Whose::Others);
+        }
+        Ok(match self.has_content(path, content).await? {
+            Some(true) => Whose::Ours,
+            Some(false) => Whose::Others,
+            None => Whose::Nobodys,
+        })
+    }
+
+    /// The pauses between tries.
+    pub(crate) fn pauses(&self) -> Pauses {
+        let Manners { retries, retry_time, retry_pause, .. } = self.0.manners;
+        Pauses { left: retries, rest: retry_time, next: retry_pause }
+    }
+
+    /// Puts an object from its whole content, which is not to replace anything.
+    pub(crate) fn put_whole(&self, path: &str, content: Bytes) -> Result<()> {
         let (objects, path) = (self.clone(), path.to_owned());
-        self.0.io.wait(async move { objects.put_one(&path, content, mode).await })
+        self.0.io.wait(async move { objects.put_new(&path, content, &Mark::new()?).await })
     }
 
     /// Bytes of an object.
@@ -247,7 +296,6 @@ impl Objects {
             // Stores say in many ways that a range lies behind the end.
             Err(failed) => return Err(self.ends_early(path, range).await.unwrap_or_else(|| told(failed))),
         };
-        self.told(&found.meta);
         let file_byte_len = found.meta.size;
         let bytes = found.bytes().await.map_err(told)?;
         if bytes.len() as u64 != range.byte_len {
@@ -285,7 +333,6 @@ impl Objects {
                 };
             }
         };
-        self.told(&found.meta);
         let file_byte_len = found.meta.size;
         let bytes = found.bytes().await.map_err(told)?;
         if bytes.len() as u64 != byte_len.min(file_byte_len) {
@@ -300,7 +347,6 @@ impl Objects {
         let prefix = prefix_of(folder)?;
         let listed = self.within(self.0.client.list_with_delimiter(prefix.as_ref())).await;
         let listed = listed.map_err(|failed| error::told(&failed, &self.asked(folder)))?;
-        listed.objects.iter().for_each(|meta| self.told(meta));
         let name = |path: &Path| path.filename().map(str::to_owned);
         let folders = listed
             .common_prefixes
@@ -321,22 +367,33 @@ impl Objects {
             .within(self.0.client.list(prefix_of(folder)?.as_ref()).try_collect())
             .await
             .map_err(|failed| error::told(&failed, &self.asked(folder)))?;
-        found.iter().for_each(|meta| self.told(meta));
         Ok(found.into_iter().filter(|meta| is_below(folder, &meta.location)).collect())
     }
 
+    /// Deletes objects; those that are not there are fine. What may be deleted or not is deleted again.
     async fn delete(&self, keys: Vec<Path>) -> Result<()> {
-        keys.iter().for_each(|key| self.0.versions.deleted(key.as_ref()));
         let first = keys.first().map(|key| key.to_string()).unwrap_or_default();
-        let keys = futures_util::stream::iter(keys.into_iter().map(Ok)).boxed();
-        let mut deleted = self.0.client.delete_stream(keys);
-        while let Some(one) = deleted.next().await {
-            match one {
-                Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
-                Err(failed) => return Err(error::told(&failed, &self.asked(&first))),
+        let mut pauses = self.pauses();
+        loop {
+            let mut deleted =
+                self.0.client.delete_stream(futures_util::stream::iter(keys.clone()).map(Ok).boxed());
+            let mut failure = None;
+            while let Some(one) = deleted.next().await {
+                match one {
+                    Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
+                    Err(failed) => drop(failure.get_or_insert(failed)),
+                }
+            }
+            let Some(failed) = failure else { return Ok(()) };
+            if !error::is_uncertain(&failed) || !pauses.wait().await {
+                let told = error::told(&failed, &self.asked(&first));
+                // Of several some may be gone.
+                return Err(match error::is_uncertain(&failed) || keys.len() > 1 {
+                    true => told.context(UNKNOWN_EFFECT),
+                    false => told,
+                });
             }
         }
-        Ok(())
     }
 
     /// Whether something is in a folder, or a file has its name.
@@ -356,20 +413,91 @@ impl Objects {
         })
     }
 
-    /// Puts files side by side; those that were put are deleted again where one fails.
+    /// Puts files side by side; those that were put, or may have been, are deleted again where one fails.
     fn put_all(&self, files: Vec<(String, Bytes)>) -> Result<()> {
-        let puts = files.iter().map(|(path, content)| {
-            let (objects, path, content) = (self.clone(), path.clone(), content.clone());
-            async move { objects.put_one(&path, content, PutMode::Create).await }
+        let files = files.into_iter().map(|(path, content)| Ok((path, content, Mark::new()?)));
+        let files = files.collect::<Result<Vec<(String, Bytes, Mark)>>>()?;
+        let puts = files.iter().cloned().map(|(path, content, mark)| {
+            let objects = self.clone();
+            async move { objects.put_new(&path, content, &mark).await }
         });
         let puts = self.0.io.wait_all(puts);
         let Some(failed) = puts.iter().find_map(|put| put.as_ref().err()).cloned() else { return Ok(()) };
-        let done = files.iter().zip(&puts).filter(|(_, put)| put.is_ok());
-        let done = done.map(|((path, _), _)| key_of(path)).collect::<Result<Vec<_>>>()?;
+        let is_unknown =
+            |put: &Result<()>| put.as_ref().is_err_and(|error| error.to_string().contains(UNKNOWN_EFFECT));
+        let (mut done, mut unknown) = (Vec::new(), Vec::new());
+        for (file, put) in files.into_iter().zip(&puts) {
+            match put {
+                Ok(()) => done.push(key_of(&file.0)?),
+                put if is_unknown(put) => unknown.push(file),
+                Err(_) => {}
+            }
+        }
         let objects = self.clone();
         // The first error tells more.
-        let _ = self.0.io.wait(async move { objects.delete(done).await });
+        let _ = self.0.io.wait(async move {
+            for (path, content, mark) in unknown {
+                if let Ok(Whose::Ours) = objects.whose(&path, &content, &mark, true).await {
+                    done.push(key_of(&path)?);
+                }
+            }
+            objects.delete(done).await
+        });
         Err(failed)
+    }
+}
+
+/// Whose an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Ours,
+    Others,
+    Nobodys,
+}
+
+/// What an object is marked with when it is put, so that who put it knows it again.
+#[derive(Debug, Clone)]
+struct Mark(String);
+
+impl Mark {
+    /// The name of the mark in the metadata of objects: one that all stores and what is between take.
+    const NAME: &'static str = "smaltiput";
+
+    fn new() -> Result<Mark> {
+        let mut bytes = [0; 16];
+        SystemEntropy.fill(&mut bytes)?;
+        Ok(Mark(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    fn attributes(&self) -> Attributes {
+        let mut attributes = Attributes::new();
+        attributes.insert(Attribute::Metadata(Mark::NAME.into()), self.0.clone().into());
+        attributes
+    }
+
+    fn of(attributes: &Attributes) -> Option<&str> {
+        attributes.get(&Attribute::Metadata(Mark::NAME.into())).map(AsRef::as_ref)
+    }
+}
+
+/// Pauses between tries, each longer than the one before, until there were enough of them.
+pub(crate) struct Pauses {
+    left: u64,
+    rest: Duration,
+    next: Duration,
+}
+
+impl Pauses {
+    /// Pauses; false where there have been enough.
+    pub(crate) async fn wait(&mut self) -> bool {
+        if self.left == 0 || self.rest.is_zero() {
+            return false;
+        }
+        tokio::time::sleep(jittered(self.next)).await;
+        self.left -= 1;
+        self.rest = self.rest.saturating_sub(self.next);
+        self.next = (self.next * 2).min(MAX_PAUSE);
+        true
     }
 }
 
@@ -422,12 +550,6 @@ impl Store for Objects {
         found.ok_or_else(|| Error::not_found("no such object").at_uri(self.address_of(path)))
     }
 
-    /// Nothing is kept of claims, whose names come again and which have to be as they are now.
-    fn version(&self, path: &str) -> Option<FileVersion> {
-        let is_claim = split(path).1.starts_with(LEFTOVER_PREFIX);
-        if is_claim { None } else { self.0.versions.of(path) }
-    }
-
     fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
         reading::read_into(self, self.0.manners.coalescing, reads)
     }
@@ -456,12 +578,13 @@ impl Store for Objects {
 
     fn put(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
         check_path(path)?;
-        self.put_whole(path, joined(parts), PutMode::Create)
+        self.put_whole(path, joined(parts))
     }
 
     fn replace(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
         check_path(path)?;
-        self.put_whole(path, joined(parts), PutMode::Overwrite)
+        let (objects, path, content) = (self.clone(), path.to_owned(), joined(parts));
+        self.0.io.wait(async move { objects.put_over(&path, content).await })
     }
 
     fn put_batch(&self, files: &[NewFile<'_>]) -> Result<()> {
@@ -518,7 +641,7 @@ impl Store for Objects {
         // The last one makes the tree visible.
         let Some((path, content)) = files.pop() else { return Ok(()) };
         self.put_all(files)?;
-        self.put_whole(&path, content, PutMode::Create)
+        self.put_whole(&path, content)
     }
 
     fn delete_files(&self, paths: &[&str]) -> Result<()> {
@@ -567,22 +690,33 @@ impl Store for Objects {
         let keys = found.into_iter().map(|meta| meta.location);
         let (schemas, others): (Vec<Path>, Vec<Path>) =
             keys.partition(|key| key.parts().any(|part| part.as_ref() == "__schema"));
+        let mut targets = Vec::new();
         for keys in [&others, &schemas] {
-            let copies = keys.iter().map(|key| {
-                let (objects, source) = (objects.clone(), key.clone());
-                let target = key.as_ref().strip_prefix(from.as_str()).map(|rest| format!("{to}{rest}"));
-                async move {
-                    let target = target.unwrap_or_default();
-                    objects.0.versions.deleted(&target);
+            let mut copies = Vec::new();
+            for source in keys {
+                let rest = source.as_ref().strip_prefix(from.as_str()).unwrap_or_default();
+                let (target, objects, source) = (format!("{to}{rest}"), objects.clone(), source.clone());
+                targets.push(key_of(&target)?);
+                copies.push(async move {
                     let copied = objects.0.client.copy(&source, &key_of(&target)?).await;
                     copied.map_err(|failed| error::told(&failed, &objects.asked(&target)))
-                }
-            });
-            self.0.io.wait_all(copies).into_iter().collect::<Result<Vec<()>>>()?;
+                });
+            }
+            let copied: Result<Vec<()>> = self.0.io.wait_all(copies).into_iter().collect();
+            if let Err(failed) = copied {
+                // Nothing was there before. Schemas, which came last, go first.
+                targets.reverse();
+                let undone = self.0.io.wait(async move { objects.delete(targets).await });
+                return Err(if undone.is_err() { failed.context(UNKNOWN_EFFECT) } else { failed });
+            }
         }
         self.0.io.wait(async move {
             objects.delete(schemas).await?;
-            objects.delete(others).await
+            // From here on the folder is moved, and what is left of it at its old place no array.
+            objects.delete(others).await.map_err(|failed| match failed.to_string().contains(UNKNOWN_EFFECT) {
+                true => failed,
+                false => failed.context(UNKNOWN_EFFECT),
+            })
         })
     }
 
@@ -619,6 +753,36 @@ impl Store for Objects {
             is_one.then(|| Leftover { path: meta.location.to_string(), kind: EntryKind::File, modified_ms })
         };
         Ok(found.objects.into_iter().filter_map(leftover).collect())
+    }
+
+    fn unfinished_uploads(&self, folder: &str) -> Result<Vec<UnfinishedUpload>> {
+        check_folder(folder)?;
+        let Some(uploads) = self.0.uploads.clone() else { return Ok(Vec::new()) };
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let (objects, folder) = (self.clone(), folder.to_owned());
+        let found = self.0.io.wait(async move {
+            let found = uploads.unfinished(&prefix).await;
+            found.map_err(|failed| error::told(&failed, &objects.asked(&folder)))
+        })?;
+        // What no path of a store is was not begun here.
+        let found = found.into_iter().filter(|upload| key_of(&upload.key).is_ok());
+        let upload = |upload: Unfinished| UnfinishedUpload {
+            path: upload.key,
+            id: upload.id,
+            begun_ms: upload.begun_ms,
+        };
+        Ok(found.map(upload).collect())
+    }
+
+    fn abort_upload(&self, upload: &UnfinishedUpload) -> Result<()> {
+        let (key, asked) = (key_of(&upload.path)?, self.asked(&upload.path));
+        let Some(uploads) = self.0.uploads.clone() else {
+            return Err(Error::unsupported("the store has no uploads to give up").at_uri(asked.uri));
+        };
+        let id = upload.id.clone();
+        self.0.io.wait(async move {
+            uploads.abort(&key, &id).await.map_err(|failed| error::told_of_change(&failed, &asked))
+        })
     }
 
     fn last_change_ms(&self, folder: &str) -> Result<Option<u64>> {

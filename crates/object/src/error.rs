@@ -2,6 +2,7 @@
 
 use crate::answers::{ANSWERED_BY, Refused, Why};
 use object_store::client::{HttpError, HttpErrorKind};
+use smalti_store::UNKNOWN_EFFECT;
 use smalti_types::{Error, ErrorKind};
 use std::error::Error as StdError;
 
@@ -19,7 +20,7 @@ pub(crate) fn is_uncertain(error: &object_store::Error) -> bool {
     use object_store::Error as E;
     if let Some(refused) = find::<Refused>(error) {
         return match &refused.why {
-            Why::Unanswered { source, .. } => source.kind() != HttpErrorKind::Connect || !is_of_tls(source),
+            Why::Unanswered { source, .. } => !is_of_tls(source),
             Why::Broken(_) => true,
             Why::Redirected { .. } | Why::NoStore { .. } | Why::Endless { .. } => false,
         };
@@ -34,6 +35,22 @@ pub(crate) fn is_uncertain(error: &object_store::Error) -> bool {
         E::NotFound { .. } => code(error).as_deref() == Some("NoSuchUpload"),
         _ => false,
     }
+}
+
+/// Whether a request that failed may still be carried out: it was sent, and no answer came.
+pub(crate) fn may_be_under_way(error: &object_store::Error) -> bool {
+    let was_sent = |http: &HttpError| http.kind() != HttpErrorKind::Connect;
+    match find::<Refused>(error) {
+        Some(Refused { why: Why::Unanswered { source, .. }, .. }) => was_sent(source),
+        Some(_) => false,
+        None => find::<HttpError>(error).is_some_and(was_sent),
+    }
+}
+
+/// An error of smalti for a change that failed, and of which nothing is known but that.
+pub(crate) fn told_of_change(error: &object_store::Error, asked: &Asked) -> Error {
+    let told = told(error, asked);
+    if is_uncertain(error) { told.context(UNKNOWN_EFFECT) } else { told }
 }
 
 /// Whether a request failed and nobody knows why: it was refused without a reason, or what came is none of a store's answers.
@@ -123,7 +140,11 @@ fn unanswered(host: &str, proxy: Option<&str>, source: &HttpError, area: &str) -
         return (ErrorKind::InvalidArgument, failed("does not speak HTTP", &advice));
     }
     if all.contains("dns error") {
-        let name = if area == "azure" { "azure.account and azure.endpoint" } else { "the endpoint" };
+        let name = if area == "azure" {
+            "azure.account and azure.endpoint".to_owned()
+        } else {
+            format!("{area}.endpoint")
+        };
         let advice = format!("check {name}, and the network");
         return (ErrorKind::Io, failed("is not known by that name", &advice));
     }
@@ -320,4 +341,64 @@ pub(crate) fn innermost(error: &(dyn StdError + 'static)) -> String {
     let text = chain(error).last().map(ToString::to_string).unwrap_or_default();
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().take(300).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unanswered_with(kind: HttpErrorKind, why: &str, uri: &str) -> Error {
+        let source = HttpError::new(kind, std::io::Error::other(why.to_owned()));
+        let refused = Refused {
+            host: "ourlake.blob.core.windows.net".to_owned(),
+            why: Why::Unanswered { proxy: None, source },
+        };
+        let source = HttpError::new(kind, refused);
+        let error = object_store::Error::Generic { store: "any", source: Box::new(source) };
+        told(&error, &Asked { uri: uri.to_owned(), who: Default::default() })
+    }
+
+    #[test]
+    fn an_account_that_nobody_knows_has_no_host() {
+        let why = "dns error: failed to lookup address information: Name or service not known";
+        let error = unanswered_with(HttpErrorKind::Connect, why, "az://box/array");
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "az://box/array: input/output error: ourlake.blob.core.windows.net is not known by that name ({why}): \
+                 check azure.account and azure.endpoint, and the network"
+            )
+        );
+        let error = unanswered_with(HttpErrorKind::Connect, why, "s3://bucket/array");
+        assert!(error.to_string().ends_with("check s3.endpoint, and the network"), "{error}");
+    }
+
+    #[test]
+    fn certificates_say_what_is_wrong_with_them() {
+        for (why, advice) in [
+            ("invalid peer certificate: UnknownIssuer", "network.ca_file"),
+            ("invalid peer certificate: Expired", "the clock of this machine"),
+            ("invalid peer certificate: NotValidForName", "check the name in s3.endpoint"),
+        ] {
+            let error = unanswered_with(HttpErrorKind::Decode, why, "s3://bucket/array");
+            assert_eq!(error.kind(), ErrorKind::Io);
+            assert!(error.message().contains(advice), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_may_have_happened_is_told_from_what_has_not() {
+        let of = |kind, why: &str| {
+            let source = HttpError::new(kind, std::io::Error::other(why.to_owned()));
+            let refused = Refused { host: String::new(), why: Why::Unanswered { proxy: None, source } };
+            object_store::Error::Generic { store: "S3", source: Box::new(HttpError::new(kind, refused)) }
+        };
+        assert!(is_uncertain(&of(HttpErrorKind::Interrupted, "reset")));
+        assert!(is_uncertain(&of(HttpErrorKind::Timeout, "slow")));
+        assert!(!is_uncertain(&of(HttpErrorKind::Decode, "invalid peer certificate: UnknownIssuer")));
+        let answered = |text: &str| object_store::Error::Generic { store: "S3", source: text.into() };
+        assert!(is_uncertain(&answered("status code: 503 Service Unavailable: <Code>SlowDown</Code>")));
+        assert!(is_uncertain(&answered("status code: 429 Too Many Requests")));
+        assert!(!is_uncertain(&answered("status code: 400 Bad Request: <Code>ExpiredToken</Code>")));
+    }
 }

@@ -2,13 +2,19 @@
 
 use crate::address::{address_of, get};
 use crate::asking;
+use crate::connect::Connector;
 use crate::reason::unopened;
-use crate::remade::{Clients, Common, Maker, carried};
+use crate::remade::{Clients, Maker, carried};
+use crate::settings::Settings;
+use crate::uploads::{Unfinished, Uploads};
+use crate::uploads_listed;
 use crate::values::host_of;
+use crate::who::Who;
 use async_trait::async_trait;
-use object_store::client::HttpClient;
-use object_store::gcp::{GcpCredential, GoogleCloudStorageBuilder};
-use object_store::{CredentialProvider, StaticCredentialProvider};
+use object_store::client::{HttpClient, HttpRequest};
+use object_store::gcp::{GcpCredential, GoogleCloudStorage, GoogleCloudStorageBuilder};
+use object_store::multipart::MultipartStore as _;
+use object_store::{ClientOptions, CredentialProvider, RetryConfig, StaticCredentialProvider};
 use serde_json::Value;
 use smalti_types::{Error, ErrorKind, Result};
 use std::fmt;
@@ -29,8 +35,13 @@ const RESERVE: Duration = Duration::from_secs(300);
 
 /// Makes clients of a bucket in Google Cloud Storage.
 pub(crate) struct Gcs {
-    pub(crate) common: Common,
+    pub(crate) settings: Settings,
+    pub(crate) connector: Connector,
+    pub(crate) options: ClientOptions,
+    pub(crate) retries: RetryConfig,
+    pub(crate) no_retries: RetryConfig,
     pub(crate) bucket: String,
+    pub(crate) who: Who,
 }
 
 /// Credentials that were set or lie in a file.
@@ -45,18 +56,30 @@ enum Stored {
 #[async_trait]
 impl Maker for Gcs {
     async fn make(&self) -> Result<Clients> {
-        let endpoint = address_of(&self.common.settings, "gcs.endpoint")?;
+        let endpoint = address_of(&self.settings, "gcs.endpoint")?;
         let mut builder = GoogleCloudStorageBuilder::new()
             .with_bucket_name(&self.bucket)
-            .with_client_options(self.common.options.clone())
-            .with_http_connector(self.common.connector.clone());
+            .with_client_options(self.options.clone())
+            .with_http_connector(self.connector.clone());
         if let Some(endpoint) = &endpoint {
             builder = builder.with_base_url(endpoint);
         }
         let builder = self.log_in(builder, endpoint.as_deref()).await?;
-        self.common
-            .clients(|retries| builder.clone().with_retry(retries).build())
-            .map_err(|failed| unopened(&failed))
+        let client =
+            |retries: &RetryConfig| builder.clone().with_retry(retries.clone()).build().map(Arc::new);
+        let patient = client(&self.retries).map_err(|failed| unopened(&failed))?;
+        let address = endpoint.unwrap_or_else(|| "https://storage.googleapis.com".to_owned());
+        let uploads = GcsUploads {
+            client: Arc::clone(&patient),
+            http: self.connector.client(),
+            retries: self.retries.clone(),
+            address: format!("{address}/{}", self.bucket),
+        };
+        Ok(Clients {
+            patient,
+            once: client(&self.no_retries).map_err(|failed| unopened(&failed))?,
+            uploads: Some(Arc::new(uploads)),
+        })
     }
 }
 
@@ -66,14 +89,14 @@ impl Gcs {
         builder: GoogleCloudStorageBuilder,
         endpoint: Option<&str>,
     ) -> Result<GoogleCloudStorageBuilder> {
-        let settings = &self.common.settings;
+        let settings = &self.settings;
         // The crate would look for others.
         let nobody = |builder: GoogleCloudStorageBuilder| {
             let none = GcpCredential { bearer: String::new() };
             builder.with_credentials(Arc::new(StaticCredentialProvider::new(none))).with_skip_signature(true)
         };
         if settings.flag("gcs.anonymous") {
-            self.common.who.is("nobody (gcs.anonymous)");
+            self.who.is("nobody (gcs.anonymous)");
             return Ok(nobody(builder));
         }
         let chosen = settings.strongest(&["gcs.token", "gcs.service_account", "gcs.credentials"]);
@@ -86,7 +109,7 @@ impl Gcs {
                         "the token of {source} has characters that none has"
                     )));
                 }
-                self.common.who.is(format!("the token of {source}"));
+                self.who.is(format!("the token of {source}"));
                 return Ok(builder.with_bearer_token(token));
             }
             Some("gcs.service_account") => {
@@ -98,7 +121,7 @@ impl Gcs {
                         "gcs.service_account is the key of none; gcs.credentials takes files of users",
                     ));
                 };
-                self.common.who.is(format!("the service account {account} of {source}"));
+                self.who.is(format!("the service account {account} of {source}"));
                 return Ok(builder.with_service_account_key(text));
             }
             _ => {}
@@ -112,24 +135,24 @@ impl Gcs {
             let text = content(&path).map_err(|error| error.at_uri(&shown))?;
             return Ok(match read(&text).map_err(|error| error.at_uri(&shown))? {
                 Stored::ServiceAccount(account) => {
-                    self.common.who.is(format!("the service account {account} in {shown}"));
+                    self.who.is(format!("the service account {account} in {shown}"));
                     builder.with_service_account_key(text)
                 }
                 Stored::User => {
-                    self.common.who.is(format!("the user's login in {shown}"));
+                    self.who.is(format!("the user's login in {shown}"));
                     builder.with_application_credentials(shown)
                 }
             });
         }
         let why = match self.machine(endpoint).await? {
             Ok(machine) => {
-                self.common.who.is("the service account of this machine");
+                self.who.is("the service account of this machine");
                 return Ok(builder.with_credentials(Arc::new(machine)));
             }
             Err(why) => why,
         };
         let user_credentials = settings.path("gcs.user_credentials").unwrap_or_default();
-        self.common.who.is(format!(
+        self.who.is(format!(
             "nobody, as no credentials were found: looked at GOOGLE_APPLICATION_CREDENTIALS, {}, {why}",
             user_credentials.display()
         ));
@@ -138,18 +161,18 @@ impl Gcs {
 
     /// The service account of this machine, or why there is none. It is not asked for by other services than Google's, unless somebody says where.
     async fn machine(&self, endpoint: Option<&str>) -> Result<Result<Machine, String>> {
-        let is_named = self.common.settings.source("gcs.metadata_endpoint").is_some();
+        let is_named = self.settings.source("gcs.metadata_endpoint").is_some();
         let is_google =
             endpoint.is_none_or(|endpoint| format!(".{}", host_of(endpoint)).ends_with(".googleapis.com"));
-        if self.common.settings.flag("gcs.metadata_disabled") {
+        if self.settings.flag("gcs.metadata_disabled") {
             return Ok(Err("no metadata service, which gcs.metadata_disabled forbids".to_owned()));
         }
         if !is_google && !is_named {
             return Ok(Err("no metadata service, as gcs.endpoint is none of Google's".to_owned()));
         }
-        let service = address_of(&self.common.settings, "gcs.metadata_endpoint")?.unwrap_or_default();
+        let service = address_of(&self.settings, "gcs.metadata_endpoint")?.unwrap_or_default();
         let machine = Machine {
-            client: self.common.connector.near_client(),
+            client: self.connector.near_client(),
             address: format!("{service}/{TOKEN_PATH}"),
             kept: Mutex::default(),
         };
@@ -157,6 +180,50 @@ impl Gcs {
             Ok(_) => Ok(machine),
             Err(error) => Err(format!("the metadata service ({})", error.message())),
         })
+    }
+}
+
+/// What knows the uploads of a bucket.
+#[derive(Debug)]
+struct GcsUploads {
+    client: Arc<GoogleCloudStorage>,
+    http: HttpClient,
+    retries: RetryConfig,
+    /// That of the bucket.
+    address: String,
+}
+
+impl GcsUploads {
+    async fn request(
+        &self,
+        bearer: &str,
+        query: Vec<(&'static str, String)>,
+    ) -> object_store::Result<HttpRequest> {
+        let url = reqwest::Url::parse_with_params(&self.address, query)
+            .map_err(|_| carried(Error::invalid("this is no address of a service")))?;
+        let mut request = get(url.as_str()).map_err(carried)?;
+        asking::add_header(&mut request, "authorization", &format!("Bearer {bearer}")).map_err(carried)?;
+        Ok(request)
+    }
+}
+
+#[async_trait]
+impl Uploads for GcsUploads {
+    async fn unfinished(&self, prefix: &str) -> object_store::Result<Vec<Unfinished>> {
+        let credential = self.client.credentials().get_credential().await?;
+        if credential.bearer.is_empty() {
+            // The list is for those alone who may write.
+            return Ok(Vec::new());
+        }
+        let request = |query| self.request(&credential.bearer, query);
+        uploads_listed::all(&self.http, &self.retries, prefix, request).await
+    }
+
+    async fn abort(&self, key: &object_store::path::Path, id: &str) -> object_store::Result<()> {
+        match self.client.abort_multipart(key, &id.to_owned()).await {
+            Err(object_store::Error::NotFound { .. }) => Ok(()),
+            aborted => aborted,
+        }
     }
 }
 

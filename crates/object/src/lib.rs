@@ -16,7 +16,6 @@
 
 #[cfg(not(feature = "network"))]
 mod absent;
-mod account;
 #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 mod address;
 #[cfg(feature = "network")]
@@ -32,12 +31,13 @@ mod backend;
 #[cfg(feature = "network")]
 mod connect;
 #[cfg(feature = "network")]
+mod doubts;
+#[cfg(feature = "network")]
 mod error;
 #[cfg(feature = "gcs")]
 mod gcs;
 #[cfg(feature = "http")]
 mod http;
-mod ini;
 #[cfg(feature = "network")]
 mod io;
 #[cfg(feature = "network")]
@@ -49,13 +49,17 @@ mod proxy;
 mod reading;
 #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 mod reason;
-#[cfg(feature = "network")]
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 mod remade;
 mod settings;
 #[cfg(all(test, feature = "s3", feature = "gcs", feature = "azure"))]
 mod tests;
 #[cfg(feature = "network")]
 mod upload;
+#[cfg(feature = "network")]
+mod uploads;
+#[cfg(feature = "uploads")]
+mod uploads_listed;
 mod values;
 #[cfg(feature = "network")]
 mod who;
@@ -74,13 +78,9 @@ pub mod fuzzing {
         crate::page::fuzz(bytes);
     }
 
-    /// Reads bytes as a file of settings, as one that the AWS tools share, and as what names accounts of Azure.
-    pub fn settings(bytes: &[u8]) {
-        crate::ini::fuzz(bytes);
-        let Ok(text) = std::str::from_utf8(bytes) else { return };
-        crate::account::fuzz(text);
-        if let Ok(settings) = crate::Settings::from_text(text, "file") {
-            assert_eq!(settings.shown().len(), crate::KEYS.len());
-        }
+    /// Reads bytes as the list that a store makes of unfinished uploads.
+    #[cfg(feature = "uploads")]
+    pub fn list_of_uploads(bytes: &[u8]) {
+        crate::uploads_listed::fuzz(bytes);
     }
 }

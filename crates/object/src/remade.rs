@@ -1,16 +1,14 @@
 //! Clients of a bucket, which are made when the first request needs them, with the credentials that are found then, and made anew where an answer
 //! says what was wrong with them: another region, or credentials that have ended.
 
-use crate::connect::Connector;
-use crate::settings::Settings;
-use crate::who::Who;
+use crate::uploads::{Unfinished, Uploads};
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use object_store::path::Path;
 use object_store::{
-    ClientOptions, CopyOptions, Error as StoreError, GetOptions, GetResult, ListResult, MultipartUpload,
-    ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, RetryConfig,
+    CopyOptions, Error as StoreError, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta,
+    ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult,
 };
 use smalti_types::{Error, Result};
 use std::fmt;
@@ -27,36 +25,8 @@ pub(crate) struct Clients {
     pub(crate) patient: Arc<dyn ObjectStore>,
     /// Sends each request once.
     pub(crate) once: Arc<dyn ObjectStore>,
-}
-
-/// What makers have of the context, whatever store they are for.
-#[cfg_attr(
-    not(any(feature = "s3", feature = "gcs", feature = "azure")),
-    expect(dead_code, reason = "there are no buckets in this build")
-)]
-pub(crate) struct Common {
-    pub(crate) settings: Settings,
-    pub(crate) connector: Connector,
-    pub(crate) options: ClientOptions,
-    pub(crate) retries: RetryConfig,
-    pub(crate) no_retries: RetryConfig,
-    /// Is told whose credentials were found.
-    pub(crate) who: Who,
-}
-
-#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
-impl Common {
-    /// The clients that are built so.
-    ///
-    /// # Errors
-    /// What building them reports.
-    pub(crate) fn clients<C: ObjectStore>(
-        &self,
-        build: impl Fn(RetryConfig) -> object_store::Result<C>,
-    ) -> object_store::Result<Clients> {
-        let (patient, once) = (build(self.retries.clone())?, build(self.no_retries.clone())?);
-        Ok(Clients { patient: Arc::new(patient), once: Arc::new(once) })
-    }
+    /// Knows uploads that are not finished, where the store tells of them.
+    pub(crate) uploads: Option<Arc<dyn Uploads>>,
 }
 
 /// Makes the clients of a bucket.
@@ -94,10 +64,10 @@ struct Made {
 }
 
 /// Both faces of a bucket: the one that sends requests again, and the one that sends each once.
-pub(crate) fn remade(maker: Box<dyn Maker>) -> Clients {
-    let shared = Arc::new(Shared { maker, made: Mutex::default() });
+pub(crate) fn remade(maker: impl Maker) -> Clients {
+    let shared = Arc::new(Shared { maker: Box::new(maker), made: Mutex::default() });
     let face = |sends_once| Arc::new(Remade { shared: Arc::clone(&shared), sends_once });
-    Clients { patient: face(false), once: face(true) }
+    Clients { patient: face(false), once: face(true), uploads: Some(face(false)) }
 }
 
 /// An error of smalti on its way through `object_store`: one of those that nobody takes for something that may have happened.
@@ -144,17 +114,6 @@ impl Remade {
 
     /// Whether a request is worth another try with clients that were made anew; counts what was mended for it.
     async fn mends(&self, mend_count: &mut usize, made: &Made, failed: &StoreError) -> bool {
-        // What is there or not, nobody's credentials change.
-        let is_answer = matches!(
-            failed,
-            StoreError::NotFound { .. }
-                | StoreError::AlreadyExists { .. }
-                | StoreError::Precondition { .. }
-                | StoreError::NotModified { .. }
-        );
-        if is_answer {
-            return false;
-        }
         *mend_count += 1;
         *mend_count <= MAX_MEND_COUNT && self.shared.mend(made.generation, failed).await
     }
@@ -265,6 +224,32 @@ impl ObjectStore for Remade {
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> object_store::Result<()> {
         ask!(self, client => client.copy_opts(from, to, options.clone()))
+    }
+}
+
+#[async_trait]
+impl Uploads for Remade {
+    async fn unfinished(&self, prefix: &str) -> object_store::Result<Vec<Unfinished>> {
+        let mut mend_count = 0;
+        loop {
+            let made = self.shared.made().await?;
+            let Some(uploads) = &made.clients.uploads else { return Ok(Vec::new()) };
+            let answer = uploads.unfinished(prefix).await;
+            if let Err(failed) = &answer
+                && self.mends(&mut mend_count, &made, failed).await
+            {
+                continue;
+            }
+            return answer;
+        }
+    }
+
+    async fn abort(&self, key: &Path, id: &str) -> object_store::Result<()> {
+        let made = self.shared.made().await?;
+        match &made.clients.uploads {
+            Some(uploads) => uploads.abort(key, id).await,
+            None => Err(StoreError::NotSupported { source: "the store has no uploads to give up".into() }),
+        }
     }
 }
 

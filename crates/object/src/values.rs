@@ -141,6 +141,7 @@ pub(crate) fn address(text: &str) -> Result<String> {
 }
 
 /// The host of an address, without user, password and port.
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 pub(crate) fn host_of(address: &str) -> &str {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -194,6 +195,7 @@ mod tests {
         assert!(address("socks5://host").unwrap_err().to_string().contains("socks5://"));
     }
 
+    #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
     #[test]
     fn hosts_are_told_from_what_stands_around_them() {
         assert_eq!(host_of("http://user:pass@[::1]:8080/x"), "::1");

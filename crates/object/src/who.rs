@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Default)]
 pub(crate) struct Who(Arc<Mutex<String>>);
 
-#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 impl Who {
     pub(crate) fn is(&self, who: impl Into<String>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = who.into();

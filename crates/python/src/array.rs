@@ -396,18 +396,16 @@ impl Array {
     }
 
     /// Removes fragments that others replace: their names, the bytes that they took, and whether open handles keep them.
-    #[pyo3(signature = (*, dry_run=false, ignore_readers=false, hook=None))]
+    #[pyo3(signature = (*, dry_run=false, hook=None))]
     fn vacuum(
         &self,
         py: Python<'_>,
         dry_run: bool,
-        ignore_readers: bool,
         hook: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<(Vec<String>, u64, bool)> {
         let progress = progress();
         let options = VacuumOptions {
             is_dry_run: dry_run,
-            ignores_readers: ignore_readers,
             progress: Some(Arc::clone(&progress)),
             ..VacuumOptions::default()
         };

@@ -2,7 +2,7 @@
 
 use crate::errors::exception;
 use pyo3::prelude::*;
-use smalti::storage::{KEYS, Key, Settings, Takes};
+use smalti::storage::{KEYS, Settings};
 
 /// What arrays and groups of a program share: threads, stores, memory and the cache of decoded tiles.
 #[pyclass(frozen, module = "smalti._smalti")]
@@ -81,11 +81,10 @@ impl Context {
     }
 }
 
-/// The keys whose values are hidden, or have parts that are.
+/// The keys whose values are never shown.
 #[pyfunction]
-pub(crate) fn private_keys() -> Vec<&'static str> {
-    let is_private = |key: &&Key| key.is_secret() || key.takes == Takes::Address;
-    KEYS.iter().filter(is_private).map(|key| key.name).collect()
+pub(crate) fn secret_keys() -> Vec<&'static str> {
+    KEYS.iter().filter(|key| key.is_secret()).map(|key| key.name).collect()
 }
 
 fn settings_with(config: &[(String, String)]) -> smalti::Result<Settings> {

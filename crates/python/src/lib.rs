@@ -32,7 +32,7 @@ mod _smalti {
     #[pymodule_export]
     use crate::condition::Condition;
     #[pymodule_export]
-    use crate::context::{Context, private_keys};
+    use crate::context::{Context, secret_keys};
     #[pymodule_export]
     use crate::group::{Group, children, kind_of};
     #[pymodule_export]

@@ -1,11 +1,6 @@
 """What all tests of the package share."""
 
 import itertools
-import os
-import subprocess
-import sys
-import urllib.request
-from pathlib import Path
 
 import hypothesis
 import pytest
@@ -23,37 +18,6 @@ _numbers = itertools.count()
 def mem():
     """Names of arrays in memory that nothing is at."""
     return lambda: f"mem://tests/{next(_numbers)}"
-
-
-class Prefix:
-    """A place in a bucket, whose arrays have names as files in a folder have."""
-
-    def __init__(self, uri):
-        self.uri = uri
-
-    def __truediv__(self, name):
-        return f"{self.uri}/{name}"
-
-
-@pytest.fixture(scope="session")
-def bucket():
-    """A bucket of moto's, a server of S3 on the loopback. From now on the environment says where it is, for processes that start later too."""
-    script = Path(__file__).parents[3] / "tests" / "servers" / "moto_server.py"
-    with subprocess.Popen([sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        url = f"http://127.0.0.1:{int(server.stdout.readline())}"
-        os.environ.update(AWS_ENDPOINT_URL=url, AWS_ACCESS_KEY_ID="testing", AWS_SECRET_ACCESS_KEY="testing", AWS_REGION="us-east-1", NO_PROXY="127.0.0.1")
-        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        direct.open(urllib.request.Request(f"{url}/arrays", method="PUT", data=b"")).close()
-        yield "s3://arrays"
-        server.stdin.close()
-
-
-@pytest.fixture(params=["folder", "bucket"])
-def place(request, tmp_path):
-    """Where the arrays of a test are."""
-    if request.param == "folder":
-        return tmp_path
-    return Prefix(f"{request.getfixturevalue('bucket')}/{next(_numbers)}")
 
 
 @pytest.fixture

@@ -11,13 +11,9 @@ import smalti.dask
 
 @pytest.fixture
 def table(tmp_path):
-    return make_table(tmp_path / "table")
-
-
-def make_table(uri):
     rng = np.random.default_rng(1)
     array = sm.create(
-        uri,
+        tmp_path / "table",
         sm.dim("x", (0, 99_999), tile=1000),
         [sm.attr("value", "float64"), sm.attr("kind", "int8", enumeration="kinds")],
         enums=[sm.enum("kinds", ["a", "b"])],
@@ -36,14 +32,6 @@ def test_partitions_make_the_table(table, scheduler):
     with dask.config.set(scheduler=scheduler):
         got = frame.compute().sort_values("x", ignore_index=True)
     pd.testing.assert_frame_equal(got, table.read(order="row-major").to_pandas())
-
-
-@pytest.mark.parametrize("scheduler", ["threads", "processes"])
-def test_a_table_in_a_bucket_is_read_as_one_in_a_folder(table, bucket, scheduler):
-    distant = smalti.dask.read(make_table(f"{bucket}/table-{scheduler}"), where="value > 0.5", splits=4)
-    near = table.read(where="value > 0.5", order="row-major").to_pandas()
-    with dask.config.set(scheduler=scheduler):
-        pd.testing.assert_frame_equal(distant.compute().sort_values("x", ignore_index=True), near)
 
 
 def test_columns_and_conditions(table):

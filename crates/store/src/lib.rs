@@ -53,7 +53,6 @@ mod request;
 mod sim;
 mod store;
 mod uri;
-mod versions;
 
 pub use ahead::AheadStore;
 pub use bucket::{BucketImage, BucketStep, BucketStore};
@@ -77,7 +76,6 @@ pub use request::{Answer, Pending, Request};
 pub use sim::{SimDisk, SimWriter};
 pub use store::{
     Entry, EntryKind, FileVersion, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store, SyncLevel, Tail,
-    finish_all,
+    UNKNOWN_EFFECT, UnfinishedUpload, finish_all,
 };
 pub use uri::{Place, Remote, Stores, percent_decoded};
-pub use versions::{Told, Versions};

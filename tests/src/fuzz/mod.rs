@@ -6,7 +6,6 @@ mod guard;
 pub mod manifest;
 mod mutation;
 mod seeds;
-pub mod settings;
 pub mod split;
 pub mod tile;
 
@@ -21,7 +20,7 @@ pub type Target = (&'static str, fn(&[u8]));
 pub fn targets() -> Vec<Target> {
     let structures = smalti_format::fuzzing::TARGETS.iter().copied();
     let codecs = smalti_codecs::fuzz::TARGETS.iter().copied();
-    let cells: [Target; 8] = [
+    let cells: [Target; 7] = [
         ("array", array::fuzz_array),
         ("condition_text", condition::fuzz_condition_text),
         ("stored_condition", condition::fuzz_stored_condition),
@@ -29,7 +28,6 @@ pub fn targets() -> Vec<Target> {
         ("chunked_tile", tile::fuzz_chunked_tile),
         ("manifest", manifest::fuzz_manifest),
         ("listing_page", manifest::fuzz_listing_page),
-        ("settings", settings::fuzz_settings),
     ];
     structures.chain(codecs).chain(cells).collect()
 }

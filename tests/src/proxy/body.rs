@@ -1,6 +1,6 @@
 //! Bodies of requests and answers on their way through.
 
-use super::Shared;
+use super::shared::Shared;
 use super::socket::Reset;
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;

@@ -13,16 +13,17 @@
 mod body;
 mod rule;
 mod serve;
+mod shared;
 mod socket;
 
 pub use rule::{Canned, Fault, Rule, Seen};
+pub use shared::Counts;
 
 use serve::Service;
-use std::collections::BTreeMap;
+use shared::{Shared, lock};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
@@ -32,42 +33,6 @@ pub struct Proxy {
     port: u16,
     shared: Arc<Shared>,
     runtime: Option<Runtime>,
-}
-
-/// What went through a proxy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// Requests that arrived.
-    pub requests: u64,
-    /// Times that a request arrived while no other was under way: what a client has to wait for one after the other. A request is under way
-    /// until the last bytes of its answer are on their way. Without latency, requests that a client sends at once may be told apart by chance.
-    pub rounds: u64,
-    /// Bytes of bodies of requests.
-    pub bytes_in: u64,
-    /// Bytes of bodies of answers.
-    pub bytes_out: u64,
-}
-
-/// What connections of a proxy share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    to: SocketAddr,
-    latency_us: AtomicU64,
-    counters: Counters,
-    rules: Mutex<Vec<Rule>>,
-    /// Answers that a rule had remembered, by method and path.
-    remembered: Mutex<BTreeMap<String, Canned>>,
-    /// Whether what passes is written down, and what was.
-    log: Mutex<Option<Vec<String>>>,
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    requests: AtomicU64,
-    rounds: AtomicU64,
-    bytes_in: AtomicU64,
-    bytes_out: AtomicU64,
-    under_way: AtomicU64,
 }
 
 impl Proxy {
@@ -80,14 +45,7 @@ impl Proxy {
             Builder::new_multi_thread().worker_threads(2).thread_name("fault-proxy").enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
         let port = listener.local_addr()?.port();
-        let shared = Arc::new(Shared {
-            to,
-            latency_us: AtomicU64::new(0),
-            counters: Counters::default(),
-            rules: Mutex::default(),
-            remembered: Mutex::default(),
-            log: Mutex::default(),
-        });
+        let shared = Arc::new(Shared::new(to));
         runtime.spawn(Service::new(Arc::clone(&shared)).accept(listener));
         Ok(Proxy { port, shared, runtime: Some(runtime) })
     }
@@ -149,35 +107,4 @@ impl Drop for Proxy {
             runtime.shutdown_background();
         }
     }
-}
-
-impl Shared {
-    fn set_latency(&self, latency: Duration) {
-        self.latency_us.store(u64::try_from(latency.as_micros()).unwrap_or(u64::MAX), Relaxed);
-    }
-
-    fn latency(&self) -> Duration {
-        Duration::from_micros(self.latency_us.load(Relaxed))
-    }
-}
-
-impl Counters {
-    fn now(&self) -> Counts {
-        Counts {
-            requests: self.requests.load(Relaxed),
-            rounds: self.rounds.load(Relaxed),
-            bytes_in: self.bytes_in.load(Relaxed),
-            bytes_out: self.bytes_out.load(Relaxed),
-        }
-    }
-
-    fn reset(&self) {
-        for counter in [&self.requests, &self.rounds, &self.bytes_in, &self.bytes_out] {
-            counter.store(0, Relaxed);
-        }
-    }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,9 @@
 //! How a proxy answers a request.
 
 use super::body::{AnyBody, Broken, Counted, End, UnderWay};
+use super::rule::{Canned, Fault, Seen};
+use super::shared::{Shared, lock};
 use super::socket::{Reset, Socket};
-use super::{Canned, Fault, Seen, Shared, lock};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty, Full};
 use hyper::body::Incoming;

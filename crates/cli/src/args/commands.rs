@@ -111,11 +111,8 @@ pub(crate) struct DemoArgs {
     /// Folder for the arrays and pictures; what an earlier demo left there is replaced
     #[arg(long, value_name = "DIR", default_value = "demo-output")]
     pub(crate) dir: PathBuf,
-    /// Put the arrays here, such as s3://bucket/tour; pictures stay in the folder. Arrays of an earlier demo there are replaced
-    #[arg(long, value_name = "URI")]
-    pub(crate) to: Option<String>,
     /// Write the data of the tour and of the guides as files, CSV and NPY, into this folder, and nothing else
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["dir", "to"])]
+    #[arg(long, value_name = "DIR", conflicts_with = "dir")]
     pub(crate) data: Option<PathBuf>,
 }
 

@@ -1,6 +1,6 @@
 //! `smalti ls`, `smalti mv` and `smalti rm`: arrays and groups as things in folders.
 
-use crate::args::{Global, LsArgs, MvArgs, OpenTimes, Order, RmArgs};
+use crate::args::{Global, LsArgs, MvArgs, Order, RmArgs};
 use crate::engine;
 use crate::failure::{Failure, Outcome};
 use crate::warning::warn;
@@ -13,11 +13,8 @@ use std::io::Write;
 
 pub(super) fn list(global: &Global, args: &LsArgs) -> Outcome {
     let order = if args.order == Order::Pre { WalkOrder::Pre } else { WalkOrder::Post };
-    let options = engine::options(global, OpenTimes::default())?;
-    let found = match args.recursive {
-        true => Object::walk_with(&args.folder, order, &options),
-        false => Object::children_with(&args.folder, &options),
-    };
+    let found =
+        if args.recursive { Object::walk(&args.folder, order) } else { Object::children(&args.folder) };
     let found = found.map_err(|error| error.at_uri(&args.folder))?;
     let mut out = std::io::stdout().lock();
     if global.json {
@@ -54,7 +51,7 @@ pub(super) fn rename(global: &Global, args: &MvArgs) -> Outcome {
             human::at(clock_ms())
         );
     }
-    if is_link && Object::at_with(&args.to, &engine::options(global, OpenTimes::default())?)?.is_none() {
+    if is_link && Object::at(&args.to)?.is_none() {
         warn(
             global,
             &args.to,
@@ -93,6 +90,6 @@ fn described(kind: ObjectKind, is_link: bool) -> String {
 }
 
 fn object(global: &Global, uri: &str) -> Outcome<Object> {
-    let found = Object::at_with(uri, &engine::options(global, OpenTimes::default())?)?;
+    let found = Object::at_with(uri, &engine::options(global, Default::default())?)?;
     found.ok_or_else(|| smalti::Error::not_found("neither an array nor a group is here").at_uri(uri).into())
 }

@@ -2,7 +2,6 @@
 
 use super::Window;
 use super::data::City;
-use super::place::{is_distant, stored};
 use super::report::Report;
 use crate::args::{Global, OpenTimes};
 use crate::engine;
@@ -89,8 +88,7 @@ pub(super) fn store(global: &Global, uri: &str, cities: &[City], report: &mut Re
     let bytes: u64 = fragments.iter().map(|fragment| fragment.byte_len()).sum::<smalti::Result<_>>()?;
     let tiles: u64 = fragments.iter().map(|fragment| fragment.tile_count()).sum();
     report.line(format!(
-        "   {}: {} in {} fragments of {tiles} tiles, {uri}",
-        stored(uri),
+        "   on disk: {} in {} fragments of {tiles} tiles, {uri}",
         human::bytes(bytes),
         fragments.len()
     ));
@@ -186,9 +184,7 @@ pub(super) fn consolidate(global: &Global, uri: &str, report: &mut Report) -> Ou
     let merged: usize = done.merges.iter().map(|merge| merge.inputs.len()).sum();
     report.step(format!("merged {merged} fragments into {}", array.fragments()?.len()), start);
     let start = Instant::now();
-    // In a bucket nobody can tell who reads; but nobody knows of this array yet.
-    let options = VacuumOptions { ignores_readers: is_distant(uri), ..VacuumOptions::default() };
-    let removed = array.vacuum(&options)?;
+    let removed = array.vacuum(&VacuumOptions::default())?;
     let bytes = human::bytes(removed.byte_len);
     let told = match removed.kept_for_readers.len() {
         0 => format!("removed the {} that were merged, {bytes}", removed.fragments.len()),

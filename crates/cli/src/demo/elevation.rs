@@ -2,7 +2,6 @@
 
 use super::Window;
 use super::data::{Elevation, NO_ELEVATION};
-use super::place::stored;
 use super::report::Report;
 use crate::args::{Global, OpenTimes};
 use crate::engine;
@@ -76,8 +75,7 @@ pub(super) fn store(global: &Global, uri: &str, raster: &Elevation, report: &mut
     let bytes: u64 =
         array.fragments()?.iter().map(|fragment| fragment.byte_len()).sum::<smalti::Result<_>>()?;
     report.line(format!(
-        "   {}: {}, {:.1} times less than in memory",
-        stored(uri),
+        "   on disk: {}, {:.1} times less than in memory",
         human::bytes(bytes),
         cells as f64 / bytes as f64
     ));

@@ -12,17 +12,12 @@ fn the_demo_leaves_pictures_and_every_command_it_suggests_works() {
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
     assert!(svg.matches("<rect").count() > 100, "a rectangle for each tile");
 
-    run_suggested(&session, &said);
-}
-
-/// Runs every command that the demo suggests; the commands.
-fn run_suggested(session: &Session, said: &str) -> Vec<String> {
     let (_, suggested) = said.split_once("Try next:").unwrap();
     let program = env!("CARGO_BIN_EXE_smalti");
     let commands: Vec<&str> =
         suggested.lines().map(str::trim).filter(|line| line.contains(program)).collect();
     assert!(commands.len() >= 5, "{suggested}");
-    for command in &commands {
+    for command in commands {
         let mut words = words(command);
         assert_eq!(words.remove(0), program, "{command}");
         let output = std::process::Command::new(program)
@@ -34,28 +29,6 @@ fn run_suggested(session: &Session, said: &str) -> Vec<String> {
         let problem = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && problem.is_empty(), "{command}: {problem}");
     }
-    commands.into_iter().map(String::from).collect()
-}
-
-#[test]
-fn the_arrays_of_the_demo_can_be_elsewhere_and_its_pictures_stay() {
-    let session = Session::new();
-    let said = session.text("demo --to elsewhere/tour --config 'network.timeout=10 s'");
-    assert!(session.path("demo-output/map.png").exists() && !session.path("demo-output/cities").exists());
-    let commands = run_suggested(&session, &said);
-    for command in &commands {
-        assert!(command.contains(" elsewhere/tour/"), "{command}");
-        assert!(command.ends_with(" --config 'network.timeout=10 s'"), "{command}");
-    }
-    assert!(session.path("demo-output/europe.parquet").exists(), "files stay with the pictures");
-    session.text("demo --to elsewhere/tour --sync none");
-
-    session.text("group create elsewhere/cities");
-    let problem = session.problem("demo --to elsewhere", 1);
-    assert!(problem.contains("a group is in the way") && problem.contains("--to"), "{problem}");
-    assert!(session.path("elsewhere/cities").exists(), "nothing but arrays is removed");
-    let problem = session.problem("demo --to mem://tour", 2);
-    assert!(problem.contains("end with the demo"), "{problem}");
 }
 
 #[test]

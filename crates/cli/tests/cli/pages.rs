@@ -52,12 +52,6 @@ fn the_page_of_splits_works() {
     Page::read(&documentation("splits.md")).run(folder.path());
 }
 
-#[test]
-fn the_page_of_http_works() {
-    let folder = TempDir::new().unwrap();
-    Page::read(&documentation("http.md")).run(folder.path());
-}
-
 fn documentation(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
 }

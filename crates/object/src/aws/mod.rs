@@ -2,20 +2,25 @@
 
 mod container;
 mod credentials;
+pub(crate) mod ini;
 mod origin;
 mod profile;
 mod refusal;
 mod region;
 mod sources;
 mod sts;
+mod uploads;
 
 use crate::address::{address_of, checked};
+use crate::connect::Connector;
 use crate::reason::unopened;
-use crate::remade::{Clients, Common, Maker};
+use crate::remade::{Clients, Maker};
+use crate::settings::Settings;
+use crate::who::Who;
 use async_trait::async_trait;
 use credentials::{Asking, Credentials, First};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, AwsCredentialProvider, S3ConditionalPut};
-use object_store::{Error as StoreError, RetryConfig};
+use object_store::{ClientOptions, Error as StoreError, RetryConfig};
 use profile::Profiles;
 use refusal::Refusal;
 use region::{Told, Watching, is_region};
@@ -24,14 +29,20 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use sts::Sts;
 use tokio::sync::OnceCell;
+use uploads::S3Uploads;
 
 /// Where Amazon looks first for buckets of which nobody knows the region.
 const FIRST_REGION: &str = "us-east-1";
 
 /// Makes clients of a bucket in S3.
 pub(crate) struct S3 {
-    pub(crate) common: Common,
+    pub(crate) settings: Settings,
+    pub(crate) connector: Connector,
+    pub(crate) options: ClientOptions,
+    pub(crate) retries: RetryConfig,
+    pub(crate) no_retries: RetryConfig,
     pub(crate) bucket: String,
+    pub(crate) who: Who,
     pub(crate) state: State,
 }
 
@@ -49,7 +60,7 @@ impl S3 {
     /// The region that requests go to: what the store said, what was set, what the profile says.
     fn region(&self, profiles: &Profiles) -> Result<String> {
         let told = self.state.region.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let set = || self.common.settings.get("s3.region").or_else(|| profiles.region()).map(str::to_owned);
+        let set = || self.settings.get("s3.region").or_else(|| profiles.region()).map(str::to_owned);
         let region = told.or_else(set).unwrap_or_else(|| FIRST_REGION.to_owned());
         match is_region(&region) {
             true => Ok(region),
@@ -57,30 +68,20 @@ impl S3 {
         }
     }
 
-    /// The address that was set for a service, or that the profile says.
-    fn endpoint(&self, profiles: &Profiles, service: &str, key: &'static str) -> Result<Option<String>> {
-        if let Some(endpoint) = address_of(&self.common.settings, key)? {
-            return Ok(Some(endpoint));
-        }
-        let of_profile = profiles.endpoint(service).map(checked).transpose();
-        of_profile
-            .map_err(|error| error.context(format_args!("endpoint_url of the profile {}", profiles.name())))
-    }
-
     fn asking(&self, profiles: &Profiles) -> Result<Asking> {
         let region = self.region(profiles)?;
-        let near_client = self.common.connector.near_client();
-        let endpoint = self.endpoint(profiles, "sts", "s3.sts_endpoint")?;
+        let near_client = self.connector.near_client();
+        let endpoint = address_of(&self.settings, "s3.sts_endpoint")?;
         let sts = Sts {
-            client: self.common.connector.client(),
+            client: self.connector.client(),
             endpoint: endpoint.unwrap_or_else(|| format!("https://sts.{region}.{}", domain(&region))),
             region,
         };
-        let metadata = address_of(&self.common.settings, "s3.metadata_endpoint")?.unwrap_or_default();
+        let metadata = address_of(&self.settings, "s3.metadata_endpoint")?.unwrap_or_default();
         let (connector, options, bucket) =
-            (self.common.connector.clone(), self.common.options.clone(), self.bucket.clone());
+            (self.connector.clone(), self.options.clone(), self.bucket.clone());
         // One more try: the service is near, or nobody answers at all.
-        let retries = RetryConfig { max_retries: 1, ..self.common.retries.clone() };
+        let retries = RetryConfig { max_retries: 1, ..self.retries.clone() };
         let machine = move || -> Result<AwsCredentialProvider> {
             let builder = AmazonS3Builder::new()
                 .with_bucket_name(&bucket)
@@ -91,24 +92,24 @@ impl S3 {
             let client = builder.build().map_err(|failed| unopened(&failed))?;
             Ok(Arc::clone(client.credentials()))
         };
-        Ok(Asking { settings: self.common.settings.clone(), near_client, sts, machine: Box::new(machine) })
+        Ok(Asking { settings: self.settings.clone(), near_client, sts, machine: Box::new(machine) })
     }
 
     /// The credentials that go along; none where there are none, or none are to.
     async fn credentials(&self, profiles: &Profiles) -> Result<Option<Arc<Credentials>>> {
-        if self.common.settings.flag("s3.anonymous") {
-            self.common.who.is("nobody (s3.anonymous)");
+        if self.settings.flag("s3.anonymous") {
+            self.who.is("nobody (s3.anonymous)");
             return Ok(None);
         }
         let make = || async { Ok::<_, Error>(Arc::new(Credentials::new(self.asking(profiles)?))) };
         let credentials = self.state.credentials.get_or_try_init(make).await?;
         match credentials.first(profiles).await? {
             First::Of(who) => {
-                self.common.who.is(who);
+                self.who.is(who);
                 Ok(Some(Arc::clone(credentials)))
             }
             First::None(why) => {
-                self.common.who.is(why);
+                self.who.is(why);
                 Ok(None)
             }
         }
@@ -123,7 +124,7 @@ fn domain(region: &str) -> &'static str {
 #[async_trait]
 impl Maker for S3 {
     async fn make(&self) -> Result<Clients> {
-        let settings = &self.common.settings;
+        let settings = &self.settings;
         let profiles = Profiles::read(settings)?;
         let region = self.region(&profiles)?;
         let conditional_put = match settings.get("s3.conditional_put") {
@@ -132,16 +133,20 @@ impl Maker for S3 {
         };
         let mut builder = AmazonS3Builder::new()
             .with_bucket_name(&self.bucket)
-            .with_client_options(self.common.options.clone())
+            .with_client_options(self.options.clone())
             .with_http_connector(Watching {
-                connector: self.common.connector.clone(),
+                connector: self.connector.clone(),
                 told: self.state.told.clone(),
             })
             .with_virtual_hosted_style_request(settings.flag("s3.virtual_hosted"))
             .with_allow_http(true)
             .with_conditional_put(conditional_put)
             .with_region(&region);
-        let endpoint = self.endpoint(&profiles, "s3", "s3.endpoint")?;
+        let of_profile = || profiles.endpoint().map(checked).transpose();
+        let endpoint = match address_of(settings, "s3.endpoint")? {
+            Some(endpoint) => Some(endpoint),
+            None => of_profile().map_err(|error| error.context("endpoint_url of the profile"))?,
+        };
         if let Some(endpoint) = endpoint {
             builder = builder.with_endpoint(endpoint);
         } else if region.starts_with("cn-") {
@@ -153,18 +158,32 @@ impl Maker for S3 {
                 },
             );
         }
-        builder = match self.credentials(&profiles).await? {
+        let credentials = self.credentials(&profiles).await?;
+        let is_signed = credentials.is_some();
+        builder = match credentials {
             Some(credentials) => builder.with_credentials(credentials),
             None => builder.with_skip_signature(true),
         };
-        self.common
-            .clients(|retries| builder.clone().with_retry(retries).build())
-            .map_err(|failed| unopened(&failed))
+        let client =
+            |retries: &RetryConfig| builder.clone().with_retry(retries.clone()).build().map(Arc::new);
+        let failed = |failed: StoreError| unopened(&failed);
+        let patient = client(&self.retries).map_err(failed)?;
+        let uploads = S3Uploads {
+            client: Arc::clone(&patient),
+            http: self.connector.client(),
+            retries: self.retries.clone(),
+            is_signed,
+        };
+        Ok(Clients {
+            patient,
+            once: client(&self.no_retries).map_err(failed)?,
+            uploads: Some(Arc::new(uploads)),
+        })
     }
 
     async fn mend(&self, failed: &StoreError) -> bool {
         if let Some(told) = self.state.told.region(failed) {
-            let Ok(profiles) = Profiles::read(&self.common.settings) else { return false };
+            let Ok(profiles) = Profiles::read(&self.settings) else { return false };
             if self.region(&profiles).is_ok_and(|region| region != told) {
                 *self.state.region.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
                 return true;

@@ -1,7 +1,7 @@
 //! Profiles: what the shared files say of one, and where its credentials come from.
 
+use super::ini::{MAX_BYTE_LEN, Section, Sections};
 use super::origin::{Base, Keys, Origin, Role};
-use crate::ini::{MAX_BYTE_LEN, Section, Sections};
 use crate::settings::Settings;
 use smalti_types::{Error, ErrorKind, Result};
 use std::io::Read as _;
@@ -59,11 +59,11 @@ impl Profiles {
         self.value(&self.name, "region")
     }
 
-    /// The address of a service, `s3` or `sts`, for the profile that was chosen.
-    pub(crate) fn endpoint(&self, service: &str) -> Option<&str> {
+    /// The address of S3 for the profile that was chosen.
+    pub(crate) fn endpoint(&self) -> Option<&str> {
         let services = self.value(&self.name, "services");
         let services = services.and_then(|name| self.config.sections.section(&format!("services {name}")));
-        let of_service = services.and_then(|section| filled(section, &format!("{service}.endpoint_url")));
+        let of_service = services.and_then(|section| filled(section, "s3.endpoint_url"));
         of_service.or_else(|| self.value(&self.name, "endpoint_url"))
     }
 

@@ -170,8 +170,7 @@ impl Server {
                     "the server leads away from https to http, which is not followed".to_owned(),
                 ));
             }
-            // A file has no such address: it leads to the page of a folder, or to one for all that is not there.
-            if matches!(target, Target::File(_)) && next.path().ends_with('/') {
+            if matches!(target, Target::File(_)) && next.path().strip_suffix('/') == Some(url.path()) {
                 return Err(missing(&at));
             }
             seen.push(url);

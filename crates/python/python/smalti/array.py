@@ -541,21 +541,19 @@ class Array:
 
         return SharedConsolidation(self, self._handle.share_consolidation(parts, purge=purge))
 
-    def vacuum(self, what="fragments", *, dry_run=False, ignore_readers=False, progress=None):
+    def vacuum(self, what="fragments", *, dry_run=False, progress=None):
         """Removes what was merged: the names of the fragments; or with another ``what``, as for :meth:`consolidate`, those files.
 
         Args:
             dry_run: whether it only says what would be removed.
-            ignore_readers: whether fragments go although others may read them, whose reads fail then: in a bucket nobody can tell.
         """
         if what != "fragments":
             return self._handle.upkeep_files(what, True, dry_run)
-        names, _, waits = self._handle.vacuum(dry_run=dry_run, ignore_readers=ignore_readers, hook=hook_of(progress))
+        names, _, waits = self._handle.vacuum(dry_run=dry_run, hook=hook_of(progress))
         if waits:
             import warnings
 
-            told = "others may read the array, so that nothing was removed; close their handles, vacuum later, or say ignore_readers=True"
-            warnings.warn(told, stacklevel=2)
+            warnings.warn("other handles read the array, so that nothing was removed; close them, or vacuum later", stacklevel=2)
         return names
 
     # -- checks

@@ -15,9 +15,9 @@ class Context:
         threads: how many threads work; as many as there are cores if not said. They start with the first work that is worth it.
         memory: the bytes that reads, writes and caches may take together.
         cache: whether decoded tiles are kept for later reads.
-        config: settings of object stores and the network by their keys, which docs/settings.md lists, over those of the environment. Secrets, and
-            addresses with passwords, can be given by name: ``"env:NAME"`` is the value of an environment variable, ``"file:PATH"`` the content
-            of a file. A context whose secrets were given otherwise cannot be pickled.
+        config: settings of object stores and the network by their keys, which docs/settings.md lists, over those of the environment. Secrets can
+            be given by name: ``"env:NAME"`` is the value of an environment variable, ``"file:PATH"`` the content of a file. A context whose
+            secrets were given otherwise cannot be pickled.
 
     >>> import smalti as sm
     >>> context = sm.Context(threads=2, memory=256 << 20, config={"s3.region": "eu-west-1", "network.timeout": "10 s"})
@@ -29,12 +29,11 @@ class Context:
 
     def __init__(self, threads=0, memory=None, cache=True, config=None):
         config = {str(name): _text_of(value) for name, value in dict(config or {}).items()}
-        private = _smalti.private_keys()
-        values = [(name, _secret_of(name, value) if name in private else value) for name, value in config.items()]
+        secrets = _smalti.secret_keys()
+        # A bare secret is let go of here: the handle has it.
+        self._bare = tuple(name for name, value in config.items() if name in secrets and not _is_named(value))
+        values = [(name, _secret_of(name, value) if name in secrets else value) for name, value in config.items()]
         self._handle = _smalti.Context(threads, memory, cache, values)
-        # What is not shown as it was given is let go of here: the handle has it.
-        shown = self.settings
-        self._bare = tuple(name for name, value in config.items() if not _is_named(value) and shown[name] != value.strip())
         self._settings = (threads, memory, cache, {name: value for name, value in config.items() if name not in self._bare})
 
     @property

@@ -98,19 +98,6 @@ impl std::fmt::Debug for Sections {
     }
 }
 
-/// Reads a file of a stranger: what was read is found.
-pub(crate) fn fuzz(bytes: &[u8]) {
-    let Ok(sections) = Sections::read(bytes) else { return };
-    for name in sections.names() {
-        let keys =
-            sections.section(name).map(|keys| keys.iter().map(|(key, value)| key.len() + value.len()).sum());
-        assert!(
-            keys.is_some_and(|byte_len: usize| byte_len <= 3 * bytes.len() * bytes.len().max(1)),
-            "{name}"
-        );
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

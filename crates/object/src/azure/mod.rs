@@ -1,35 +1,50 @@
 //! Azure: its clients, with accounts and credentials as Azure's tools find them.
 
-use crate::account::{Account, Connection, Secret, is_azure};
+mod account;
+
 use crate::address::address_of;
+use crate::connect::Connector;
 use crate::reason::{reason, unopened};
-use crate::remade::{Clients, Common, Maker};
+use crate::remade::{Clients, Maker};
+use crate::settings::Settings;
+use crate::who::Who;
+use account::{Account, Connection, Secret, is_azure};
 use async_trait::async_trait;
 use object_store::azure::{AzureConfigKey, AzureCredential, AzureCredentialProvider, MicrosoftAzureBuilder};
-use object_store::{CredentialProvider, RetryConfig};
+use object_store::{ClientOptions, CredentialProvider, RetryConfig};
 use smalti_types::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use crate::account::{Named, named};
+pub(crate) use account::{Named, named};
 
 /// How long the metadata service may take the first time: elsewhere nobody answers.
 const MACHINE_WAIT: Duration = Duration::from_secs(5);
 
 /// Makes clients of a container in Azure.
 pub(crate) struct Azure {
-    pub(crate) common: Common,
+    pub(crate) settings: Settings,
+    pub(crate) connector: Connector,
+    pub(crate) options: ClientOptions,
+    pub(crate) retries: RetryConfig,
+    pub(crate) no_retries: RetryConfig,
     pub(crate) named: Named,
+    pub(crate) who: Who,
 }
 
 #[async_trait]
 impl Maker for Azure {
     async fn make(&self) -> Result<Clients> {
         let builder = self.log_in().await?;
-        self.common
-            .clients(|retries| builder.clone().with_retry(retries).build())
-            .map_err(|failed| unopened(&failed))
+        let client =
+            |retries: &RetryConfig| builder.clone().with_retry(retries.clone()).build().map(Arc::new);
+        Ok(Clients {
+            // Nobody tells of blocks that are not committed; they go after a week.
+            uploads: None,
+            patient: client(&self.retries).map_err(|failed| unopened(&failed))?,
+            once: client(&self.no_retries).map_err(|failed| unopened(&failed))?,
+        })
     }
 }
 
@@ -37,20 +52,20 @@ impl Azure {
     fn builder(&self) -> MicrosoftAzureBuilder {
         MicrosoftAzureBuilder::new()
             .with_container_name(&self.named.container)
-            .with_client_options(self.common.options.clone())
-            .with_http_connector(self.common.connector.clone())
+            .with_client_options(self.options.clone())
+            .with_http_connector(self.connector.clone())
     }
 
     /// The account that the URI or a setting names.
     fn account(&self) -> Result<Option<Account>> {
         match &self.named.account {
             Some(account) => Ok(Some(account.clone())),
-            None => self.common.settings.get("azure.account").map(Account::of_name).transpose(),
+            None => self.settings.get("azure.account").map(Account::of_name).transpose(),
         }
     }
 
     async fn log_in(&self) -> Result<MicrosoftAzureBuilder> {
-        let settings = &self.common.settings;
+        let settings = &self.settings;
         let (account, endpoint) = (self.account()?, address_of(settings, "azure.endpoint")?);
         let chosen = match settings.flag("azure.anonymous") {
             true => None,
@@ -96,11 +111,11 @@ impl Azure {
         let endpoint = endpoint.unwrap_or_else(|| account.endpoint());
         let builder = self.builder().with_account(&account.name).with_endpoint(endpoint.clone());
         if settings.flag("azure.anonymous") {
-            self.common.who.is("nobody (azure.anonymous)");
+            self.who.is("nobody (azure.anonymous)");
             return Ok(builder.with_skip_signature(true));
         }
         if let Some(connection) = connection {
-            self.common.who.is(format!("the connection string of {source}"));
+            self.who.is(format!("the connection string of {source}"));
             return Ok(match connection.secret {
                 Secret::Key(key) => builder.with_access_key(key),
                 Secret::Signature(signature) => builder.with_config(AzureConfigKey::SasKey, signature),
@@ -119,7 +134,7 @@ impl Azure {
         account: &str,
         source: &str,
     ) -> Result<MicrosoftAzureBuilder> {
-        let settings = &self.common.settings;
+        let settings = &self.settings;
         let value = settings.get(name).unwrap_or_default();
         let client = settings.get("azure.client_id").unwrap_or_default();
         let with_client = |builder: MicrosoftAzureBuilder| {
@@ -138,11 +153,11 @@ impl Azure {
         };
         Ok(match name {
             "azure.key" => {
-                self.common.who.is(format!("the key of the account {account}, of {source}"));
+                self.who.is(format!("the key of the account {account}, of {source}"));
                 builder.with_access_key(value)
             }
             "azure.sas" => {
-                self.common.who.is(format!("the shared access signature of {source}"));
+                self.who.is(format!("the shared access signature of {source}"));
                 builder.with_config(AzureConfigKey::SasKey, value)
             }
             "azure.token" => {
@@ -151,18 +166,16 @@ impl Azure {
                         "the token of {source} has characters that none has"
                     )));
                 }
-                self.common.who.is(format!("the token of {source}"));
+                self.who.is(format!("the token of {source}"));
                 builder.with_bearer_token_authorization(value)
             }
             "azure.federated_token_file" => {
-                self.common
-                    .who
-                    .is(format!("the application {client}, with the workload identity of {source}"));
+                self.who.is(format!("the application {client}, with the workload identity of {source}"));
                 let path = settings.path(name).unwrap_or_default().display().to_string();
                 with_client(builder)?.with_config(AzureConfigKey::FederatedTokenFile, path)
             }
             _ => {
-                self.common.who.is(format!("the application {client}, with the secret of {source}"));
+                self.who.is(format!("the application {client}, with the secret of {source}"));
                 with_client(builder)?.with_client_secret(value)
             }
         })
@@ -175,7 +188,7 @@ impl Azure {
         builder: MicrosoftAzureBuilder,
         endpoint: &str,
     ) -> Result<MicrosoftAzureBuilder> {
-        let settings = &self.common.settings;
+        let settings = &self.settings;
         let may_use = |name: &'static str| is_azure(endpoint) || settings.source(name).is_some();
         let mut places =
             vec!["AZURE_STORAGE_CONNECTION_STRING, _KEY and _SAS_TOKEN, AZURE_CLIENT_SECRET".to_owned()];
@@ -190,12 +203,12 @@ impl Azure {
             if let Some(endpoint) = address_of(settings, "azure.identity_endpoint")? {
                 asking = asking.with_msi_endpoint(endpoint);
             }
-            let retries = RetryConfig { max_retries: 1, ..self.common.retries.clone() };
+            let retries = RetryConfig { max_retries: 1, ..self.retries.clone() };
             let client = asking.with_retry(retries).build().map_err(|failed| unopened(&failed))?;
             let machine = Arc::clone(client.credentials());
             match first(&machine).await {
                 Ok(()) => {
-                    self.common.who.is("the managed identity of this machine");
+                    self.who.is("the managed identity of this machine");
                     return Ok(builder.with_credentials(machine));
                 }
                 Err(why) => places.push(format!("the metadata service ({why})")),
@@ -208,13 +221,13 @@ impl Azure {
             let user: AzureCredentialProvider = Arc::new(Aside(Arc::clone(client.credentials())));
             match first(&user).await {
                 Ok(()) => {
-                    self.common.who.is("the login of the command az");
+                    self.who.is("the login of the command az");
                     return Ok(builder.with_credentials(user));
                 }
                 Err(why) => places.push(format!("the command az ({why})")),
             }
         }
-        self.common.who.is(format!("nobody, as no credentials were found: looked at {}", places.join(", ")));
+        self.who.is(format!("nobody, as no credentials were found: looked at {}", places.join(", ")));
         Ok(builder.with_skip_signature(true))
     }
 }
