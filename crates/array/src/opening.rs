@@ -25,6 +25,9 @@ fn old_names(root: &[Entry]) -> impl Iterator<Item = &str> {
     root.iter().filter(is_old).map(|entry| entry.name.as_str())
 }
 
+/// The folder in an array's root that holds what repairs set aside, and copies of what they replaced. No reader looks into it.
+pub const ASIDE_FOLDER: &str = "__aside";
+
 /// Schemas that are asked for beside the one that counts: fragments that were written before it name them.
 const OLDER_SCHEMA_COUNT: usize = 4;
 
@@ -50,6 +53,9 @@ impl ArrayPlace {
         ahead.announce(folders.iter().map(|folder| Request::List { folder: folder.clone() }).collect());
         let [root, schemas, commits, fragments, meta] =
             folders.map(|folder| ahead.announced_list(&folder).unwrap_or_default());
+        if root.iter().any(|entry| entry.name == ASIDE_FOLDER) {
+            self.distrust_names();
+        }
         let tail = |path: String, byte_len: u64| Request::Tail { path, byte_len };
         let tile_byte_len = self.tile_file_byte_len();
         let mut wanted: Vec<Request> = schema_paths(self, &root, &schemas, time)

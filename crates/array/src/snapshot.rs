@@ -140,6 +140,7 @@ impl Snapshot {
             shares.into_iter().flatten().collect()
         };
         listing.warnings.extend(footers.warnings());
+        listing.warnings.extend(place.take_cache_trouble());
         drop(known);
         let held = Held {
             outside_time: listing.outside_time,

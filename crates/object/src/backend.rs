@@ -12,8 +12,8 @@ use object_store::{
     GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload,
 };
 use smalti_store::{
-    Answer, ByteRange, Coalescing, Entry, EntryKind, FileWriter, LEFTOVER_PREFIX, Leftover, NewFile, NewTree,
-    Pending, ReadInto, Request, Store, Tail, check_path, join,
+    Answer, ByteRange, Coalescing, Entry, EntryKind, FileVersion, FileWriter, LEFTOVER_PREFIX, Leftover,
+    NewFile, NewTree, Pending, ReadInto, Request, Store, Tail, Told, Versions, check_path, join, split,
 };
 use smalti_types::{Error, ErrorKind, Result};
 use std::fmt;
@@ -35,6 +35,8 @@ struct Inner {
     /// Whose credentials are sent along, for messages.
     who: Who,
     manners: Manners,
+    /// What answers and listings said of objects, by their keys.
+    versions: Versions,
 }
 
 /// What stores do differently, and what was set.
@@ -77,7 +79,8 @@ impl Objects {
         who: Who,
         manners: Manners,
     ) -> Objects {
-        Objects(Arc::new(Inner { client, once, io, address, who, manners }))
+        let versions = Versions::new();
+        Objects(Arc::new(Inner { client, once, io, address, who, manners, versions }))
     }
 
     pub(crate) fn client(&self) -> Arc<dyn ObjectStore> {
@@ -100,6 +103,16 @@ impl Objects {
         Asked { uri: self.address_of(path), who: self.0.who.to_string() }
     }
 
+    /// Remembers what an answer says of an object.
+    fn told(&self, meta: &ObjectMeta) {
+        let told = Told {
+            entity_tag: meta.e_tag.as_deref(),
+            byte_len: meta.size,
+            modified_s: Some(meta.last_modified.timestamp()),
+        };
+        self.0.versions.told(meta.location.as_ref(), told);
+    }
+
     /// The length of an object; `None` where there is none.
     pub(crate) fn byte_len_of(&self, path: &str) -> Result<Option<u64>> {
         let (objects, path) = (self.clone(), path.to_owned());
@@ -108,7 +121,10 @@ impl Objects {
 
     async fn head(&self, path: &str) -> Result<Option<u64>> {
         match self.0.client.head(&key_of(path)?).await {
-            Ok(meta) => Ok(Some(meta.size)),
+            Ok(meta) => {
+                self.told(&meta);
+                Ok(Some(meta.size))
+            }
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(failed) => Err(error::told(&failed, &self.asked(path))),
         }
@@ -130,6 +146,8 @@ impl Objects {
         let asked = self.asked(path);
         let payload = || PutPayload::from(content.clone());
         if mode != PutMode::Create {
+            // Answers may come from before and after it.
+            self.0.versions.replaced(path);
             let put = self.0.client.put_opts(&key, payload(), PutOptions::from(mode)).await;
             return put.map(drop).map_err(|failed| error::told(&failed, &asked));
         }
@@ -139,6 +157,7 @@ impl Objects {
             )
             .at_uri(&asked.uri));
         }
+        self.0.versions.deleted(path);
         let (mut try_idx, mut pause, mut waited) = (0, Duration::from_millis(100), Duration::ZERO);
         let mut may_be_done = false;
         loop {
@@ -188,6 +207,7 @@ impl Objects {
             // Stores say in many ways that a range lies behind the end.
             Err(failed) => return Err(self.ends_early(path, range).await.unwrap_or_else(|| told(failed))),
         };
+        self.told(&found.meta);
         let file_byte_len = found.meta.size;
         let bytes = found.bytes().await.map_err(told)?;
         if bytes.len() as u64 != range.byte_len {
@@ -225,6 +245,7 @@ impl Objects {
                 };
             }
         };
+        self.told(&found.meta);
         let file_byte_len = found.meta.size;
         let bytes = found.bytes().await.map_err(told)?;
         if bytes.len() as u64 != byte_len.min(file_byte_len) {
@@ -239,6 +260,7 @@ impl Objects {
         let prefix = prefix_of(folder)?;
         let listed = self.0.client.list_with_delimiter(prefix.as_ref()).await;
         let listed = listed.map_err(|failed| error::told(&failed, &self.asked(folder)))?;
+        listed.objects.iter().for_each(|meta| self.told(meta));
         let name = |path: &Path| path.filename().map(str::to_owned);
         let folders = listed
             .common_prefixes
@@ -262,10 +284,12 @@ impl Objects {
             .try_collect()
             .await
             .map_err(|failed| error::told(&failed, &self.asked(folder)))?;
+        found.iter().for_each(|meta| self.told(meta));
         Ok(found.into_iter().filter(|meta| is_below(folder, &meta.location)).collect())
     }
 
     async fn delete(&self, keys: Vec<Path>) -> Result<()> {
+        keys.iter().for_each(|key| self.0.versions.deleted(key.as_ref()));
         let first = keys.first().map(|key| key.to_string()).unwrap_or_default();
         let keys = futures_util::stream::iter(keys.into_iter().map(Ok)).boxed();
         let mut deleted = self.0.client.delete_stream(keys);
@@ -355,6 +379,12 @@ impl Store for Objects {
         check_path(path)?;
         let found = self.byte_len_of(path)?;
         found.ok_or_else(|| Error::not_found("no such object").at_uri(self.address_of(path)))
+    }
+
+    /// Nothing is kept of claims, whose names come again and which have to be as they are now.
+    fn version(&self, path: &str) -> Option<FileVersion> {
+        let is_claim = split(path).1.starts_with(LEFTOVER_PREFIX);
+        if is_claim { None } else { self.0.versions.of(path) }
     }
 
     fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
@@ -502,6 +532,7 @@ impl Store for Objects {
                 let target = key.as_ref().strip_prefix(from.as_str()).map(|rest| format!("{to}{rest}"));
                 async move {
                     let target = target.unwrap_or_default();
+                    objects.0.versions.deleted(&target);
                     let copied = objects.0.client.copy(&source, &key_of(&target)?).await;
                     copied.map_err(|failed| error::told(&failed, &objects.asked(&target)))
                 }

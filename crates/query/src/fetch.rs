@@ -182,8 +182,11 @@ impl Fetch {
         request: &ReadRequest,
         kept_byte_len: u64,
     ) -> Self {
-        let store = Arc::clone(snapshot.place().data_store());
-        let kept = KeptTiles::new(snapshot.place().resources(), request, kept_byte_len);
+        let store = match request.is_fresh {
+            true => snapshot.place().direct_store(),
+            false => Arc::clone(snapshot.place().data_store()),
+        };
+        let kept = KeptTiles::new(snapshot.place().resources(), request, store.is_distant(), kept_byte_len);
         let ahead = store.is_distant().then(|| AheadStore::new(Arc::clone(&store)));
         let spares = Arc::clone(snapshot.place().resources().spares());
         Fetch { store, kept, ahead, progress, spares }
@@ -192,6 +195,18 @@ impl Fetch {
     /// The name of a decoded tile among those that are kept.
     fn key(&self, source: &FieldSource, tile_idx: usize, part: TilePart) -> Option<TileKey> {
         self.kept.key(&source.name, || cached_file(source, &*self.store), tile_idx, part)
+    }
+
+    /// The name under which a tile that was read is kept; `before` is what was looked for.
+    fn key_after(
+        &self,
+        before: Option<TileKey>,
+        source: &FieldSource,
+        tile_idx: usize,
+        part: TilePart,
+    ) -> Option<TileKey> {
+        let file = || cached_file(source, &*self.store);
+        self.kept.key_after(before, &source.name, file, tile_idx, part)
     }
 
     /// Whether the read goes on.
@@ -348,6 +363,7 @@ impl Fetch {
             return Ok(column);
         }
         let column = Arc::new(self.decode_tile(source, tile_idx, cell_count, workspace)?);
+        let key = is_worth_keeping.then(|| self.key_after(key, source, tile_idx, part)).flatten();
         if let Some(key) = key {
             self.kept.keep(key, CachedTile::Column(Arc::clone(&column)));
         }
@@ -508,6 +524,8 @@ impl Fetch {
         let part = if plane == Plane::Validity { TilePart::Validity } else { TilePart::Values };
         // What no filter touched is read again as fast as it is copied, but from far away.
         let is_worth_keeping = self.ahead.is_some() || !codec.is_plain();
+        // From far away it may get its name by being read.
+        let may_be_kept = is_worth_keeping && self.kept.are_used();
         let key = is_worth_keeping.then(|| self.key(source, tile_idx, part)).flatten();
         let known = key.as_ref().and_then(|key| self.kept.find(key));
         if let Some(CachedTile::Chunks(chunks)) = &known {
@@ -523,7 +541,7 @@ impl Fetch {
             return copy_kept(chunks, wanted, out);
         }
         count_tile(false);
-        if codec.is_plain() && key.is_none() && wanted_len * 2 < out.len() {
+        if codec.is_plain() && !may_be_kept && wanted_len * 2 < out.len() {
             let mut prefix = [0; PlainLayout::PREFIX_BYTE_LEN];
             let filtered_len = place.end - place.start;
             if filtered_len >= prefix.len() as u64 {
@@ -538,12 +556,13 @@ impl Fetch {
         let (scratch, filtered) = workspace;
         let buffer = room(filtered, (place.end - place.start) as usize)?;
         self.read(&mut [ReadInto { path: &path, offset: place.start, dest: buffer }])?;
+        let key = may_be_kept.then(|| self.key_after(key, source, tile_idx, part)).flatten();
         let Some(key) = key else { return codec.decode_range(buffer, hull, out, scratch).map_err(named) };
         let is_whole = hull == (0..out.len());
         if is_whole {
-            // Decoded where it is wanted; a copy stays when it is wanted again.
+            // Decoded where it is wanted; a copy stays when it is wanted again, and at once of what comes from far away.
             codec.decode_into(buffer, out, scratch).map_err(named)?;
-            if known.is_none() {
+            if known.is_none() && self.ahead.is_none() {
                 self.kept.keep(key, CachedTile::Seen);
                 return Ok(());
             }

@@ -11,21 +11,33 @@ use std::sync::{Arc, OnceLock};
 /// The cache of the context, as far as a read uses it.
 pub(crate) struct KeptTiles {
     resources: Option<Arc<Resources>>,
+    /// Whether the store learns versions from what it answers.
+    is_distant: bool,
     /// What it may still add.
     left: AtomicU64,
 }
 
-/// The files of a field of a fragment by their versions, asked of the store once a read.
+/// The files of a field of a fragment by their versions, asked of a near store once a read. A distant one may know them when it has answered.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KeptName(Arc<OnceLock<Option<Arc<CachedFile>>>>);
 
 impl KeptTiles {
     /// For a read that may add so many bytes.
-    pub(crate) fn new(resources: &Arc<Resources>, request: &ReadRequest, byte_len: u64) -> Self {
+    pub(crate) fn new(
+        resources: &Arc<Resources>,
+        request: &ReadRequest,
+        is_distant: bool,
+        byte_len: u64,
+    ) -> Self {
         let uses = !request.is_fresh && request.ranges.iter().any(|ranges| !ranges.is_empty());
         let uses = uses && resources.tiles().capacity() > 0;
         let resources = uses.then(|| Arc::clone(resources));
-        KeptTiles { resources, left: AtomicU64::new(byte_len) }
+        KeptTiles { resources, is_distant, left: AtomicU64::new(byte_len) }
+    }
+
+    /// Whether the read looks for tiles, and keeps some.
+    pub(crate) fn are_used(&self) -> bool {
+        self.resources.is_some()
     }
 
     /// The name of a tile of a file; `None` where the read keeps nothing, or the store does not know the file from others of its name.
@@ -37,8 +49,34 @@ impl KeptTiles {
         part: TilePart,
     ) -> Option<TileKey> {
         self.resources.as_ref()?;
-        let file = name.0.get_or_init(|| file().map(Arc::new)).as_ref()?;
-        Some(TileKey { file: Arc::clone(file), tile_idx, part })
+        let file = match (name.0.get(), self.is_distant) {
+            (Some(file), _) => file.clone()?,
+            (None, false) => name.0.get_or_init(|| file().map(Arc::new)).clone()?,
+            (None, true) => {
+                let file = file().map(Arc::new)?;
+                name.0.get_or_init(|| Some(file)).clone()?
+            }
+        };
+        Some(TileKey { file, tile_idx, part })
+    }
+
+    /// The name for a tile that was read, whose name was `before` then: from far away, of the versions that the files have now; `None` where they are not
+    /// those that the read began with.
+    pub(crate) fn key_after(
+        &self,
+        before: Option<TileKey>,
+        name: &KeptName,
+        file: impl FnOnce() -> Option<CachedFile>,
+        tile_idx: usize,
+        part: TilePart,
+    ) -> Option<TileKey> {
+        self.resources.as_ref()?;
+        if !self.is_distant {
+            return before;
+        }
+        let now = file()?;
+        let key = before.or_else(|| self.key(name, || Some(now.clone()), tile_idx, part))?;
+        (*key.file == now).then_some(key)
     }
 
     pub(crate) fn find(&self, key: &TileKey) -> Option<CachedTile> {

@@ -75,8 +75,11 @@ impl fmt::Debug for KeptBytes {
     }
 }
 
-/// A store whose files are asked for once: what was read stays, by the files' [versions](Store::version). For metadata; files without a
-/// version, and listings, are asked for each time.
+/// A store whose files are asked for once: what was read stays, by the files' [versions](Store::version). For metadata of distant stores; files without
+/// a version, and listings, are asked for each time.
+///
+/// A store of objects knows the version of a file when it has answered the first request for it: what was read is kept under the version that the file
+/// has then, unless it had another one before.
 #[derive(Debug)]
 pub struct KeptStore {
     store: Arc<dyn Store>,
@@ -89,19 +92,32 @@ impl KeptStore {
         KeptStore { store, kept }
     }
 
-    fn name(&self, path: &str, part: Part) -> Option<Name> {
-        Some(Name { version: self.store.version(path)?, address: self.store.address(path), part })
+    fn wanted(&self, path: &str, part: Part) -> Wanted {
+        Wanted { path: path.to_owned(), part, version: self.store.version(path) }
     }
 
-    fn find(&self, name: Option<&Name>) -> Option<Kept> {
-        self.kept.kept().get(name?).cloned()
+    fn find(&self, wanted: &Wanted) -> Option<Kept> {
+        let version = wanted.version?;
+        let name = Name { address: self.store.address(&wanted.path), version, part: wanted.part };
+        self.kept.kept().get(&name).cloned()
     }
 
-    fn keep(&self, name: Option<Name>, bytes: Bytes, file_byte_len: u64) {
-        if let Some(name) = name {
+    /// Keeps what was read, under the version that the file has now, unless it had another one before.
+    fn keep(&self, wanted: Wanted, bytes: Bytes, file_byte_len: u64) {
+        let version = self.store.version(&wanted.path);
+        if let Some(version) = version.filter(|now| wanted.version.is_none_or(|before| before == *now)) {
+            let name = Name { address: self.store.address(&wanted.path), version, part: wanted.part };
             self.kept.kept().insert(name, Kept { bytes, file_byte_len });
         }
     }
+}
+
+/// A part of a file that is not there yet.
+struct Wanted {
+    path: String,
+    part: Part,
+    /// As far as it was known before anybody asked.
+    version: Option<FileVersion>,
 }
 
 impl Part {
@@ -131,10 +147,10 @@ impl Store for KeptStore {
         let mut missing = Vec::new();
         for read in reads {
             let range = ByteRange { start: read.offset, byte_len: read.dest.len() as u64 };
-            let name = self.name(read.path, Part::Range(range));
-            match self.find(name.as_ref()) {
+            let wanted = self.wanted(read.path, Part::Range(range));
+            match self.find(&wanted) {
                 Some(kept) if kept.bytes.len() == read.dest.len() => read.dest.copy_from_slice(&kept.bytes),
-                _ => missing.push((name, read)),
+                _ => missing.push((wanted, read)),
             }
         }
         if missing.is_empty() {
@@ -146,19 +162,19 @@ impl Store for KeptStore {
             dest: &mut *read.dest,
         });
         self.store.read_into(&mut asked.collect::<Vec<_>>())?;
-        for (name, read) in missing {
-            self.keep(name, Bytes::copy_from_slice(read.dest), 0);
+        for (wanted, read) in missing {
+            self.keep(wanted, Bytes::copy_from_slice(read.dest), 0);
         }
         Ok(())
     }
 
     fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail> {
-        let name = self.name(path, Part::Tail(byte_len));
-        if let Some(Kept { bytes, file_byte_len }) = self.find(name.as_ref()) {
+        let wanted = self.wanted(path, Part::Tail(byte_len));
+        if let Some(Kept { bytes, file_byte_len }) = self.find(&wanted) {
             return Ok(Tail { file_byte_len, bytes });
         }
         let tail = self.store.read_tail(path, byte_len)?;
-        self.keep(name, tail.bytes.clone(), tail.file_byte_len);
+        self.keep(wanted, tail.bytes.clone(), tail.file_byte_len);
         Ok(tail)
     }
 
@@ -170,14 +186,13 @@ impl Store for KeptStore {
 
     fn submit(&self, requests: Vec<Request>) -> Vec<Pending> {
         let mut answers: Vec<Option<Pending>> = Vec::with_capacity(requests.len());
-        let (mut asked, mut names) = (Vec::new(), Vec::new());
+        let (mut asked, mut missing) = (Vec::new(), Vec::new());
         for request in requests {
-            let part = Part::of(&request);
-            let name = part.and_then(|(path, part)| self.name(path, part));
-            let known = self.find(name.as_ref()).zip(part).map(|(kept, (_, part))| part.answer(kept));
+            let wanted = Part::of(&request).map(|(path, part)| self.wanted(path, part));
+            let known = wanted.as_ref().and_then(|wanted| Some(wanted.part.answer(self.find(wanted)?)));
             if known.is_none() {
                 asked.push(request);
-                names.push(name);
+                missing.push(wanted);
             }
             answers.push(known.map(|answer| Pending::ready(Ok(answer))));
         }
@@ -186,15 +201,17 @@ impl Store for KeptStore {
             false => self.store.submit(asked),
         }
         .into_iter()
-        .zip(names)
-        .map(|(pending, name)| {
+        .zip(missing)
+        .map(|(pending, wanted)| {
             let kept = KeptStore { store: Arc::clone(&self.store), kept: Arc::clone(&self.kept) };
             Pending::new(move || {
                 let answer = pending.wait()?;
-                match &answer {
-                    Answer::Bytes(bytes) => kept.keep(name, bytes.clone(), 0),
-                    Answer::Tail(tail) => kept.keep(name, tail.bytes.clone(), tail.file_byte_len),
-                    Answer::Entries(_) => {}
+                match (&answer, wanted) {
+                    (Answer::Bytes(bytes), Some(wanted)) => kept.keep(wanted, bytes.clone(), 0),
+                    (Answer::Tail(tail), Some(wanted)) => {
+                        kept.keep(wanted, tail.bytes.clone(), tail.file_byte_len);
+                    }
+                    _ => {}
                 }
                 Ok(answer)
             })

@@ -23,6 +23,9 @@
 )]
 
 mod ahead;
+mod cache_entry;
+mod cache_folder;
+mod cached;
 mod claim_file;
 mod coalesce;
 #[expect(
@@ -52,8 +55,12 @@ mod request;
 mod sim;
 mod store;
 mod uri;
+mod versions;
 
 pub use ahead::AheadStore;
+pub use cache_entry::{fuzz_cache_entry, fuzz_cache_entry_seeds};
+pub use cache_folder::DiskCache;
+pub use cached::CachedStore;
 pub use claim_file::{ClaimFile, Claiming, StandingClaim, claim_end_ms};
 pub use coalesce::{ByteRange, Coalescing, MergedRange, coalesce};
 pub use crash::{CrashLimits, CrashState, DiskOp, FileId, Image, Tear, crash_states};
@@ -77,3 +84,4 @@ pub use store::{
     finish_all,
 };
 pub use uri::{Place, Remote, Stores, percent_decoded};
+pub use versions::{Told, Versions};

@@ -69,6 +69,11 @@ impl FileVersion {
     pub fn new(numbers: [u64; 4]) -> Self {
         FileVersion(numbers)
     }
+
+    /// The numbers.
+    pub(crate) fn numbers(self) -> [u64; 4] {
+        self.0
+    }
 }
 
 /// A file to put: its content is the concatenation of `parts`.
@@ -169,6 +174,10 @@ pub trait Store: Send + Sync + Debug {
 
     /// What tells the content of a file from others of the same name; `None` where the store cannot say, or not yet, and where
     /// there is no such file. Takes no round trip. What is known of a file that has no version may be out of date.
+    ///
+    /// A [distant](Store::is_distant) store may know no more than what its last answer about the file said, be it a listing or bytes: a file that another
+    /// client replaces has its old version until then. Whoever asks for a file first and then for its version gets that of the answer,
+    /// or none if there were others meanwhile.
     fn version(&self, path: &str) -> Option<FileVersion> {
         let _ = path;
         None
