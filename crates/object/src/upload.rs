@@ -133,7 +133,7 @@ impl Drop for Upload {
     fn drop(&mut self) {
         self.under_way.clear();
         if let Some(mut upload) = self.begun.take() {
-            // Best effort: what stays is found by a check of the array.
+            // Best effort: what stays shows nothing, and is taken away by the rules that the bucket has for unfinished uploads.
             let _ = self.objects.io().wait(async move {
                 let _ = upload.abort().await;
                 Ok(())
