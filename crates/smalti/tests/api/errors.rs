@@ -61,7 +61,7 @@ fn opening_and_changing_arrays_fail_as_documented() {
         ("create nowhere", kind(Array::create_with("", &sparse(), &crate::options())), InvalidArgument),
         (
             "create in unknown storage",
-            kind(Array::create_with("s3://bucket/a", &sparse(), &crate::options())),
+            kind(Array::create_with("hdfs://bucket/a", &sparse(), &crate::options())),
             Unsupported,
         ),
         ("open nothing", kind(Array::open_with("mem://errors-nothing", &crate::options())), NotFound),
@@ -217,7 +217,7 @@ fn groups_and_objects_fail_as_documented() {
         ("add a member again", kind(group.add("mem://errors-member")), AlreadyExists),
         ("remove nothing", kind(group.remove("nothing")), NotFound),
         ("no changes", kind(group.write_members().commit()), InvalidArgument),
-        ("unknown storage", kind(group.member_at("s3://bucket/a")), Unsupported),
+        ("unknown storage", kind(group.member_at("hdfs://bucket/a")), Unsupported),
         ("an object nowhere", kind(Object::at_with("", &crate::options())), InvalidArgument),
         (
             "children of nothing",
