@@ -30,6 +30,7 @@ impl Behind {
             ("s3.endpoint", format!("http://127.0.0.1:{}", proxy.port()).as_str()),
             ("network.retries", "4"),
             ("network.retry_time", "1 min"),
+            ("network.retry_pause", "1 ms"),
             ("network.timeout", "20 s"),
         ] {
             settings.set(name, value).unwrap();
