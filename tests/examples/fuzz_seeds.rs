@@ -69,6 +69,7 @@ fn main() -> std::io::Result<()> {
     let made = [
         ("split", split::seeds()),
         ("chunked_tile", tile::seeds()),
+        ("cache_entry", Ok(cache_entries())),
         ("manifest", manifest::seeds()),
         ("listing_page", Ok(manifest::pages())),
         ("settings", Ok(settings::seeds())),
@@ -81,6 +82,12 @@ fn main() -> std::io::Result<()> {
     }
     println!("{} KiB", byte_len >> 10);
     Ok(())
+}
+
+/// A part of a file and the end of one, as a cache on disk keeps them.
+fn cache_entries() -> Vec<(String, Vec<u8>)> {
+    let names = ["range", "tail"].map(str::to_owned);
+    names.into_iter().zip(smalti_tests::fuzz::fuzz_cache_entry_seeds()).collect()
 }
 
 /// Writes the least, the greatest and one in the middle of the inputs that are new.

@@ -7,6 +7,7 @@
 
 mod arrays;
 mod bad_input;
+mod cache;
 mod certificate;
 mod conforms;
 mod corpus;

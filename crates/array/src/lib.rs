@@ -71,6 +71,7 @@ pub use listing::{
 pub use manifest::Manifest;
 pub use new_fragment::NewFragment;
 pub use object::{ObjectKind, WalkOrder};
+pub use opening::ASIDE_FOLDER;
 pub use place::ArrayPlace;
 pub use resources::{CACHE_SHARE, DEFAULT_CACHE_BYTE_LEN, Resources, TakenMemory};
 pub use schema_change::SchemaChange;

@@ -9,8 +9,8 @@ use crate::listing::{MAX_GONE_BYTE_LEN, newest_meta, schema_paths};
 use crate::{ArrayPlace, ListedDelete, ListedFragment};
 use smalti_format::Rule;
 use smalti_format::names::{
-    COMMITS_FOLDER, CommitKind, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, SCHEMA_FOLDER, TimestampedName,
-    parse_commit_file, parse_gone, parse_pending_vacuum,
+    COMMITS_FOLDER, CommitKind, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, LABELS_FOLDER, SCHEMA_FOLDER,
+    TimestampedName, parse_commit_file, parse_gone, parse_pending_vacuum,
 };
 use smalti_store::{AheadStore, Entry, Request, Store, join};
 use smalti_types::TimeRange;
@@ -24,6 +24,9 @@ fn old_names(root: &[Entry]) -> impl Iterator<Item = &str> {
     };
     root.iter().filter(is_old).map(|entry| entry.name.as_str())
 }
+
+/// The folder in an array's root that holds what repairs set aside, and copies of what they replaced. No reader looks into it.
+pub const ASIDE_FOLDER: &str = "__aside";
 
 /// Schemas that are asked for beside the one that counts: fragments that were written before it name them.
 const OLDER_SCHEMA_COUNT: usize = 4;
@@ -40,16 +43,21 @@ impl ArrayPlace {
 
     /// Asks for what listings name: those of the first round, and the files of the second. Errors are found again by who opens.
     pub(crate) fn announce_listed(&self, ahead: &AheadStore, time: TimeRange) {
-        let folders =
-            ["", SCHEMA_FOLDER, COMMITS_FOLDER, FRAGMENTS_FOLDER, FRAGMENT_META_FOLDER].map(|folder| {
-                match folder {
-                    "" => self.path().to_owned(),
-                    folder => self.join(folder),
-                }
-            });
-        ahead.announce(folders.iter().map(|folder| Request::List { folder: folder.clone() }).collect());
-        let [root, schemas, commits, fragments, meta] =
-            folders.map(|folder| ahead.announced_list(&folder).unwrap_or_default());
+        let list = |folder: &str| Request::List { folder: self.join(folder) };
+        let small = Request::Lists {
+            folder: self.path().to_owned(),
+            below: [SCHEMA_FOLDER, FRAGMENT_META_FOLDER].map(str::to_owned).to_vec(),
+            without: [COMMITS_FOLDER, FRAGMENTS_FOLDER, LABELS_FOLDER].map(str::to_owned).to_vec(),
+        };
+        ahead.announce(vec![small, list(COMMITS_FOLDER), list(FRAGMENTS_FOLDER)]);
+        let listed = |folder: String| ahead.announced_list(&folder).unwrap_or_default();
+        let root = listed(self.path().to_owned());
+        let [schemas, commits, fragments, meta] =
+            [SCHEMA_FOLDER, COMMITS_FOLDER, FRAGMENTS_FOLDER, FRAGMENT_META_FOLDER]
+                .map(|folder| listed(self.join(folder)));
+        if root.iter().any(|entry| entry.name == ASIDE_FOLDER) {
+            self.distrust_names();
+        }
         let tail = |path: String, byte_len: u64| Request::Tail { path, byte_len };
         let tile_byte_len = self.tile_file_byte_len();
         let mut wanted: Vec<Request> = schema_paths(self, &root, &schemas, time)

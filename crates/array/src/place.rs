@@ -5,9 +5,11 @@ use crate::section_blocks::SectionBlocks;
 use bytes::Bytes;
 use smalti_codecs::Encryption;
 use smalti_format::fragment::FieldId;
+use smalti_format::names::{FRAGMENT_METADATA_FILE, RESERVED_PREFIX, TimestampedName};
 use smalti_format::{ArraySchema, GenericTileHeader, Reader, Version};
 use smalti_store::{
-    ByteRange, KeptStore, Lease, MeteredStore, Place, Store, StoreExt, Stores, SyncLevel, Traffic, join,
+    ByteRange, CachedStore, KeptStore, Lease, MeteredStore, Place, Store, StoreExt, Stores, SyncLevel,
+    Traffic, join, split,
 };
 use smalti_tile::{DEFAULT_GENERIC_TILE_LIMIT, FieldCodec, beyond_limit, codec_rules, read_generic_tile};
 use smalti_types::{AlignedBuf, EncryptionKey, Env, Error, Result};
@@ -25,10 +27,14 @@ const WHOLE_SECTION_BYTE_LEN: u64 = 8 << 20;
 pub struct ArrayPlace {
     /// Of a distant store, that with what the program keeps of its metadata.
     store: Arc<dyn Store>,
-    /// The store itself, for tiles, which are kept as they are decoded.
+    /// That for tiles, which are kept as they are decoded: the store itself, or with a folder that keeps what comes from far away.
     data_store: Arc<dyn Store>,
+    /// The store itself.
+    base: Arc<dyn Store>,
     /// The same, of those who count what passes through it.
     meter: Option<Arc<MeteredStore<Arc<dyn Store>>>>,
+    /// What keeps bytes of a distant store on this machine, if somebody asked for that.
+    cached: Option<CachedStore>,
     path: String,
     /// Where the URIs lead that files of the array or group hold.
     stores: Stores,
@@ -41,6 +47,22 @@ pub struct ArrayPlace {
     whole_section_byte_len: u64,
     /// The claim of its open snapshots, which share it.
     pub(crate) readers: Arc<Mutex<Weak<Lease>>>,
+}
+
+/// The store of those who count, or the store.
+fn of_meter(base: &Arc<dyn Store>, meter: Option<&Arc<MeteredStore<Arc<dyn Store>>>>) -> Arc<dyn Store> {
+    match meter {
+        Some(meter) => Arc::<MeteredStore<Arc<dyn Store>>>::clone(meter),
+        None => Arc::clone(base),
+    }
+}
+
+/// Whether a path is that of a file of a fragment: no other fragment ever has its name, and what is in it is written once. Repairs alone replace files there; they leave
+/// [a trace](crate::ASIDE_FOLDER). An array may be called as fragments are: in its own folder all names begin like this.
+fn is_of_fragment(path: &str) -> bool {
+    let (folder, name) = split(path);
+    let is_own = name == FRAGMENT_METADATA_FILE || !name.starts_with(RESERVED_PREFIX);
+    is_own && TimestampedName::parse(split(folder).1).is_ok()
 }
 
 impl ArrayPlace {
@@ -84,7 +106,9 @@ impl ArrayPlace {
         let metadata_limit = DEFAULT_GENERIC_TILE_LIMIT;
         ArrayPlace {
             data_store: Arc::clone(&store),
+            base: Arc::clone(&store),
             meter: None,
+            cached: None,
             store,
             path,
             stores: Stores::new(),
@@ -108,16 +132,14 @@ impl ArrayPlace {
     #[must_use]
     pub fn with_resources(self, resources: &Arc<Resources>) -> Self {
         let place = ArrayPlace { resources: Arc::clone(resources), ..self };
-        let meter = place.meter.clone();
-        ArrayPlace { meter, ..place.reaching(Arc::clone(&place.data_store)) }
+        place.reaching(Arc::clone(&place.base), place.meter.clone())
     }
 
     /// The same place, which counts what passes between it and the store from now on, for itself and its clones.
     #[must_use]
     pub fn metered(&self) -> Self {
-        let store = self.meter.as_ref().map_or(&self.data_store, |meter| meter.inner());
-        let meter = Arc::new(MeteredStore::new(Arc::clone(store)));
-        ArrayPlace { meter: Some(Arc::clone(&meter)), ..self.reaching(meter) }
+        let meter = MeteredStore::new(Arc::clone(&self.base));
+        self.reaching(Arc::clone(&self.base), Some(Arc::new(meter)))
     }
 
     /// What passed between the place and the store since somebody wanted it [counted](ArrayPlace::metered).
@@ -125,13 +147,35 @@ impl ArrayPlace {
         self.meter.as_ref().map_or_else(Traffic::default, |meter| meter.traffic())
     }
 
-    /// The same place in another store.
-    fn reaching(&self, data_store: Arc<dyn Store>) -> Self {
-        let store: Arc<dyn Store> = match data_store.is_distant() && self.resources.metadata_capacity() > 0 {
+    /// The same place in another store. What is kept of it, on disk and in memory, is not counted again.
+    fn reaching(&self, base: Arc<dyn Store>, meter: Option<Arc<MeteredStore<Arc<dyn Store>>>>) -> Self {
+        let keeps = base.is_distant() && self.resources.metadata_capacity() > 0;
+        let asked = of_meter(&base, meter.as_ref());
+        let cache = if keeps { self.stores.disk_cache() } else { None };
+        let cached = cache.map(|cache| CachedStore::new(Arc::clone(&asked), cache, is_of_fragment));
+        let data_store = cached.as_ref().map_or(asked, |cached| Arc::new(cached.clone()));
+        let store: Arc<dyn Store> = match keeps {
             true => Arc::new(KeptStore::new(Arc::clone(&data_store), Arc::clone(self.resources.metadata()))),
             false => Arc::clone(&data_store),
         };
-        ArrayPlace { store, data_store, meter: None, ..self.clone() }
+        ArrayPlace { store, data_store, base, meter, cached, ..self.clone() }
+    }
+
+    /// The store with nothing kept: for those who read what nobody will read again.
+    pub fn direct_store(&self) -> Arc<dyn Store> {
+        of_meter(&self.base, self.meter.as_ref())
+    }
+
+    /// Takes no file of the array from the disk by its name alone from now on: something in it was repaired.
+    pub(crate) fn distrust_names(&self) {
+        if let Some(cached) = &self.cached {
+            cached.distrust_names_in(&self.path);
+        }
+    }
+
+    /// What went wrong on this machine while bytes of a distant store were kept there, once.
+    pub(crate) fn take_cache_trouble(&self) -> Option<String> {
+        self.stores.disk_cache().filter(|_| self.base.is_distant())?.take_trouble()
     }
 
     /// The same place for those who check it: everything is read from the store itself.
@@ -178,13 +222,13 @@ impl ArrayPlace {
     /// As [`open`](ArrayPlace::open).
     pub(crate) fn at(&self, uri: &str) -> Result<Self> {
         let Place { store, path } = self.stores.open(uri, SyncLevel::None)?;
-        Ok(ArrayPlace { path, readers: Arc::default(), ..self.reaching(store) })
+        Ok(ArrayPlace { path, readers: Arc::default(), ..self.reaching(store, None) })
     }
 
     /// The same place, with its store in another one that wraps it: for tests, and for those who count.
     #[must_use]
     pub fn seen_through(&self, wrap: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>) -> Self {
-        ArrayPlace { readers: Arc::default(), ..self.reaching(wrap(Arc::clone(&self.data_store))) }
+        ArrayPlace { readers: Arc::default(), ..self.reaching(wrap(self.direct_store()), None) }
     }
 
     /// The same place, reached through another store.

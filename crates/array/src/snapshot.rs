@@ -142,6 +142,7 @@ impl Snapshot {
         let explained = |error| if lease.is_none() { explain_missing(error) } else { error };
         let fragments = fragments.map_err(explained)?;
         listing.warnings.extend(footers.warnings());
+        listing.warnings.extend(place.take_cache_trouble());
         drop(known);
         let held = Held {
             outside_time: listing.outside_time,

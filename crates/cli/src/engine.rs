@@ -42,7 +42,7 @@ pub(crate) fn context(global: &Global) -> Outcome<Context> {
             Some(threads) => Context::new().threads(threads.into()),
             None => Context::default(),
         };
-        if !global.config.is_empty() {
+        if !global.config.is_empty() || global.cache.is_some() {
             context = context.storage(global.settings()?);
         }
         // Nobody else makes one meanwhile.

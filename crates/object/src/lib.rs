@@ -50,6 +50,8 @@ mod ini;
 #[cfg(feature = "network")]
 mod io;
 #[cfg(feature = "network")]
+mod lists;
+#[cfg(feature = "network")]
 mod objects;
 #[cfg(feature = "network")]
 mod open;

@@ -4,6 +4,7 @@ use crate::answers::within;
 use crate::error::{self, Asked};
 use crate::io::Io;
 use crate::reading::short;
+use crate::remade::Client;
 use crate::who::Who;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _};
@@ -20,6 +21,7 @@ use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 /// The objects of a bucket. Clones are the same.
 #[derive(Clone)]
@@ -27,9 +29,9 @@ pub(crate) struct Objects(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
     /// Sends requests again that failed for a while.
-    pub(crate) client: Arc<dyn ObjectStore>,
+    pub(crate) client: Arc<dyn Client>,
     /// Sends each request once.
-    pub(crate) once: Arc<dyn ObjectStore>,
+    pub(crate) once: Arc<dyn Client>,
     pub(crate) io: Io,
     /// Scheme and bucket: `s3://bucket`.
     pub(crate) address: String,
@@ -38,6 +40,8 @@ pub(crate) struct Inner {
     pub(crate) manners: Manners,
     /// What answers and listings said of objects, by their keys.
     pub(crate) versions: Versions,
+    /// Whether it was seen that listings know no delimiter but the slash.
+    pub(crate) lists_by_slashes: AtomicBool,
 }
 
 /// What stores do differently, and what was set.
@@ -75,19 +79,28 @@ pub(crate) fn prefix_of(folder: &str) -> Result<Option<Path>> {
 
 impl Objects {
     pub(crate) fn new(
-        client: Arc<dyn ObjectStore>,
-        once: Arc<dyn ObjectStore>,
+        client: Arc<dyn Client>,
+        once: Arc<dyn Client>,
         io: Io,
         address: String,
         who: Who,
         manners: Manners,
     ) -> Objects {
         let versions = Versions::new();
-        Objects(Arc::new(Inner { client, once, io, address, who, manners, versions }))
+        Objects(Arc::new(Inner {
+            client,
+            once,
+            io,
+            address,
+            who,
+            manners,
+            versions,
+            lists_by_slashes: AtomicBool::new(false),
+        }))
     }
 
     pub(crate) fn client(&self) -> Arc<dyn ObjectStore> {
-        Arc::clone(&self.0.client)
+        self.0.client.clone()
     }
 
     pub(crate) fn io(&self) -> &Io {
@@ -349,6 +362,10 @@ impl Objects {
     pub(crate) async fn answer(&self, request: Request) -> Result<Answer> {
         Ok(match request {
             Request::List { folder } => Answer::Entries(without_leftovers(self.listed(&folder).await?)),
+            Request::Lists { folder, below, without } => {
+                let lists = self.lists(&folder, &below, &without).await?;
+                Answer::Lists(lists.into_iter().map(without_leftovers).collect())
+            }
             Request::Range { path, range } => Answer::Bytes(self.range(&path, range).await?),
             Request::Tail { path, byte_len } => Answer::Tail(self.tail(&path, byte_len).await?),
         })

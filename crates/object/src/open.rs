@@ -5,9 +5,10 @@ use crate::io::Io;
 use crate::objects::{Manners, Objects};
 use crate::remade::{Clients, Common, Maker, remade};
 use crate::settings::Settings;
+use crate::values::shown_address;
 use crate::who::Who;
 use object_store::{BackoffConfig, ClientOptions, RetryConfig};
-use smalti_store::{Coalescing, Place, Remote, check_path};
+use smalti_store::{Coalescing, DiskCache, Place, Remote, check_path};
 use smalti_types::{Error, Result};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,6 +19,7 @@ pub struct ObjectStores {
     /// What the environment says is looked at when the first bucket is opened.
     settings: OnceLock<Result<Settings>>,
     network: OnceLock<Result<Network>>,
+    disk_cache: OnceLock<Option<Arc<DiskCache>>>,
     buckets: Mutex<BTreeMap<String, Objects>>,
     #[cfg(feature = "http")]
     servers: Mutex<BTreeMap<crate::http::Address, crate::http::Files>>,
@@ -35,6 +37,7 @@ impl ObjectStores {
         ObjectStores {
             settings: OnceLock::new(),
             network: OnceLock::new(),
+            disk_cache: OnceLock::new(),
             buckets: Mutex::default(),
             #[cfg(feature = "http")]
             servers: Mutex::default(),
@@ -152,6 +155,22 @@ impl Remote for ObjectStores {
             #[cfg(feature = "http")]
             "https",
         ]
+    }
+
+    /// What is wrong with settings is told by who opens a bucket.
+    fn disk_cache(&self) -> Option<Arc<DiskCache>> {
+        /// Names of buckets mean something else elsewhere.
+        const REALM: [&str; 6] =
+            ["azure.account", "azure.endpoint", "gcs.endpoint", "s3.endpoint", "s3.profile", "s3.region"];
+        let make = || {
+            let settings = self.settings().ok()?;
+            let folder = settings.path("cache.folder")?;
+            // It stands in the files of the folder: passwords are left out.
+            let of_key = |name| shown_address(settings.get(name).unwrap_or_default());
+            let realm = REALM.map(of_key).join("\n");
+            Some(Arc::new(DiskCache::new(folder, settings.byte_len("cache.size"), realm)))
+        };
+        self.disk_cache.get_or_init(make).clone()
     }
 
     fn open(&self, scheme: &str, rest: &str) -> Result<Place> {

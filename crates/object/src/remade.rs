@@ -7,6 +7,7 @@ use crate::who::Who;
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use object_store::list::{PaginatedListOptions, PaginatedListResult, PaginatedListStore};
 use object_store::path::Path;
 use object_store::{
     ClientOptions, CopyOptions, Error as StoreError, GetOptions, GetResult, ListResult, MultipartUpload,
@@ -20,13 +21,18 @@ use tokio::sync::Mutex;
 /// How often one request may find out what is wrong: once about the region, once about credentials.
 const MAX_MEND_COUNT: usize = 2;
 
+/// What a client of a bucket can do.
+pub(crate) trait Client: ObjectStore + PaginatedListStore {}
+
+impl<C: ObjectStore + PaginatedListStore> Client for C {}
+
 /// The clients of a bucket.
 #[derive(Debug, Clone)]
 pub(crate) struct Clients {
     /// Sends requests again that failed for a while.
-    pub(crate) patient: Arc<dyn ObjectStore>,
+    pub(crate) patient: Arc<dyn Client>,
     /// Sends each request once.
-    pub(crate) once: Arc<dyn ObjectStore>,
+    pub(crate) once: Arc<dyn Client>,
 }
 
 /// What makers have of the context, whatever store they are for.
@@ -50,7 +56,7 @@ impl Common {
     ///
     /// # Errors
     /// What building them reports.
-    pub(crate) fn clients<C: ObjectStore>(
+    pub(crate) fn clients<C: Client>(
         &self,
         build: impl Fn(RetryConfig) -> object_store::Result<C>,
     ) -> object_store::Result<Clients> {
@@ -138,7 +144,7 @@ impl Shared {
 }
 
 impl Remade {
-    fn of(&self, made: &Made) -> Arc<dyn ObjectStore> {
+    fn of(&self, made: &Made) -> Arc<dyn Client> {
         Arc::clone(if self.sends_once { &made.clients.once } else { &made.clients.patient })
     }
 
@@ -265,6 +271,17 @@ impl ObjectStore for Remade {
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> object_store::Result<()> {
         ask!(self, client => client.copy_opts(from, to, options.clone()))
+    }
+}
+
+#[async_trait]
+impl PaginatedListStore for Remade {
+    async fn list_paginated(
+        &self,
+        prefix: Option<&str>,
+        options: PaginatedListOptions,
+    ) -> object_store::Result<PaginatedListResult> {
+        ask!(self, client => client.list_paginated(prefix, options.clone()))
     }
 }
 

@@ -132,6 +132,14 @@ pub const KEYS: &[Key] = &[
         "the tenant that the application is of",
     ),
     key("azure.token", Takes::Secret, &["AZURE_STORAGE_TOKEN"], "", "a token that somebody else got"),
+    key(
+        "cache.folder",
+        Takes::File,
+        &["SMALTI_CACHE"],
+        "",
+        "a folder of yours alone that keeps what was read of distant arrays, for later programs too",
+    ),
+    key("cache.size", Takes::ByteLen, &[], "10 GiB", "how much that folder may hold"),
     key("gcs.anonymous", Takes::Flag, &[], "false", "read public buckets without credentials"),
     key(
         "gcs.credentials",

@@ -152,7 +152,7 @@ pub(crate) fn host_of(address: &str) -> &str {
 }
 
 /// User, password and query of an address are nobody's business.
-fn shown_address(text: &str) -> String {
+pub(crate) fn shown_address(text: &str) -> String {
     let (scheme, rest) = match text.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
         None => (String::new(), text),

@@ -182,7 +182,10 @@ impl Fetch {
         request: &ReadRequest,
         kept_byte_len: u64,
     ) -> Self {
-        let store = Arc::clone(snapshot.place().data_store());
+        let store = match request.is_fresh {
+            true => snapshot.place().direct_store(),
+            false => Arc::clone(snapshot.place().data_store()),
+        };
         let kept = KeptTiles::new(snapshot.place().resources(), request, store.is_distant(), kept_byte_len);
         let ahead = store.is_distant().then(|| AheadStore::new(Arc::clone(&store)));
         let spares = Arc::clone(snapshot.place().resources().spares());

@@ -21,7 +21,7 @@ pub struct AheadStore {
 
 #[derive(Debug, Default)]
 struct Answers {
-    lists: HashMap<String, Early>,
+    lists: HashMap<String, EarlyList>,
     tails: HashMap<(String, u64), Early>,
     /// By file and by the first byte.
     ranges: HashMap<String, BTreeMap<u64, EarlyRange>>,
@@ -32,8 +32,21 @@ struct Answers {
 struct Early {
     pending: Arc<Mutex<Option<Pending>>>,
     answer: Arc<OnceLock<Result<Answer>>>,
-    /// Whether a listing was used: whoever lists again wants a new one.
+}
+
+#[derive(Debug, Clone)]
+struct EarlyList {
+    early: Early,
+    /// The place of the folder among those of the request.
+    at: usize,
+    /// Whether it was used: whoever lists again wants a new one.
     is_used: bool,
+}
+
+impl EarlyList {
+    fn wait(&self) -> Result<Vec<Entry>> {
+        self.early.wait().and_then(|answer| answer.list(self.at))
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -46,7 +59,7 @@ struct EarlyRange {
 
 impl Early {
     fn new(pending: Pending) -> Self {
-        Early { pending: Arc::new(Mutex::new(Some(pending))), answer: Arc::default(), is_used: false }
+        Early { pending: Arc::new(Mutex::new(Some(pending))), answer: Arc::default() }
     }
 
     fn wait(&self) -> Result<Answer> {
@@ -86,7 +99,8 @@ impl AheadStore {
             let answers = self.answers();
             for request in requests {
                 match request {
-                    Request::List { ref folder } if answers.lists.contains_key(folder) => {}
+                    Request::List { ref folder } | Request::Lists { ref folder, .. }
+                        if answers.lists.contains_key(folder) => {}
                     Request::Tail { ref path, byte_len }
                         if answers.tails.contains_key(&(path.clone(), byte_len)) => {}
                     Request::Range { path, range } => {
@@ -113,7 +127,12 @@ impl AheadStore {
         for (request, pending) in sent.into_iter().zip(pending) {
             let early = Early::new(pending);
             match request {
-                Request::List { folder } => drop(answers.lists.insert(folder, early)),
+                Request::List { .. } | Request::Lists { .. } => {
+                    for (at, folder) in request.folders().into_iter().enumerate() {
+                        let early = early.clone();
+                        answers.lists.insert(folder, EarlyList { early, at, is_used: false });
+                    }
+                }
                 Request::Tail { path, byte_len } => drop(answers.tails.insert((path, byte_len), early)),
                 Request::Range { path, range } => {
                     let of_file = answers.ranges.entry(path).or_default();
@@ -135,7 +154,7 @@ impl AheadStore {
     /// The entries of a folder whose listing was announced; `None` where it was not, or failed. Nobody else's use of it counts.
     pub fn announced_list(&self, folder: &str) -> Option<Vec<Entry>> {
         let early = self.answers().lists.get(folder).cloned()?;
-        early.wait().and_then(Answer::entries).ok()
+        early.wait().ok()
     }
 
     /// Whether bytes of a file are under way, or there.
@@ -174,7 +193,7 @@ impl AheadStore {
             early.is_used = true;
             early.clone()
         };
-        Some(early.wait().and_then(Answer::entries))
+        Some(early.wait())
     }
 
     fn announced_tail(&self, path: &str, byte_len: u64) -> Option<Result<Tail>> {

@@ -146,8 +146,31 @@ fn requests_are_answered_each_in_its_place(store: &dyn Store) {
         assert_eq!(kind(next()), ErrorKind::NotFound);
     }
     assert!(answers.next().is_none());
+    several_folders_are_listed_as_each_is(store);
     // Answers that nobody waits for are let go of.
     drop(store.submit(vec![Request::List { folder: "a".to_owned() }; 100]));
+}
+
+fn several_folders_are_listed_as_each_is(store: &dyn Store) {
+    for path in
+        ["b/f", "b/one/g", "b/one/deep/h", "b/much/i", "b/much/deep/k", "b/twice_much/l", "c/much/one/m"]
+    {
+        ok(store.put(path, &[b"x"]));
+    }
+    let words = |words: &[&str]| -> Vec<String> { words.iter().map(|word| (*word).to_owned()).collect() };
+    for folder in ["", "b", "b/one", "c", "none"] {
+        for without in [&["much", "touch"][..], &["much"], &["twice_much", "much"], &["one"], &[]] {
+            let below = words(&["one", "other"]);
+            let request = Request::Lists { folder: folder.to_owned(), below, without: words(without) };
+            let folders = request.folders();
+            let mut answers = store.submit(vec![request]).into_iter();
+            let answer = ok(answers.next().expect("one answer").wait());
+            for (at, folder) in folders.iter().enumerate() {
+                let listed = ok(answer.clone().list(at));
+                assert_eq!(names(&listed), names(&ok(store.list(folder))), "{folder:?} without {without:?}");
+            }
+        }
+    }
 }
 
 fn paths_are_checked_before_anything_happens(store: &dyn Store) {

@@ -24,6 +24,9 @@
 
 mod ahead;
 mod bucket;
+mod cache_entry;
+mod cache_folder;
+mod cached;
 mod claim_file;
 mod coalesce;
 #[expect(
@@ -57,6 +60,9 @@ mod versions;
 
 pub use ahead::AheadStore;
 pub use bucket::{BucketImage, BucketStep, BucketStore};
+pub use cache_entry::{fuzz_cache_entry, fuzz_cache_entry_seeds};
+pub use cache_folder::DiskCache;
+pub use cached::CachedStore;
 pub use claim_file::{ClaimFile, Claiming, StandingClaim, claim_end_ms};
 pub use coalesce::{ByteRange, Coalescing, MergedRange, coalesce};
 pub use crash::{CrashLimits, CrashState, DiskOp, FileId, Image, Tear, crash_states};

@@ -3,7 +3,7 @@
 //! [`Store::submit`] is how a reader of a distant store has many requests under way with few threads: how many go side by side is
 //! the store's to say, and nobody who could work waits for one that is not needed yet.
 
-use crate::{ByteRange, Entry, Store, StoreExt, Tail};
+use crate::{ByteRange, Entry, Store, StoreExt, Tail, join};
 use bytes::Bytes;
 use smalti_types::{Error, Result};
 use std::fmt;
@@ -15,6 +15,16 @@ pub enum Request {
     List {
         /// The folder.
         folder: String,
+    },
+    /// The entries of a folder, and of some of those in it: one request where the store can list them together, and each asked for
+    /// by itself, side by side, where it cannot.
+    Lists {
+        /// The folder.
+        folder: String,
+        /// The names of folders in it whose entries are wanted too. They need not be there.
+        below: Vec<String>,
+        /// The names of folders in it that hold much of which nothing is wanted here.
+        without: Vec<String>,
     },
     /// Bytes of a file; see [`Store::read_into`]. No more is allocated than the file has.
     Range {
@@ -37,6 +47,8 @@ pub enum Request {
 pub enum Answer {
     /// The entries of a folder.
     Entries(Vec<Entry>),
+    /// The entries of a folder and of some of those in it, in the order in which they were asked for.
+    Lists(Vec<Vec<Entry>>),
     /// Bytes of a file.
     Bytes(Bytes),
     /// The end of a file.
@@ -51,15 +63,29 @@ impl Request {
     pub fn ask<S: Store + ?Sized>(&self, store: &S) -> Result<Answer> {
         Ok(match self {
             Request::List { folder } => Answer::Entries(store.list(folder)?),
+            Request::Lists { .. } => {
+                Answer::Lists(self.folders().iter().map(|folder| store.list(folder)).collect::<Result<_>>()?)
+            }
             Request::Range { path, range } => Answer::Bytes(store.read_at(path, *range)?),
             Request::Tail { path, byte_len } => Answer::Tail(store.read_tail(path, *byte_len)?),
         })
     }
 
+    /// The folders whose entries are asked for, in the order of the answer.
+    pub fn folders(&self) -> Vec<String> {
+        match self {
+            Request::List { folder } => vec![folder.clone()],
+            Request::Lists { folder, below, .. } => {
+                std::iter::once(folder.clone()).chain(below.iter().map(|name| join(folder, name))).collect()
+            }
+            Request::Range { .. } | Request::Tail { .. } => Vec::new(),
+        }
+    }
+
     /// The bytes that an answer is known to have at most, before it is there.
     pub fn byte_len(&self) -> u64 {
         match self {
-            Request::List { .. } => 0,
+            Request::List { .. } | Request::Lists { .. } => 0,
             Request::Range { range, .. } => range.byte_len,
             Request::Tail { byte_len, .. } => *byte_len,
         }
@@ -74,6 +100,18 @@ impl Answer {
     pub fn entries(self) -> Result<Vec<Entry>> {
         match self {
             Answer::Entries(entries) => Ok(entries),
+            _ => Err(other_kind()),
+        }
+    }
+
+    /// The entries of one of the folders that were asked for, by its place among [`Request::folders`].
+    ///
+    /// # Errors
+    /// `Io` for another kind of answer.
+    pub fn list(self, at: usize) -> Result<Vec<Entry>> {
+        match self {
+            Answer::Entries(entries) if at == 0 => Ok(entries),
+            Answer::Lists(mut lists) if at < lists.len() => Ok(lists.swap_remove(at)),
             _ => Err(other_kind()),
         }
     }

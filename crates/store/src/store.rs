@@ -69,6 +69,11 @@ impl FileVersion {
     pub fn new(numbers: [u64; 4]) -> Self {
         FileVersion(numbers)
     }
+
+    /// The numbers.
+    pub(crate) fn numbers(self) -> [u64; 4] {
+        self.0
+    }
 }
 
 /// A file to put: its content is the concatenation of `parts`.

@@ -1,7 +1,7 @@
 //! From what a user types to a store and a path in it.
 
 use crate::local::Handles;
-use crate::{LocalStore, MemoryStore, NewFile, NewTree, Store, StoreExt, SyncLevel, check_path};
+use crate::{DiskCache, LocalStore, MemoryStore, NewFile, NewTree, Store, StoreExt, SyncLevel, check_path};
 use smalti_types::{Error, Result};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -27,6 +27,11 @@ pub trait Remote: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// `InvalidArgument` for URIs that name nothing, and settings that are wrong.
     fn open(&self, scheme: &str, rest: &str) -> Result<Place>;
+
+    /// The folder on this machine that keeps what is read of these stores; `None` where nobody asked for one.
+    fn disk_cache(&self) -> Option<Arc<DiskCache>> {
+        None
+    }
 }
 
 /// Where URIs lead: the stores that a program has. They share the files that they keep open, and memory stores live as long as it.
@@ -51,6 +56,11 @@ impl Stores {
     #[must_use]
     pub fn with_remote(self, remote: Arc<dyn Remote>) -> Stores {
         Stores { remote: Some(remote), ..self }
+    }
+
+    /// The folder on this machine that keeps what is read of distant stores; `None` where nobody asked for one.
+    pub fn disk_cache(&self) -> Option<Arc<DiskCache>> {
+        self.remote.as_ref()?.disk_cache()
     }
 
     /// Finds the store and the path of a URI. Touches nothing; the array need not exist.

@@ -77,7 +77,13 @@ fn files_of(store: &dyn Store, folder: &str) -> Result<Vec<(String, u64)>> {
         // Commits that went may be in other files now, which were not there before.
         if shown.is_subset(&now) {
             let is_kept = |entry: &Entry| !shows_others(&entry.name) || shown.contains(&entry.name);
-            let files = entries.into_iter().filter(|entry| is_listed(&entry.name) && is_kept(entry));
+            let mut asides = BTreeSet::new();
+            // One tells that there was a repair: what caches have of before it counts no more.
+            let mut is_trace =
+                |path: &str| aside_of(path).is_some_and(|aside| asides.insert(aside.to_owned()));
+            let files = entries
+                .into_iter()
+                .filter(|entry| (is_listed(&entry.name) && is_kept(entry)) || is_trace(&entry.name));
             return Ok(files.map(|entry| (entry.name, entry.byte_len)).collect());
         }
         shown = now;
@@ -102,7 +108,17 @@ fn shows_others(path: &str) -> bool {
 
 /// Whether readers may want a file: not the manifest itself, nor what a repair has set aside.
 fn is_listed(path: &str) -> bool {
-    path != MANIFEST_FILE && !path.split('/').any(|part| part == ASIDE_FOLDER)
+    path != MANIFEST_FILE && aside_of(path).is_none()
+}
+
+/// The folder with what repairs have set aside that a file is in.
+fn aside_of(path: &str) -> Option<&str> {
+    let mut byte_len = 0;
+    path.split('/').find_map(|part| {
+        let end = byte_len + part.len();
+        byte_len = end + 1;
+        (part == ASIDE_FOLDER).then(|| path.get(..end)).flatten()
+    })
 }
 
 #[cfg(test)]
@@ -125,5 +141,8 @@ mod tests {
             assert_eq!(shows_others(path), shows, "{path}");
         }
         assert!(is_listed("rain/__smalti_manifest.json"));
+        assert_eq!(aside_of("__aside/1/__commits/x"), Some("__aside"));
+        assert_eq!(aside_of("rain/__aside/1/__aside/x"), Some("rain/__aside"));
+        assert_eq!(aside_of("rain__aside/__asides/x"), None);
     }
 }

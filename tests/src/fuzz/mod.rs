@@ -13,6 +13,7 @@ pub mod tile;
 pub use guard::{Fault, Guard, MAX_CASE_TIME, NEVER_ENDS, memory_bound};
 pub use mutation::{Random, mutated};
 pub use seeds::{Seed, artifacts_folder, kept, seeds, seeds_folder};
+pub use smalti_store::{fuzz_cache_entry, fuzz_cache_entry_seeds};
 
 /// What a fuzzer runs: the name of a structure, a family of codecs or the array as a whole, and what reads it.
 pub type Target = (&'static str, fn(&[u8]));
@@ -21,12 +22,13 @@ pub type Target = (&'static str, fn(&[u8]));
 pub fn targets() -> Vec<Target> {
     let structures = smalti_format::fuzzing::TARGETS.iter().copied();
     let codecs = smalti_codecs::fuzz::TARGETS.iter().copied();
-    let cells: [Target; 8] = [
+    let cells: [Target; 9] = [
         ("array", array::fuzz_array),
         ("condition_text", condition::fuzz_condition_text),
         ("stored_condition", condition::fuzz_stored_condition),
         ("split", split::fuzz_split),
         ("chunked_tile", tile::fuzz_chunked_tile),
+        ("cache_entry", fuzz_cache_entry),
         ("manifest", manifest::fuzz_manifest),
         ("listing_page", manifest::fuzz_listing_page),
         ("settings", settings::fuzz_settings),

@@ -50,6 +50,9 @@ pub(crate) struct Global {
     /// Setting of object stores and the network, such as s3.region=eu-west-1; may be repeated. `smalti config` lists them
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub(crate) config: Vec<String>,
+    /// Folder that keeps what is read of arrays in buckets and on servers, for later runs too: 10 GiB at most (cache.size)
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
     /// Print help; `-h` in short
     #[arg(short, long, global = true, action = ArgAction::Help)]
     help: Option<bool>,
@@ -108,6 +111,12 @@ impl Global {
             settings
                 .set(name, value)
                 .map_err(|error| Failure::usage(format!("--config: {}", error.message())))?;
+        }
+        if let Some(folder) = &self.cache {
+            let folder = folder
+                .to_str()
+                .ok_or_else(|| Failure::usage("--cache: the path of the folder is no UTF-8"))?;
+            settings.set("cache.folder", folder)?;
         }
         Ok(settings)
     }

@@ -3,6 +3,7 @@
 //! they are kept.
 
 mod bad_input;
+mod cache;
 mod check;
 mod config;
 mod damage;

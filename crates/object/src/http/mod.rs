@@ -17,6 +17,7 @@ use crate::io::Io;
 use crate::reading::{self, Reading, check_folder};
 use bytes::Bytes;
 use folders::{Look, missing};
+use futures_util::future::try_join_all;
 use smalti_store::{
     Answer, ByteRange, Coalescing, Entry, FileWriter, NewFile, NewTree, Pending, ReadInto, Request, Store,
     Tail, check_path, join,
@@ -67,6 +68,13 @@ impl Files {
                 check_folder(&folder)?;
                 let look = look.unwrap_or_else(|| self.look(&folder));
                 Answer::Entries(self.listed(&folder, look).await?)
+            }
+            Request::Lists { ref folder, .. } => {
+                check_folder(folder)?;
+                let look = look.unwrap_or_else(|| self.look(folder));
+                let folders = request.folders();
+                let lists = folders.iter().map(|folder| self.listed(folder, look.clone()));
+                Answer::Lists(try_join_all(lists).await?)
             }
             Request::Range { path, range } => Answer::Bytes(Reading::range(self, path, range).await?),
             Request::Tail { path, byte_len } => Answer::Tail(Reading::tail(self, path, byte_len).await?),
@@ -121,7 +129,7 @@ impl Store for Files {
         let of_lists: Vec<Option<Look>> = requests
             .iter()
             .map(|request| {
-                let Request::List { folder } = request else { return None };
+                let (Request::List { folder } | Request::Lists { folder, .. }) = request else { return None };
                 let root = self.0.folders.root_of(folder);
                 Some(looks.entry(root).or_insert_with(|| self.look(folder)).clone())
             })

@@ -3,6 +3,7 @@
 use super::Check;
 use super::finding::{Class, Finding, FindingKind, Step};
 use crate::grace;
+pub(crate) use smalti_array::ASIDE_FOLDER;
 use smalti_array::ArrayPlace;
 use smalti_format::names::{
     self, COMMITS_FOLDER, CommitKind, ENUMERATIONS_FOLDER, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER,
@@ -12,9 +13,6 @@ use smalti_format::names::{
 use smalti_store::{Entry, EntryKind, Leftover, MANIFEST_FILE, StoreExt, join};
 use smalti_types::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The folder in an array's root that holds what repairs set aside. No reader looks at it.
-pub(crate) const ASIDE_FOLDER: &str = "__aside";
 
 /// Clocks of several machines differ by so much: times that lie less ahead are not in the future.
 const CLOCK_SLACK_MS: u64 = 60_000;
