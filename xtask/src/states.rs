@@ -6,7 +6,7 @@ use crate::workspace::{Workspace, cargo};
 use std::process::Command;
 
 /// The parts of a long run, by the modules whose long tests they are.
-const PARTS: &[&str] = &["cuts", "faults", "interleavings", "buckets"];
+const PARTS: &[&str] = &["cuts", "faults", "interleavings", "buckets", "requests"];
 
 /// Options that take a number, with the variables that tell the tests.
 const NUMBERS: &[(&str, &str)] = &[

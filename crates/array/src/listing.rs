@@ -15,7 +15,7 @@ use smalti_format::names::{
     TimestampedName,
 };
 use smalti_format::{Rule, Version};
-use smalti_store::{Entry, Store, StoreExt};
+use smalti_store::{Entry, Store, StoreExt, join};
 use smalti_types::parallel;
 use smalti_types::{AlignedBuf, Error, ErrorKind, Result, TimeRange};
 use std::collections::HashSet;
@@ -95,6 +95,24 @@ pub struct Listing {
     pub fragment_meta: Vec<(TimestampedName, String)>,
     /// Things that a reader passes over, but that somebody should look at.
     pub warnings: Vec<String>,
+}
+
+/// So many folders that no list shows are asked for by name: more are no matter of a list that is late.
+const MAX_LOOK_UPS: usize = 100;
+
+/// Folders of fragments that were committed and that no list shows. Where lists may be of a moment before, the metadata in them is asked for by its
+/// name, which is as it is.
+#[derive(Default)]
+struct LookedUp(usize);
+
+impl LookedUp {
+    fn is_there(&mut self, store: &dyn Store, folder: &str) -> Result<bool> {
+        self.0 += 1;
+        if !store.is_distant() || self.0 > MAX_LOOK_UPS {
+            return Ok(false);
+        }
+        store.has_file(&join(folder, names::FRAGMENT_METADATA_FILE))
+    }
 }
 
 /// Whether a fragment takes part in a read: sparse ones that may be consolidated with timestamps do if they overlap, as
@@ -264,6 +282,7 @@ impl Listing {
         let hidden: HashSet<String> =
             listing.vacuums.iter().flat_map(|vacuum| vacuum.replaces.iter().cloned()).collect();
         let mut found_count = 0;
+        let mut looked_up = LookedUp::default();
         for (fragment, commit) in committed {
             let name = fragment.name.as_str();
             let is_present = present.contains(name);
@@ -278,7 +297,7 @@ impl Listing {
                 }
             } else if hidden.contains(name) {
                 listing.replaced.push(ReplacedFragment { fragment, commit, is_present });
-            } else if is_present {
+            } else if is_present || looked_up.is_there(store, &fragment.path(place))? {
                 listing.fragments.push(fragment);
             } else {
                 listing.warnings.push(format!("the fragment {name} is committed, but its folder is gone"));

@@ -3,13 +3,15 @@
 //!
 //! - An error in an answer whose status is 200, as S3 sends them for copies, completed uploads and deletions, is an error.
 //! - Bytes that are not as many as the head of an answer says, and listings that stop in the middle, have been interrupted.
+//! - Parts of batches that answer what was not asked, and batches that answer less than was asked, are broken.
 //! - No answer that is collected takes more memory than was asked for or is [allowed](within): listings that do not end are refused.
 //! - Redirects are followed nowhere: what is signed for one host is worth nothing at another. They are reported with where they lead.
 
+use crate::batch;
 use crate::proxy::Shown;
 use futures_util::StreamExt as _;
 use object_store::client::{
-    HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
+    HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
 };
 use reqwest::header::{CONTENT_RANGE, CONTENT_TYPE, HeaderMap, HeaderName, LOCATION, RANGE};
 use reqwest::{Method, StatusCode};
@@ -117,7 +119,7 @@ impl StdError for Refused {
 /// A client whose answers can be believed.
 #[derive(Debug)]
 pub(crate) struct Answers {
-    client: reqwest::Client,
+    client: HttpClient,
     proxies: Shown,
 }
 
@@ -132,19 +134,21 @@ struct Asked {
     byte_len: Option<u64>,
     /// Changes something, and says in the body of the answer what came of it.
     tells_in_body: bool,
+    /// Of how many requests it is a batch, if it is one.
+    request_count: Option<usize>,
     /// Comes to the same when it is done twice.
     deletes: bool,
 }
 
 impl Answers {
     /// Over a client; with its proxies, for messages.
-    pub(crate) fn new(client: reqwest::Client, proxies: Shown) -> Answers {
+    pub(crate) fn new(client: HttpClient, proxies: Shown) -> Answers {
         Answers { client, proxies }
     }
 
     async fn answer(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let asked = Asked::by(&request);
-        let answer = match self.client.call(request).await {
+        let answer = match self.client.execute(request).await {
             Ok(answer) => answer,
             Err(failed) => return Err(self.unanswered(failed, asked)),
         };
@@ -205,16 +209,12 @@ impl Answers {
             Ok(body) => body,
             Err(failed) => return Err(self.unanswered(failed, asked)),
         };
-        let is_new = LISTING.try_with(|listing| {
-            listing.borrow_mut().add(body.bytes.len() as u64, asked.token.clone(), body.is_whole)
-        });
-        match is_new {
-            Ok(Err(endless)) => return Err(asked.refused(HttpErrorKind::Decode, endless)),
-            Err(_) if !body.is_whole => {
-                let why = Why::Endless { page_count: 1, byte_len: MAX_PAGE_BYTE_LEN };
-                return Err(asked.refused(HttpErrorKind::Decode, why));
-            }
-            _ => {}
+        if !body.is_whole {
+            let began = Why::Endless { page_count: 1, byte_len: MAX_PAGE_BYTE_LEN };
+            let endless = LISTING.try_with(|listing| {
+                listing.borrow_mut().add(body.bytes.len() as u64, asked.token.clone(), false).err()
+            });
+            return Err(asked.refused(HttpErrorKind::Decode, endless.ok().flatten().unwrap_or(began)));
         }
         let text = String::from_utf8_lossy(&body.bytes);
         let names = ["ListBucketResult", "EnumerationResults"];
@@ -236,7 +236,16 @@ impl Answers {
                 let why = Why::Broken("the listing stops in the middle".to_owned());
                 Err(asked.refused(HttpErrorKind::Interrupted, why))
             }
-            _ => Ok(HttpResponse::from_parts(head, body.bytes.into())),
+            _ => {
+                // One that is asked for again because it was broken is not the same page again.
+                let counted = LISTING.try_with(|listing| {
+                    listing.borrow_mut().add(body.bytes.len() as u64, asked.token.clone(), true)
+                });
+                match counted {
+                    Ok(Err(endless)) => Err(asked.refused(HttpErrorKind::Decode, endless)),
+                    _ => Ok(HttpResponse::from_parts(head, body.bytes.into())),
+                }
+            }
         }
     }
 
@@ -250,6 +259,11 @@ impl Answers {
         if !body.is_whole {
             let why = Why::Broken(format!("the answer has more than {MAX_CHANGE_BYTE_LEN} bytes"));
             return Err(asked.refused(HttpErrorKind::Decode, why));
+        }
+        if let Some(request_count) = asked.request_count
+            && let Some(problem) = batch::problem(&body.bytes, request_count)
+        {
+            return Err(asked.refused(HttpErrorKind::Decode, Why::Broken(problem.to_owned())));
         }
         // Of a batch each part has a status of its own, which the crate reads.
         if head.headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"multipart/")) {
@@ -320,8 +334,9 @@ impl Asked {
         let is_list = method == Method::GET
             && (parameter("list-type").as_deref() == Some("2")
                 || parameter("comp").as_deref() == Some("list"));
-        let is_bulk_delete =
-            method == Method::POST && query.split('&').any(|one| matches!(one, "delete" | "delete="));
+        let is_batch = method == Method::POST && parameter("comp").as_deref() == Some("batch");
+        let is_bulk_delete = is_batch
+            || method == Method::POST && query.split('&').any(|one| matches!(one, "delete" | "delete="));
         let copies = ["x-amz-copy-source", "x-goog-copy-source", "x-ms-copy-source"];
         Asked {
             host: request.uri().authority().map(|host| without_login(host.as_str())).unwrap_or_default(),
@@ -330,6 +345,8 @@ impl Asked {
             token: parameter("continuation-token").or_else(|| parameter("marker")).filter(|_| is_list),
             byte_len: headers.get(RANGE).and_then(|range| asked_byte_len(range.to_str().ok()?)),
             tells_in_body: method == Method::POST || copies.iter().any(|&name| headers.contains_key(name)),
+            request_count: is_batch
+                .then(|| request.body().as_bytes().map_or(0, |body| batch::request_count(body))),
             deletes: is_bulk_delete || method == Method::DELETE,
         }
     }

@@ -27,8 +27,9 @@ pub(crate) struct Azure {
 impl Maker for Azure {
     async fn make(&self) -> Result<Clients> {
         let builder = self.log_in().await?;
+        // Nobody tells of blocks that are not committed; they go after a week.
         self.common
-            .clients(|retries| builder.clone().with_retry(retries).build())
+            .clients(|retries| builder.clone().with_retry(retries).build(), |_| None)
             .map_err(|failed| unopened(&failed))
     }
 }

@@ -5,12 +5,14 @@ use crate::io::Io;
 use crate::objects::{Objects, joined, key_of, prefix_of, without_leftovers};
 use crate::reading::{self, Reading, check_folder};
 use crate::upload::Upload;
+use crate::uploads::Unfinished;
 use bytes::Bytes;
 use object_store::path::Path;
-use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode};
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _};
 use smalti_store::{
     ByteRange, Coalescing, Entry, EntryKind, FileVersion, FileWriter, LEFTOVER_PREFIX, Leftover, NewFile,
-    NewTree, Pending, ReadInto, Request, Store, Tail, check_path, join, split,
+    NewTree, Pending, ReadInto, Request, Store, Tail, UNKNOWN_EFFECT, UnfinishedUpload, check_path, join,
+    split,
 };
 use smalti_types::{Error, ErrorKind, Result};
 
@@ -75,12 +77,13 @@ impl Store for Objects {
 
     fn put(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
         check_path(path)?;
-        self.put_whole(path, joined(parts), PutMode::Create)
+        self.put_whole(path, joined(parts))
     }
 
     fn replace(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
         check_path(path)?;
-        self.put_whole(path, joined(parts), PutMode::Overwrite)
+        let (objects, path, content) = (self.clone(), path.to_owned(), joined(parts));
+        self.0.io.wait(async move { objects.put_over(&path, content).await })
     }
 
     fn put_batch(&self, files: &[NewFile<'_>]) -> Result<()> {
@@ -137,7 +140,7 @@ impl Store for Objects {
         // The last one makes the tree visible.
         let Some((path, content)) = files.pop() else { return Ok(()) };
         self.put_all(files)?;
-        self.put_whole(&path, content, PutMode::Create)
+        self.put_whole(&path, content)
     }
 
     fn delete_files(&self, paths: &[&str]) -> Result<()> {
@@ -186,22 +189,34 @@ impl Store for Objects {
         let keys = found.into_iter().map(|meta| meta.location);
         let (schemas, others): (Vec<Path>, Vec<Path>) =
             keys.partition(|key| key.parts().any(|part| part.as_ref() == "__schema"));
+        let mut targets = Vec::new();
         for keys in [&others, &schemas] {
-            let copies = keys.iter().map(|key| {
-                let (objects, source) = (objects.clone(), key.clone());
-                let target = key.as_ref().strip_prefix(from.as_str()).map(|rest| format!("{to}{rest}"));
-                async move {
-                    let target = target.unwrap_or_default();
+            let mut copies = Vec::new();
+            for source in keys {
+                let rest = source.as_ref().strip_prefix(from.as_str()).unwrap_or_default();
+                let (target, objects, source) = (format!("{to}{rest}"), objects.clone(), source.clone());
+                targets.push(key_of(&target)?);
+                copies.push(async move {
                     objects.0.versions.deleted(&target);
                     let copied = objects.0.client.copy(&source, &key_of(&target)?).await;
                     copied.map_err(|failed| error::told(&failed, &objects.asked(&target)))
-                }
-            });
-            self.0.io.wait_all(copies).into_iter().collect::<Result<Vec<()>>>()?;
+                });
+            }
+            let copied: Result<Vec<()>> = self.0.io.wait_all(copies).into_iter().collect();
+            if let Err(failed) = copied {
+                // Nothing was there before. Schemas, which came last, go first.
+                targets.reverse();
+                let undone = self.0.io.wait(async move { objects.delete(targets).await });
+                return Err(if undone.is_err() { failed.context(UNKNOWN_EFFECT) } else { failed });
+            }
         }
         self.0.io.wait(async move {
             objects.delete(schemas).await?;
-            objects.delete(others).await
+            // From here on the folder is moved, and what is left of it at its old place no array.
+            objects.delete(others).await.map_err(|failed| match failed.to_string().contains(UNKNOWN_EFFECT) {
+                true => failed,
+                false => failed.context(UNKNOWN_EFFECT),
+            })
         })
     }
 
@@ -238,6 +253,36 @@ impl Store for Objects {
             is_one.then(|| Leftover { path: meta.location.to_string(), kind: EntryKind::File, modified_ms })
         };
         Ok(found.objects.into_iter().filter_map(leftover).collect())
+    }
+
+    fn unfinished_uploads(&self, folder: &str) -> Result<Vec<UnfinishedUpload>> {
+        check_folder(folder)?;
+        let Some(uploads) = self.0.uploads.clone() else { return Ok(Vec::new()) };
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let (objects, folder) = (self.clone(), folder.to_owned());
+        let found = self.0.io.wait(async move {
+            let found = uploads.unfinished(&prefix).await;
+            found.map_err(|failed| error::told(&failed, &objects.asked(&folder)))
+        })?;
+        // What no path of a store is was not begun here.
+        let found = found.into_iter().filter(|upload| key_of(&upload.key).is_ok());
+        let upload = |upload: Unfinished| UnfinishedUpload {
+            path: upload.key,
+            id: upload.id,
+            begun_ms: upload.begun_ms,
+        };
+        Ok(found.map(upload).collect())
+    }
+
+    fn abort_upload(&self, upload: &UnfinishedUpload) -> Result<()> {
+        let (key, asked) = (key_of(&upload.path)?, self.asked(&upload.path));
+        let Some(uploads) = self.0.uploads.clone() else {
+            return Err(Error::unsupported("the store has no uploads to give up").at_uri(asked.uri));
+        };
+        let id = upload.id.clone();
+        self.0.io.wait(async move {
+            uploads.abort(&key, &id).await.map_err(|failed| error::told_of_change(&failed, &asked))
+        })
     }
 
     fn last_change_ms(&self, folder: &str) -> Result<Option<u64>> {

@@ -1,8 +1,10 @@
 //! Connections: one pool for all stores of a context, with TLS of rustls and ring.
 
 use crate::answers::Answers;
+use crate::doubts::{Doubts, doubting};
 use crate::proxy::{Shown, proxies, shown};
 use crate::settings::Settings;
+
 use object_store::ClientOptions;
 use object_store::client::{ClientConfigKey, HttpClient, HttpConnector};
 use rustls::RootCertStore;
@@ -18,9 +20,12 @@ const METADATA_CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Gives connections to the clients of stores.
 #[derive(Debug, Clone)]
 pub(crate) struct Connector {
-    client: reqwest::Client,
+    client: HttpClient,
     /// Gives up soon.
-    hasty: reqwest::Client,
+    hasty: HttpClient,
+    #[cfg(feature = "http")]
+    connections: reqwest::Client,
+    doubts: Doubts,
     /// The proxies of the first client, for messages.
     shown: Shown,
 }
@@ -48,31 +53,52 @@ impl Connector {
             builder.build().map_err(|error| Error::invalid(format!("no connections can be made: {error}")))
         };
         let timeout = settings.duration("network.connect_timeout");
-        let client_of_all = client(timeout, proxies(settings)?)?;
+        let connections = client(timeout, proxies(settings)?)?;
         // No proxy knows the services that are near.
+        let hasty = HttpClient::new(client(timeout.min(METADATA_CONNECT_TIMEOUT), Vec::new())?);
+        let doubts = Doubts::default();
         Ok(Connector {
-            client: client_of_all,
-            hasty: client(timeout.min(METADATA_CONNECT_TIMEOUT), Vec::new())?,
+            client: doubting(HttpClient::new(connections.clone()), &doubts),
+            hasty,
+            #[cfg(feature = "http")]
+            connections,
+            doubts,
             shown: shown(settings),
         })
     }
 
+    /// The connections that another connector gives.
+    ///
+    /// # Errors
+    /// What it reports, and as for [`new`](Connector::new).
+    pub(crate) fn of(other: &dyn HttpConnector, settings: &Settings) -> Result<Connector> {
+        let failed =
+            |error: object_store::Error| Error::invalid(format!("no connections can be made: {error}"));
+        let client = other.connect(&ClientOptions::new()).map_err(failed)?;
+        let usual = Connector::new(settings)?;
+        Ok(Connector { client: doubting(client.clone(), &usual.doubts), hasty: client, ..usual })
+    }
+
+    pub(crate) fn doubts(&self) -> Doubts {
+        self.doubts.clone()
+    }
+
     /// For services on the network.
-    #[cfg(feature = "s3")]
+    #[cfg(any(feature = "s3", feature = "gcs"))]
     pub(crate) fn client(&self) -> HttpClient {
-        HttpClient::new(self.client.clone())
+        self.client.clone()
     }
 
     /// For services that are near, or not there at all.
     #[cfg(any(feature = "s3", feature = "gcs"))]
     pub(crate) fn near_client(&self) -> HttpClient {
-        HttpClient::new(self.hasty.clone())
+        self.hasty.clone()
     }
 
     /// Connections for requests that are no store's.
     #[cfg(feature = "http")]
     pub(crate) fn connections(&self) -> reqwest::Client {
-        self.client.clone()
+        self.connections.clone()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::answers::{ANSWERED_BY, Refused, Why};
 use object_store::client::{HttpError, HttpErrorKind};
+use smalti_store::UNKNOWN_EFFECT;
 use smalti_types::{Error, ErrorKind};
 use std::error::Error as StdError;
 
@@ -34,6 +35,22 @@ pub(crate) fn is_uncertain(error: &object_store::Error) -> bool {
         E::NotFound { .. } => code(error).as_deref() == Some("NoSuchUpload"),
         _ => false,
     }
+}
+
+/// Whether a request that failed may still be carried out: it was sent, and no answer came.
+pub(crate) fn may_be_under_way(error: &object_store::Error) -> bool {
+    let was_sent = |http: &HttpError| http.kind() != HttpErrorKind::Connect;
+    match find::<Refused>(error) {
+        Some(Refused { why: Why::Unanswered { source, .. }, .. }) => was_sent(source),
+        Some(_) => false,
+        None => find::<HttpError>(error).is_some_and(was_sent),
+    }
+}
+
+/// An error of smalti for a change that failed, and of which nothing is known but that.
+pub(crate) fn told_of_change(error: &object_store::Error, asked: &Asked) -> Error {
+    let told = told(error, asked);
+    if is_uncertain(error) { told.context(UNKNOWN_EFFECT) } else { told }
 }
 
 /// Whether a request failed and nobody knows why: it was refused without a reason, or what came is none of a store's answers.

@@ -4,11 +4,14 @@ use crate::address::{address_of, get};
 use crate::asking;
 use crate::reason::unopened;
 use crate::remade::{Clients, Common, Maker, carried};
+use crate::uploads::{Unfinished, Uploads};
+use crate::uploads_listed;
 use crate::values::host_of;
 use async_trait::async_trait;
-use object_store::client::HttpClient;
-use object_store::gcp::{GcpCredential, GoogleCloudStorageBuilder};
-use object_store::{CredentialProvider, StaticCredentialProvider};
+use object_store::client::{HttpClient, HttpRequest};
+use object_store::gcp::{GcpCredential, GoogleCloudStorage, GoogleCloudStorageBuilder};
+use object_store::multipart::MultipartStore as _;
+use object_store::{CredentialProvider, RetryConfig, StaticCredentialProvider};
 use serde_json::Value;
 use smalti_types::{Error, ErrorKind, Result};
 use std::fmt;
@@ -54,8 +57,17 @@ impl Maker for Gcs {
             builder = builder.with_base_url(endpoint);
         }
         let builder = self.log_in(builder, endpoint.as_deref()).await?;
+        let address = endpoint.unwrap_or_else(|| "https://storage.googleapis.com".to_owned());
+        let uploads = |client: &Arc<GoogleCloudStorage>| -> Option<Arc<dyn Uploads>> {
+            Some(Arc::new(GcsUploads {
+                client: Arc::clone(client),
+                http: self.common.connector.client(),
+                retries: self.common.retries.clone(),
+                address: format!("{address}/{}", self.bucket),
+            }))
+        };
         self.common
-            .clients(|retries| builder.clone().with_retry(retries).build())
+            .clients(|retries| builder.clone().with_retry(retries).build(), uploads)
             .map_err(|failed| unopened(&failed))
     }
 }
@@ -157,6 +169,50 @@ impl Gcs {
             Ok(_) => Ok(machine),
             Err(error) => Err(format!("the metadata service ({})", error.message())),
         })
+    }
+}
+
+/// What knows the uploads of a bucket.
+#[derive(Debug)]
+struct GcsUploads {
+    client: Arc<GoogleCloudStorage>,
+    http: HttpClient,
+    retries: RetryConfig,
+    /// That of the bucket.
+    address: String,
+}
+
+impl GcsUploads {
+    async fn request(
+        &self,
+        bearer: &str,
+        query: Vec<(&'static str, String)>,
+    ) -> object_store::Result<HttpRequest> {
+        let url = reqwest::Url::parse_with_params(&self.address, query)
+            .map_err(|_| carried(Error::invalid("this is no address of a service")))?;
+        let mut request = get(url.as_str()).map_err(carried)?;
+        asking::add_header(&mut request, "authorization", &format!("Bearer {bearer}")).map_err(carried)?;
+        Ok(request)
+    }
+}
+
+#[async_trait]
+impl Uploads for GcsUploads {
+    async fn unfinished(&self, prefix: &str) -> object_store::Result<Vec<Unfinished>> {
+        let credential = self.client.credentials().get_credential().await?;
+        if credential.bearer.is_empty() {
+            // The list is for those alone who may write.
+            return Ok(Vec::new());
+        }
+        let request = |query| self.request(&credential.bearer, query);
+        uploads_listed::all(&self.http, &self.retries, prefix, request).await
+    }
+
+    async fn abort(&self, key: &object_store::path::Path, id: &str) -> object_store::Result<()> {
+        match self.client.abort_multipart(key, &id.to_owned()).await {
+            Err(object_store::Error::NotFound { .. }) => Ok(()),
+            aborted => aborted,
+        }
     }
 }
 

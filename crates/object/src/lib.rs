@@ -39,7 +39,11 @@ mod azure;
 #[cfg(feature = "network")]
 mod backend;
 #[cfg(feature = "network")]
+mod batch;
+#[cfg(feature = "network")]
 mod connect;
+#[cfg(feature = "network")]
+mod doubts;
 #[cfg(feature = "network")]
 mod error;
 #[cfg(feature = "gcs")]
@@ -57,7 +61,11 @@ mod objects;
 mod open;
 mod page;
 #[cfg(feature = "network")]
+mod pauses;
+#[cfg(feature = "network")]
 mod proxy;
+#[cfg(feature = "network")]
+mod puts;
 #[cfg(feature = "network")]
 mod reading;
 #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
@@ -69,6 +77,10 @@ mod settings;
 mod tests;
 #[cfg(feature = "network")]
 mod upload;
+#[cfg(feature = "network")]
+mod uploads;
+#[cfg(feature = "uploads")]
+mod uploads_listed;
 mod values;
 #[cfg(feature = "network")]
 mod who;
@@ -85,6 +97,12 @@ pub mod fuzzing {
     /// Reads bytes as the page, or the JSON, that a web server makes of a folder.
     pub fn listing_page(bytes: &[u8]) {
         crate::page::fuzz(bytes);
+    }
+
+    /// Reads bytes as the list that a store makes of unfinished uploads.
+    #[cfg(feature = "uploads")]
+    pub fn list_of_uploads(bytes: &[u8]) {
+        crate::uploads_listed::fuzz(bytes);
     }
 
     /// Reads bytes as a file of settings, as one that the AWS tools share, and as what names accounts of Azure.

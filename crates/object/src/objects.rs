@@ -1,25 +1,25 @@
 //! The objects of a bucket: each request as one of the store's. All that waits for the network goes through [`Io`].
 
 use crate::answers::within;
+use crate::doubts::Doubts;
 use crate::error::{self, Asked};
 use crate::io::Io;
+use crate::pauses::Pauses;
 use crate::reading::short;
-use crate::remade::Client;
+use crate::remade::{Client, Clients};
+use crate::uploads::Uploads;
 use crate::who::Who;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::path::Path;
-use object_store::{
-    GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload,
-};
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt as _};
 use smalti_store::{
-    Answer, ByteRange, Coalescing, Entry, EntryKind, LEFTOVER_PREFIX, Request, Tail, Told, Versions,
-    check_path, join,
+    Answer, ByteRange, Coalescing, Entry, EntryKind, LEFTOVER_PREFIX, Request, Tail, Told, UNKNOWN_EFFECT,
+    Versions, check_path, join,
 };
 use smalti_types::{Error, ErrorKind, Result};
 use std::fmt;
 use std::future::Future;
-use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -32,6 +32,9 @@ pub(crate) struct Inner {
     pub(crate) client: Arc<dyn Client>,
     /// Sends each request once.
     pub(crate) once: Arc<dyn Client>,
+    /// Knows uploads that are not finished.
+    pub(crate) uploads: Option<Arc<dyn Uploads>>,
+    pub(crate) doubts: Doubts,
     pub(crate) io: Io,
     /// Scheme and bucket: `s3://bucket`.
     pub(crate) address: String,
@@ -58,6 +61,8 @@ pub(crate) struct Manners {
     /// How often a put is tried whose effect is unknown, and how long after the first try.
     pub(crate) retries: u64,
     pub(crate) retry_time: Duration,
+    /// The first pause before it is tried again.
+    pub(crate) retry_pause: Duration,
 }
 
 /// The key of a path.
@@ -79,17 +84,20 @@ pub(crate) fn prefix_of(folder: &str) -> Result<Option<Path>> {
 
 impl Objects {
     pub(crate) fn new(
-        client: Arc<dyn Client>,
-        once: Arc<dyn Client>,
+        clients: Clients,
+        doubts: Doubts,
         io: Io,
         address: String,
         who: Who,
         manners: Manners,
     ) -> Objects {
+        let Clients { patient: client, once, uploads } = clients;
         let versions = Versions::new();
         Objects(Arc::new(Inner {
             client,
             once,
+            uploads,
+            doubts,
             io,
             address,
             who,
@@ -105,6 +113,21 @@ impl Objects {
 
     pub(crate) fn io(&self) -> &Io {
         &self.0.io
+    }
+
+    /// How many uploads may have been begun whose names got lost.
+    pub(crate) fn doubts(&self) -> u64 {
+        self.0.doubts.count()
+    }
+
+    /// Gives up all uploads of an object, of which this process alone writes. Best effort: what stays is found by a check of the array.
+    pub(crate) async fn sweep_uploads(&self, path: &str) {
+        let (Some(uploads), Ok(key)) = (&self.0.uploads, key_of(path)) else { return };
+        for upload in uploads.unfinished(key.as_ref()).await.unwrap_or_default() {
+            if upload.key == key.as_ref() {
+                let _ = uploads.abort(&key, &upload.id).await;
+            }
+        }
     }
 
     pub(crate) fn part_byte_len(&self) -> u64 {
@@ -189,61 +212,10 @@ impl Objects {
         within(self.0.manners.listing_byte_len, listing).await
     }
 
-    /// Puts an object. One that is not to replace anything is sent once at a time: what its effect was is looked up before it is sent again, so
-    /// that a lost acknowledgement is neither reported as a failure nor as somebody else's object.
-    pub(crate) async fn put_one(&self, path: &str, content: Bytes, mode: PutMode) -> Result<()> {
-        let key = key_of(path)?;
-        let asked = self.asked(path);
-        let payload = || PutPayload::from(content.clone());
-        if mode != PutMode::Create {
-            // Answers may come from before and after it.
-            self.0.versions.replaced(path);
-            let put = self.0.client.put_opts(&key, payload(), PutOptions::from(mode)).await;
-            return put.map(drop).map_err(|failed| error::told(&failed, &asked));
-        }
-        if !self.0.manners.puts_if_absent {
-            return Err(Error::unsupported(
-                "this store replaces objects without asking, so that two writers may undo each other: keep the array elsewhere, or read only",
-            )
-            .at_uri(&asked.uri));
-        }
-        self.0.versions.deleted(path);
-        let (mut try_idx, mut pause, mut waited) = (0, Duration::from_millis(100), Duration::ZERO);
-        let mut may_be_done = false;
-        loop {
-            let options = PutOptions::from(PutMode::Create);
-            let Err(failed) = self.0.once.put_opts(&key, payload(), options).await else { return Ok(()) };
-            let is_uncertain = error::is_uncertain(&failed);
-            let is_taken = matches!(failed, object_store::Error::AlreadyExists { .. });
-            if is_uncertain || (is_taken && may_be_done) {
-                match self.has_content(path, &content).await {
-                    Ok(Some(true)) => return Ok(()),
-                    Ok(Some(false)) => {
-                        let taken = Error::new(ErrorKind::AlreadyExists, "an object of that name exists");
-                        return Err(taken.at_uri(&asked.uri));
-                    }
-                    Ok(None) => {}
-                    // What happened cannot be found out: the next try tells.
-                    Err(_) => {}
-                }
-            }
-            may_be_done |= is_uncertain;
-            let is_over = try_idx >= self.0.manners.retries || waited >= self.0.manners.retry_time;
-            if !is_uncertain || is_over {
-                return Err(error::told(&failed, &asked));
-            }
-            let pause_now = jittered(pause);
-            tokio::time::sleep(pause_now).await;
-            waited += pause_now;
-            pause = (pause * 2).min(Duration::from_secs(10));
-            try_idx += 1;
-        }
-    }
-
-    /// Puts an object from its whole content.
-    pub(crate) fn put_whole(&self, path: &str, content: Bytes, mode: PutMode) -> Result<()> {
-        let (objects, path) = (self.clone(), path.to_owned());
-        self.0.io.wait(async move { objects.put_one(&path, content, mode).await })
+    /// The pauses between tries.
+    pub(crate) fn pauses(&self) -> Pauses {
+        let Manners { retries, retry_time, retry_pause, .. } = self.0.manners;
+        Pauses::new(retries, retry_time, retry_pause)
     }
 
     /// Bytes of an object.
@@ -336,18 +308,31 @@ impl Objects {
         Ok(found.into_iter().filter(|meta| is_below(folder, &meta.location)).collect())
     }
 
+    /// Deletes objects; those that are not there are fine. What may be deleted or not is deleted again.
     pub(crate) async fn delete(&self, keys: Vec<Path>) -> Result<()> {
         keys.iter().for_each(|key| self.0.versions.deleted(key.as_ref()));
         let first = keys.first().map(|key| key.to_string()).unwrap_or_default();
-        let keys = futures_util::stream::iter(keys.into_iter().map(Ok)).boxed();
-        let mut deleted = self.0.client.delete_stream(keys);
-        while let Some(one) = deleted.next().await {
-            match one {
-                Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
-                Err(failed) => return Err(error::told(&failed, &self.asked(&first))),
+        let mut pauses = self.pauses();
+        loop {
+            let mut deleted =
+                self.0.client.delete_stream(futures_util::stream::iter(keys.clone()).map(Ok).boxed());
+            let mut failure = None;
+            while let Some(one) = deleted.next().await {
+                match one {
+                    Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
+                    Err(failed) => drop(failure.get_or_insert(failed)),
+                }
+            }
+            let Some(failed) = failure else { return Ok(()) };
+            if !error::is_uncertain(&failed) || !pauses.wait().await {
+                let told = error::told(&failed, &self.asked(&first));
+                // Of several some may be gone.
+                return Err(match error::is_uncertain(&failed) || keys.len() > 1 {
+                    true => told.context(UNKNOWN_EFFECT),
+                    false => told,
+                });
             }
         }
-        Ok(())
     }
 
     /// Whether something is in a folder, or a file has its name.
@@ -370,35 +355,12 @@ impl Objects {
             Request::Tail { path, byte_len } => Answer::Tail(self.tail(&path, byte_len).await?),
         })
     }
-
-    /// Puts files side by side; those that were put are deleted again where one fails.
-    pub(crate) fn put_all(&self, files: Vec<(String, Bytes)>) -> Result<()> {
-        let puts = files.iter().map(|(path, content)| {
-            let (objects, path, content) = (self.clone(), path.clone(), content.clone());
-            async move { objects.put_one(&path, content, PutMode::Create).await }
-        });
-        let puts = self.0.io.wait_all(puts);
-        let Some(failed) = puts.iter().find_map(|put| put.as_ref().err()).cloned() else { return Ok(()) };
-        let done = files.iter().zip(&puts).filter(|(_, put)| put.is_ok());
-        let done = done.map(|((path, _), _)| key_of(path)).collect::<Result<Vec<_>>>()?;
-        let objects = self.clone();
-        // The first error tells more.
-        let _ = self.0.io.wait(async move { objects.delete(done).await });
-        Err(failed)
-    }
 }
 
 /// Whether a key is in a folder: not the folder's own name, as some programs mark folders.
 pub(crate) fn is_below(folder: &str, key: &Path) -> bool {
     folder.is_empty()
         || key.as_ref().strip_prefix(folder).is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'))
-}
-
-/// Half to one and a half times as long, so that those who failed together do not come again together.
-fn jittered(pause: Duration) -> Duration {
-    // What tables of hashes are seeded with is as random as this has to be.
-    let percent = 50 + RandomState::new().hash_one(()) % 101;
-    pause * u32::try_from(percent).unwrap_or(100) / 100
 }
 
 pub(crate) fn without_leftovers(mut entries: Vec<Entry>) -> Vec<Entry> {

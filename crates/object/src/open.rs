@@ -3,16 +3,18 @@
 use crate::connect::Connector;
 use crate::io::Io;
 use crate::objects::{Manners, Objects};
-use crate::remade::{Clients, Common, Maker, remade};
+use crate::remade::{Common, Maker, remade};
 use crate::settings::Settings;
 use crate::values::shown_address;
 use crate::who::Who;
+use object_store::client::HttpConnector;
 use object_store::{BackoffConfig, ClientOptions, RetryConfig};
 use smalti_store::{Coalescing, DiskCache, Place, Remote, check_path};
 use smalti_types::{Error, Result};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// The object stores of a context: buckets that were opened, connections, and the thread that waits for them.
 pub struct ObjectStores {
@@ -20,6 +22,8 @@ pub struct ObjectStores {
     settings: OnceLock<Result<Settings>>,
     network: OnceLock<Result<Network>>,
     disk_cache: OnceLock<Option<Arc<DiskCache>>>,
+    /// Where requests go instead of the network.
+    connector: Option<Arc<dyn HttpConnector>>,
     buckets: Mutex<BTreeMap<String, Objects>>,
     #[cfg(feature = "http")]
     servers: Mutex<BTreeMap<crate::http::Address, crate::http::Files>>,
@@ -38,6 +42,7 @@ impl ObjectStores {
             settings: OnceLock::new(),
             network: OnceLock::new(),
             disk_cache: OnceLock::new(),
+            connector: None,
             buckets: Mutex::default(),
             #[cfg(feature = "http")]
             servers: Mutex::default(),
@@ -52,6 +57,12 @@ impl ObjectStores {
         stores
     }
 
+    /// As [`new`](ObjectStores::new), for tests: requests to object stores go through a connector, which may lead to a store in the same process. Files are uploaded
+    /// in parts of any size that `network.part_size` says, as some stores on this side of the network take them.
+    pub fn with_connector(settings: Settings, connector: Arc<dyn HttpConnector>) -> ObjectStores {
+        ObjectStores { connector: Some(connector), ..ObjectStores::new(settings) }
+    }
+
     fn settings(&self) -> Result<&Settings> {
         self.settings.get_or_init(Settings::from_env).as_ref().map_err(Clone::clone)
     }
@@ -60,7 +71,11 @@ impl ObjectStores {
         let make = || {
             let settings = self.settings()?;
             let request_count = usize::try_from(settings.count("network.requests")).unwrap_or(usize::MAX);
-            Ok(Network { connector: Connector::new(settings)?, io: Io::new(request_count.min(4096)) })
+            let connector = match &self.connector {
+                Some(other) => Connector::of(&**other, settings)?,
+                None => Connector::new(settings)?,
+            };
+            Ok(Network { connector, io: Io::new(request_count.min(4096)) })
         };
         self.network.get_or_init(make).as_ref().map_err(Clone::clone)
     }
@@ -86,18 +101,23 @@ impl ObjectStores {
             // Azure reads no suffixes.
             scheme => (matches!(scheme, "gs" | "gcs"), true),
         };
-        let Clients { patient, once } = remade(maker(scheme, bucket, common)?);
         let manners = Manners {
             reads_tails,
             puts_if_absent,
-            // Stores take no smaller ones.
-            part_byte_len: settings.byte_len("network.part_size").max(5 << 20),
+            part_byte_len: match self.connector {
+                Some(_) => settings.byte_len("network.part_size").max(1),
+                // Stores take no smaller ones.
+                None => settings.byte_len("network.part_size").max(5 << 20),
+            },
             coalescing: coalescing(settings),
             listing_byte_len: settings.byte_len("network.listing"),
             retries: settings.count("network.retries"),
             retry_time: settings.duration("network.retry_time"),
+            retry_pause: retry_pause(settings),
         };
-        let objects = Objects::new(patient, once, network.io.clone(), address.clone(), who, manners);
+        let (io, doubts) = (network.io.clone(), network.connector.doubts());
+        let clients = remade(maker(scheme, bucket, common)?);
+        let objects = Objects::new(clients, doubts, io, address.clone(), who, manners);
         buckets.insert(address, objects.clone());
         Ok(objects)
     }
@@ -232,10 +252,16 @@ fn check_bucket(bucket: &str) -> Result<String> {
 /// How often requests that change nothing, or the same however often they are sent, are sent again.
 fn retries(settings: &Settings) -> RetryConfig {
     RetryConfig {
-        backoff: BackoffConfig::default(),
+        backoff: BackoffConfig { init_backoff: retry_pause(settings), ..BackoffConfig::default() },
         max_retries: usize::try_from(settings.count("network.retries")).unwrap_or(usize::MAX),
         retry_timeout: settings.duration("network.retry_time"),
     }
+}
+
+/// The first pause before a request is sent again: the crate wants one, and no longer than its longest.
+fn retry_pause(settings: &Settings) -> Duration {
+    let pause = settings.duration("network.retry_pause");
+    pause.clamp(Duration::from_millis(1), BackoffConfig::default().max_backoff)
 }
 
 fn no_retries() -> RetryConfig {

@@ -3,6 +3,7 @@
 
 use crate::connect::Connector;
 use crate::settings::Settings;
+use crate::uploads::{Unfinished, Uploads};
 use crate::who::Who;
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
@@ -33,6 +34,8 @@ pub(crate) struct Clients {
     pub(crate) patient: Arc<dyn Client>,
     /// Sends each request once.
     pub(crate) once: Arc<dyn Client>,
+    /// Knows uploads that are not finished, where the store tells of them.
+    pub(crate) uploads: Option<Arc<dyn Uploads>>,
 }
 
 /// What makers have of the context, whatever store they are for.
@@ -52,16 +55,17 @@ pub(crate) struct Common {
 
 #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 impl Common {
-    /// The clients that are built so.
+    /// The clients that are built so, and what knows the uploads of one of them.
     ///
     /// # Errors
     /// What building them reports.
     pub(crate) fn clients<C: Client>(
         &self,
         build: impl Fn(RetryConfig) -> object_store::Result<C>,
+        uploads: impl FnOnce(&Arc<C>) -> Option<Arc<dyn Uploads>>,
     ) -> object_store::Result<Clients> {
-        let (patient, once) = (build(self.retries.clone())?, build(self.no_retries.clone())?);
-        Ok(Clients { patient: Arc::new(patient), once: Arc::new(once) })
+        let (patient, once) = (Arc::new(build(self.retries.clone())?), build(self.no_retries.clone())?);
+        Ok(Clients { uploads: uploads(&patient), patient, once: Arc::new(once) })
     }
 }
 
@@ -103,7 +107,7 @@ struct Made {
 pub(crate) fn remade(maker: Box<dyn Maker>) -> Clients {
     let shared = Arc::new(Shared { maker, made: Mutex::default() });
     let face = |sends_once| Arc::new(Remade { shared: Arc::clone(&shared), sends_once });
-    Clients { patient: face(false), once: face(true) }
+    Clients { patient: face(false), once: face(true), uploads: Some(face(false)) }
 }
 
 /// An error of smalti on its way through `object_store`: one of those that nobody takes for something that may have happened.
@@ -282,6 +286,32 @@ impl PaginatedListStore for Remade {
         options: PaginatedListOptions,
     ) -> object_store::Result<PaginatedListResult> {
         ask!(self, client => client.list_paginated(prefix, options.clone()))
+    }
+}
+
+#[async_trait]
+impl Uploads for Remade {
+    async fn unfinished(&self, prefix: &str) -> object_store::Result<Vec<Unfinished>> {
+        let mut mend_count = 0;
+        loop {
+            let made = self.shared.made().await?;
+            let Some(uploads) = &made.clients.uploads else { return Ok(Vec::new()) };
+            let answer = uploads.unfinished(prefix).await;
+            if let Err(failed) = &answer
+                && self.mends(&mut mend_count, &made, failed).await
+            {
+                continue;
+            }
+            return answer;
+        }
+    }
+
+    async fn abort(&self, key: &Path, id: &str) -> object_store::Result<()> {
+        let made = self.shared.made().await?;
+        match &made.clients.uploads {
+            Some(uploads) => uploads.abort(key, id).await,
+            None => Err(StoreError::NotSupported { source: "the store has no uploads to give up".into() }),
+        }
     }
 }
 

@@ -262,6 +262,13 @@ pub const KEYS: &[Key] = &[
         "8",
         "how often a request that failed for a while is sent again",
     ),
+    key(
+        "network.retry_pause",
+        Takes::Duration,
+        &[],
+        "100 ms",
+        "how long to wait before a request is sent again the first time; later waits are longer",
+    ),
     key("network.retry_time", Takes::Duration, &[], "1 min", "for how long a request is sent again"),
     key("network.timeout", Takes::Duration, &[], "30 s", "how long an answer may make no progress"),
     key("s3.access_key_id", Takes::Text, &["AWS_ACCESS_KEY_ID"], "", "the name of the access key"),

@@ -3,8 +3,8 @@
 use crate::error;
 use crate::objects::{Objects, key_of};
 use bytes::Bytes;
-use object_store::{MultipartUpload, ObjectStoreExt as _, PutMode, PutPayload};
-use smalti_store::FileWriter;
+use object_store::{MultipartUpload, ObjectStoreExt as _, PutPayload};
+use smalti_store::{FileWriter, UNKNOWN_EFFECT};
 use smalti_types::{Error, ErrorKind, Result};
 use std::collections::VecDeque;
 use std::fmt;
@@ -22,6 +22,8 @@ pub(crate) struct Upload {
     /// What is not sent yet.
     filling: Vec<u8>,
     begun: Option<Box<dyn MultipartUpload>>,
+    /// Whether another upload of the file may have been begun, of which nobody learned the name.
+    has_doubts: bool,
     under_way: VecDeque<crate::io::Begun<()>>,
     part_count: u64,
     byte_len: u64,
@@ -34,6 +36,7 @@ impl Upload {
             path,
             filling: Vec::new(),
             begun: None,
+            has_doubts: false,
             under_way: VecDeque::new(),
             part_count: 0,
             byte_len: 0,
@@ -55,7 +58,10 @@ impl Upload {
             let begin = async move {
                 client.put_multipart(&key).await.map_err(|failed| error::told(&failed, &asked))
             };
-            self.begun = Some(self.objects.io().wait(begin)?);
+            let doubts = self.objects.doubts();
+            let begun = self.objects.io().wait(begin);
+            self.has_doubts = begun.is_err() || self.objects.doubts() != doubts;
+            self.begun = Some(begun?);
         }
         while self.under_way.len() >= PARTS_UNDER_WAY {
             self.under_way.pop_front().map_or(Ok(()), crate::io::Begun::wait)?;
@@ -72,7 +78,7 @@ impl Upload {
     fn complete(&mut self) -> Result<()> {
         if self.begun.is_none() {
             let content = Bytes::from(std::mem::take(&mut self.filling));
-            return self.objects.put_whole(&self.path, content, PutMode::Create);
+            return self.objects.put_whole(&self.path, content);
         }
         if !self.filling.is_empty() {
             self.send_part()?;
@@ -92,12 +98,17 @@ impl Upload {
             Ok((completed, upload))
         })?;
         let Err(failed) = completed else { return Ok(()) };
-        // An acknowledgement may be all that was lost: of a try before the last too, whose answer says that there is no such upload then.
-        if self.objects.byte_len_of(&self.path)? == Some(self.byte_len) {
-            return Ok(());
-        }
         self.begun = Some(upload);
-        Err(error::told(&failed, &asked))
+        // The acknowledgement may be all that was lost; who sends a completion twice is told that there is no such upload.
+        match self.objects.byte_len_of(&self.path) {
+            Ok(Some(found)) if found == self.byte_len => {
+                self.begun = None;
+                Ok(())
+            }
+            Ok(None) if !error::may_be_under_way(&failed) => Err(error::told(&failed, &asked)),
+            Ok(_) => Err(error::told_of_change(&failed, &asked)),
+            Err(_) => Err(error::told(&failed, &asked).context(UNKNOWN_EFFECT)),
+        }
     }
 }
 
@@ -130,15 +141,29 @@ impl FileWriter for Upload {
 }
 
 impl Drop for Upload {
+    /// Gives up what was begun and not completed. What cannot be given up is found by a check of the array.
     fn drop(&mut self) {
         self.under_way.clear();
-        if let Some(mut upload) = self.begun.take() {
-            // Best effort: what stays shows nothing, and is taken away by the rules that the bucket has for unfinished uploads.
-            let _ = self.objects.io().wait(async move {
-                let _ = upload.abort().await;
-                Ok(())
-            });
+        let begun = self.begun.take();
+        if begun.is_none() && !self.has_doubts {
+            return;
         }
+        let (objects, path, has_doubts) = (self.objects.clone(), self.path.clone(), self.has_doubts);
+        let _ = self.objects.io().wait(async move {
+            if let Some(mut upload) = begun {
+                let mut pauses = objects.pauses();
+                while let Err(failed) = upload.abort().await {
+                    let is_gone = matches!(failed, object_store::Error::NotFound { .. });
+                    if is_gone || !error::is_uncertain(&failed) || !pauses.wait().await {
+                        break;
+                    }
+                }
+            }
+            if has_doubts {
+                objects.sweep_uploads(&path).await;
+            }
+            Ok(())
+        });
     }
 }
 

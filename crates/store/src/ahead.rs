@@ -212,7 +212,7 @@ impl Answers {
 
 impl Store for AheadStore {
     forward_store!(self => self.store;
-        version, submit, has_waited, will_need, is_distant, is_long, put, replace, put_batch, create, sync_folder, create_folder, create_tree, delete_files, delete_folders, move_folder, address, list_recursive, leftovers, lease, last_change_ms, coalescing);
+        version, submit, has_waited, will_need, is_distant, is_long, put, replace, put_batch, create, sync_folder, create_folder, create_tree, delete_files, delete_folders, move_folder, address, list_recursive, leftovers, unfinished_uploads, abort_upload, lease, last_change_ms, coalescing);
 
     fn list(&self, folder: &str) -> Result<Vec<Entry>> {
         self.first_list(folder).unwrap_or_else(|| self.store.list(folder))

@@ -75,6 +75,18 @@ impl BucketImage {
         self.now_ms
     }
 
+    /// An object, and when it was put.
+    pub fn object(&self, path: &str) -> Option<(&Bytes, u64)> {
+        self.objects.get(path).map(|object| (&object.bytes, object.put_at_ms))
+    }
+
+    /// The objects whose keys begin so, in the order of their keys.
+    pub fn objects_with_prefix(&self, prefix: &str) -> impl Iterator<Item = (&str, &Bytes, u64)> {
+        let from = self.objects.range(prefix.to_owned()..);
+        let with_prefix = from.take_while(move |(path, _)| path.starts_with(prefix));
+        with_prefix.map(|(path, object)| (path.as_str(), &object.bytes, object.put_at_ms))
+    }
+
     /// The keys of all objects.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.objects.keys().map(String::as_str)
@@ -171,6 +183,17 @@ impl BucketStore {
     /// What the bucket holds now.
     pub fn image(&self) -> BucketImage {
         self.state().image.clone()
+    }
+
+    /// What the bucket held so many steps ago.
+    pub fn image_before(&self, step_count: usize) -> BucketImage {
+        let state = self.state();
+        BucketImage { objects: state.before(step_count), now_ms: state.image.now_ms }
+    }
+
+    /// Takes a step, as a server does for a client of its own.
+    pub fn perform(&self, step: BucketStep) {
+        self.state().perform(step);
     }
 
     /// The steps so far, since the bucket was made.

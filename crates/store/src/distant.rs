@@ -77,7 +77,7 @@ impl DistantStore {
 
 impl Store for DistantStore {
     forward_store!(self => self.store;
-        version, has_waited, will_need, put, replace, put_batch, create, sync_folder, create_folder, create_tree, delete_files, delete_folders, move_folder, address, is_long, leftovers, lease, last_change_ms);
+        version, has_waited, will_need, put, replace, put_batch, create, sync_folder, create_folder, create_tree, delete_files, delete_folders, move_folder, address, is_long, leftovers, unfinished_uploads, abort_upload, lease, last_change_ms);
 
     fn list(&self, folder: &str) -> Result<Vec<Entry>> {
         self.trip(|store| store.list(folder))

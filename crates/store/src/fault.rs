@@ -2,7 +2,7 @@
 
 use crate::{
     ByteRange, Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree, Pending,
-    ReadInto, Request, Store, Tail,
+    ReadInto, Request, Store, Tail, UNKNOWN_EFFECT, UnfinishedUpload,
 };
 use smalti_types::{Error, ErrorKind, Result};
 use std::io;
@@ -168,7 +168,7 @@ impl<S: Store> FaultStore<S> {
 
     fn mutating<T>(&self, torn: impl FnOnce(), call: impl FnOnce() -> Result<T>) -> Result<T> {
         self.switch.pass(true, torn, call).map_err(|error: Error| match error.kind() {
-            ErrorKind::Io => error.context("the operation's effect is unknown"),
+            ErrorKind::Io => error.context(UNKNOWN_EFFECT),
             _ => error,
         })
     }
@@ -303,6 +303,14 @@ impl<S: Store> Store for FaultStore<S> {
 
     fn leftovers(&self, folder: &str) -> Result<Vec<Leftover>> {
         self.reading(|| self.store.leftovers(folder))
+    }
+
+    fn unfinished_uploads(&self, folder: &str) -> Result<Vec<UnfinishedUpload>> {
+        self.reading(|| self.store.unfinished_uploads(folder))
+    }
+
+    fn abort_upload(&self, upload: &UnfinishedUpload) -> Result<()> {
+        self.mutating(|| (), || self.store.abort_upload(upload))
     }
 
     fn lease(&self, path: &str, claim: Claim) -> Result<Option<Lease>> {

@@ -138,6 +138,19 @@ macro_rules! forward_store {
             $inner.leftovers(folder)
         }
     };
+    (@unfinished_uploads $this:ident => $inner:expr) => {
+        fn unfinished_uploads(
+            &$this,
+            folder: &str,
+        ) -> smalti_types::Result<Vec<$crate::UnfinishedUpload>> {
+            $inner.unfinished_uploads(folder)
+        }
+    };
+    (@abort_upload $this:ident => $inner:expr) => {
+        fn abort_upload(&$this, upload: &$crate::UnfinishedUpload) -> smalti_types::Result<()> {
+            $inner.abort_upload(upload)
+        }
+    };
     (@lease $this:ident => $inner:expr) => {
         fn lease(&$this, path: &str, claim: $crate::Claim) -> smalti_types::Result<Option<$crate::Lease>> {
             $inner.lease(path, claim)
@@ -159,7 +172,7 @@ pub(crate) use forward_store;
 /// A shared store is a store.
 impl<S: Store + ?Sized> Store for Arc<S> {
     forward_store!(self => (**self);
-        list, byte_len, has_file, version, read_into, read_tail, read_tails, submit, has_waited, will_need, is_distant, put, replace, put_batch, create, sync_folder, create_folder, create_tree, delete_files, delete_folders, move_folder, address, list_recursive, list_names, is_long, leftovers, lease, last_change_ms, coalescing);
+        list, byte_len, has_file, version, read_into, read_tail, read_tails, submit, has_waited, will_need, is_distant, put, replace, put_batch, create, sync_folder, create_folder, create_tree, delete_files, delete_folders, move_folder, address, list_recursive, list_names, is_long, leftovers, unfinished_uploads, abort_upload, lease, last_change_ms, coalescing);
 }
 
 #[cfg(test)]

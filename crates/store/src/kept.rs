@@ -140,7 +140,7 @@ impl Part {
 impl Store for KeptStore {
     forward_store!(self => self.store;
         list, byte_len, has_file, version, has_waited, will_need, is_distant, put, replace, put_batch, create, sync_folder, create_folder, create_tree,
-        delete_files, delete_folders, move_folder, address, list_recursive, list_names, is_long, leftovers, lease,
+        delete_files, delete_folders, move_folder, address, list_recursive, list_names, is_long, leftovers, unfinished_uploads, abort_upload, lease,
         last_change_ms, coalescing);
 
     fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {

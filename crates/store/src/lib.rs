@@ -83,7 +83,7 @@ pub use request::{Answer, Pending, Request};
 pub use sim::{SimDisk, SimWriter};
 pub use store::{
     Entry, EntryKind, FileVersion, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store, SyncLevel, Tail,
-    finish_all,
+    UNKNOWN_EFFECT, UnfinishedUpload, finish_all,
 };
 pub use uri::{Place, Remote, Stores, percent_decoded};
 pub use versions::{Told, Versions};

@@ -2,7 +2,7 @@
 
 use crate::{
     Answer, ByteRange, Claim, Coalescing, Entry, FileVersion, FileWriter, Lease, Leftover, NewFile, NewTree,
-    Pending, ReadInto, Request, Store, Tail,
+    Pending, ReadInto, Request, Store, Tail, UnfinishedUpload,
 };
 use smalti_types::Result;
 use std::sync::Arc;
@@ -274,6 +274,16 @@ impl<S: Store> Store for MeteredStore<S> {
     fn leftovers(&self, folder: &str) -> Result<Vec<Leftover>> {
         add(&self.counters.lists, 1);
         self.round(|store| store.leftovers(folder))
+    }
+
+    fn unfinished_uploads(&self, folder: &str) -> Result<Vec<UnfinishedUpload>> {
+        add(&self.counters.lists, 1);
+        self.round(|store| store.unfinished_uploads(folder))
+    }
+
+    fn abort_upload(&self, upload: &UnfinishedUpload) -> Result<()> {
+        add(&self.counters.deletes, 1);
+        self.store.abort_upload(upload)
     }
 
     fn lease(&self, path: &str, claim: Claim) -> Result<Option<Lease>> {

@@ -107,6 +107,21 @@ pub struct Leftover {
     pub modified_ms: Option<u64>,
 }
 
+/// What an error of a mutating call says where something may have happened all the same.
+pub const UNKNOWN_EFFECT: &str = "the operation's effect is unknown";
+
+/// An upload in parts that was begun and neither completed nor given up: nobody can read it, no listing shows it, and where stores are paid for its parts
+/// cost what objects cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnfinishedUpload {
+    /// The path in the store that the file would have had.
+    pub path: String,
+    /// What the store calls the upload.
+    pub id: String,
+    /// When it was begun, in milliseconds since 1970-01-01T00:00:00Z, where the store knows.
+    pub begun_ms: Option<u64>,
+}
+
 /// How much a local store does to survive a power cut. Crashes of the process alone are survived at every level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -359,6 +374,26 @@ pub trait Store: Send + Sync + Debug {
     fn leftovers(&self, folder: &str) -> Result<Vec<Leftover>> {
         crate::path::check_folder(folder)?;
         Ok(Vec::new())
+    }
+
+    /// Uploads of files in a folder or further below that were begun and are not finished. Some may be under way. Stores that have no such thing, or do not tell,
+    /// have none.
+    ///
+    /// # Errors
+    /// As for [`list`](Store::list); `Permission` where the credentials may not ask for it, `Unsupported` where the store does not answer.
+    fn unfinished_uploads(&self, folder: &str) -> Result<Vec<UnfinishedUpload>> {
+        crate::path::check_folder(folder)?;
+        Ok(Vec::new())
+    }
+
+    /// Gives an upload up, and with it the parts that were sent. One that is not there any more is fine.
+    ///
+    /// # Errors
+    /// `Permission`, `Io`; `Unsupported` where there are no uploads.
+    fn abort_upload(&self, upload: &UnfinishedUpload) -> Result<()> {
+        crate::path::check_path(&upload.path)?;
+        Err(smalti_types::Error::unsupported("there are no uploads in parts here")
+            .at_uri(self.address(&upload.path)))
     }
 
     /// Claims a file or folder against other users of the store, in this process and in others where the store can; `None`

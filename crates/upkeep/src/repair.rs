@@ -1,6 +1,6 @@
 //! Repairs: what a check says can be mended, done.
 //!
-//! Nothing is deleted. What is in the way goes to a folder `__aside/<time>` in the array's root, where no reader looks, with the
+//! No file is deleted. What is in the way goes to a folder `__aside/<time>` in the array's root, where no reader looks, with the
 //! path that it had: it is copied there, durable, before it vanishes from its place, or before another takes that place by one
 //! rename. At every moment readers see what they saw before a step or what they see after it, and every order of steps adds what
 //! counts before it takes away what stood in its place. A repair that is interrupted is done again.
@@ -13,7 +13,7 @@ use crate::fsck::{
 };
 use smalti_array::{ArrayPlace, ObjectKind};
 use smalti_query::{Phase, Unit};
-use smalti_store::{ByteRange, StoreExt, join};
+use smalti_store::{ByteRange, StoreExt, UnfinishedUpload, join};
 use smalti_types::{ErrorKind, Result};
 use std::collections::HashSet;
 
@@ -210,6 +210,10 @@ impl Bench<'_> {
                 Step::SetFileAside(path) => self.set_file_aside(path)?,
                 Step::SetFolderAside(path) => self.set_folder_aside(path)?,
                 Step::Put { path, bytes } => self.put(path, bytes)?,
+                Step::AbortUpload { path, id } => {
+                    let (path, id) = (self.place.join(path), id.clone());
+                    self.place.store().abort_upload(&UnfinishedUpload { path, id, begun_ms: None })?;
+                }
             }
             self.done.push(step.clone());
         }

@@ -323,6 +323,8 @@ impl View<'_> {
                     Step::SetFileAside(path) | Step::SetFolderAside(path) => {
                         self.overlay.hide(self.place.join(path));
                     }
+                    // No reader sees it anyway.
+                    Step::AbortUpload { .. } => {}
                 }
             }
             // A delete that is given up is a loss too: what it deleted comes back.

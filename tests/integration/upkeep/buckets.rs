@@ -3,7 +3,7 @@
 
 use super::crashes::{BEFORE, arrays, changed_on};
 use super::expectation::{Answer, Expectation};
-use super::ground::{Ground, place_in_bucket};
+use super::ground::{Ground, clock_ms, place_in_bucket};
 use super::interleavings::{
     COMMITS, CONSOLIDATOR, Scene, Stage, User, VACUUM, WRITER, play_pairs, play_triples,
 };
@@ -25,10 +25,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Longer than a claim that nobody renews.
-const CLAIMS_END_MS: u64 = 61_000;
+pub(super) const CLAIMS_END_MS: u64 = 61_000;
 
 /// Longer than files stay that readers may have open.
-const READERS_END_MS: u64 = 2 * 3_600_000;
+pub(super) const READERS_END_MS: u64 = 2 * 3_600_000;
 
 /// Ends an operation between any two of its requests, at one of `stride` places. Returns how many states were looked at.
 fn end_everywhere(
@@ -108,10 +108,6 @@ fn before_request(
             happens();
         }
     })
-}
-
-fn clock_ms(bucket: &BucketStore) -> u64 {
-    bucket.image().now_ms() - BucketImage::default().now_ms() + 1
 }
 
 /// Runs operations in a bucket, at its time.

@@ -99,14 +99,18 @@ impl Ground for BucketImage {
 }
 
 /// What clocks say beside a bucket: they begin at 1, before all times of the operations, and go on with the bucket's.
-fn clock_ms(bucket: &BucketStore) -> u64 {
+pub fn clock_ms(bucket: &BucketStore) -> u64 {
     bucket.image().now_ms() - BucketImage::default().now_ms() + 1
 }
 
 /// The array in a bucket, with a clock.
 pub fn place_in_bucket(bucket: BucketStore, now_ms: u64) -> ArrayPlace {
-    let place = place_in(Arc::new(bucket.clone()));
-    let mut env: Env = place.env().clone();
+    place_with_clock(Arc::new(bucket), now_ms)
+}
+
+/// The array in a store, with a clock.
+pub fn place_with_clock(store: Arc<dyn Store>, now_ms: u64) -> ArrayPlace {
+    let mut env: Env = place_in(Arc::clone(&store)).env().clone();
     env.clock = Arc::new(ManualClock::new(now_ms)) as Arc<dyn Clock>;
-    ArrayPlace::in_store(Arc::new(bucket) as Arc<dyn Store>, "array".into(), None, env)
+    ArrayPlace::in_store(store, "array".into(), None, env)
 }

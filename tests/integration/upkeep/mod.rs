@@ -20,6 +20,7 @@ mod metadata;
 pub mod operation;
 mod pieces;
 mod reference;
+mod requests;
 pub mod state;
 mod stops;
 mod verify;

@@ -8,13 +8,17 @@ mod refusal;
 mod region;
 mod sources;
 mod sts;
+mod uploads;
 
 use crate::address::{address_of, checked};
 use crate::reason::unopened;
 use crate::remade::{Clients, Common, Maker};
+use crate::uploads::Uploads;
 use async_trait::async_trait;
 use credentials::{Asking, Credentials, First};
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, AwsCredentialProvider, S3ConditionalPut};
+use object_store::aws::{
+    AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, AwsCredentialProvider, S3ConditionalPut,
+};
 use object_store::{Error as StoreError, RetryConfig};
 use profile::Profiles;
 use refusal::Refusal;
@@ -24,6 +28,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use sts::Sts;
 use tokio::sync::OnceCell;
+use uploads::S3Uploads;
 
 /// Where Amazon looks first for buckets of which nobody knows the region.
 const FIRST_REGION: &str = "us-east-1";
@@ -153,12 +158,22 @@ impl Maker for S3 {
                 },
             );
         }
-        builder = match self.credentials(&profiles).await? {
+        let credentials = self.credentials(&profiles).await?;
+        let is_signed = credentials.is_some();
+        builder = match credentials {
             Some(credentials) => builder.with_credentials(credentials),
             None => builder.with_skip_signature(true),
         };
+        let uploads = |client: &Arc<AmazonS3>| -> Option<Arc<dyn Uploads>> {
+            Some(Arc::new(S3Uploads {
+                client: Arc::clone(client),
+                http: self.common.connector.client(),
+                retries: self.common.retries.clone(),
+                is_signed,
+            }))
+        };
         self.common
-            .clients(|retries| builder.clone().with_retry(retries).build())
+            .clients(|retries| builder.clone().with_retry(retries).build(), uploads)
             .map_err(|failed| unopened(&failed))
     }
 

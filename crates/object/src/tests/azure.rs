@@ -165,3 +165,35 @@ fn a_connection_string_says_where_its_account_is() {
             .contains("azure.client_id and azure.tenant_id are not both set")
     );
 }
+
+#[test]
+fn answers_to_batches_are_believed_when_they_answer_what_was_asked() {
+    for (numbers, is_done) in [
+        (&["0", "1"][..], true),
+        (&["1", "0"], true),
+        (&["0", "1", "2"], false),
+        (&["0", "18446744073709551615"], false),
+        (&["1"], false),
+        (&[], false),
+    ] {
+        let azure = Canned::new(move |asked| {
+            assert!(asked.method == "POST" && asked.target.contains("comp=batch"), "{}", asked.target);
+            let part = |number: &&str| {
+                format!(
+                    "--b\r\nContent-ID: {number}\r\n\r\nHTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
+                )
+            };
+            let body = numbers.iter().map(part).collect::<String>() + "--b--\r\n";
+            Answer::new(202, body).with("content-type", "multipart/mixed; boundary=b")
+        });
+        let address = azure.address();
+        let variables = [("AZURE_STORAGE_ENDPOINT", address.as_str()), ("AZURE_STORAGE_ACCOUNT", "acc")];
+        let store = open(&settings(&variables, &[("azure.token", SECRET)]), "az://box/array");
+        let deleted = store.delete_files(&["array/a", "array/b"]);
+        assert_eq!(deleted.is_ok(), is_done, "{numbers:?}: {deleted:?}");
+        if let Err(failed) = deleted {
+            assert_eq!(failed.kind(), ErrorKind::Io, "{failed}");
+            assert!(!failed.to_string().contains("panic"), "{failed}");
+        }
+    }
+}

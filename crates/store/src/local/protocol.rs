@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a caller must know when a step failed after which the file may be there or not.
-pub(super) const UNKNOWN_EFFECT: &str = "the operation's effect is unknown";
+pub(super) use crate::store::UNKNOWN_EFFECT;
 
 pub(super) fn put<D: Disk>(disk: &Arc<D>, sync: SyncLevel, path: &Path, parts: &[&[u8]]) -> Result<()> {
     put_by(disk, sync, path, parts, D::rename_file)

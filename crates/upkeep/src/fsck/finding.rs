@@ -114,6 +114,8 @@ kinds! {
     FutureTime = "future-time";
     /// What an interrupted operation left.
     Leftover = "leftover";
+    /// An upload in parts that was begun and not finished: nobody can read it, and its parts take up room.
+    Upload = "upload";
     /// Consolidated fragment metadata that says something else than the fragment itself, or names one that is gone.
     FooterStale = "footer-stale";
     /// A fragment without its metadata file.
@@ -152,7 +154,7 @@ kinds! {
     TextNotAscii = "text-not-ascii";
 }
 
-/// A step of a repair. Paths are relative to the array. Nothing is ever deleted: files and folders go to the array's folder
+/// A step of a repair. Paths are relative to the array. No file is ever deleted: files and folders go to the array's folder
 /// of what was set aside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
@@ -167,6 +169,13 @@ pub enum Step {
     SetFileAside(String),
     /// Sets a folder aside with all it holds.
     SetFolderAside(String),
+    /// Gives up an upload that was never finished, of whose parts nobody can make anything.
+    AbortUpload {
+        /// The file that it would have become.
+        path: String,
+        /// What the store calls it.
+        id: String,
+    },
 }
 
 /// What a repair would do about a finding.

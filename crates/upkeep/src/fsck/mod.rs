@@ -243,7 +243,10 @@ impl Finding {
         self.file = joined(&self.file);
         if let Remedy::Steps { steps, .. } | Remedy::GiveUp { steps, .. } = &mut self.remedy {
             for step in steps {
-                let (Step::Put { path, .. } | Step::SetFileAside(path) | Step::SetFolderAside(path)) = step;
+                let (Step::Put { path, .. }
+                | Step::SetFileAside(path)
+                | Step::SetFolderAside(path)
+                | Step::AbortUpload { path, .. }) = step;
                 *path = joined(path);
             }
         }

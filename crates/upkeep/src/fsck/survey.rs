@@ -10,8 +10,8 @@ use smalti_format::names::{
     GROUP_FILE, GROUP_FOLDER, LABELS_FOLDER, META_ENDING, METADATA_FOLDER, OLD_SCHEMA_FILE, SCHEMA_FOLDER,
     TimestampedName, VACUUM_ENDING, commit_stem, parse_commit_file,
 };
-use smalti_store::{Entry, EntryKind, Leftover, MANIFEST_FILE, StoreExt, join};
-use smalti_types::{Error, Result};
+use smalti_store::{Entry, EntryKind, Leftover, MANIFEST_FILE, StoreExt, UnfinishedUpload, join};
+use smalti_types::{Error, ErrorKind, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Clocks of several machines differ by so much: times that lie less ahead are not in the future.
@@ -37,6 +37,7 @@ pub(super) struct Survey {
     /// Arrays of dimension labels.
     pub(super) labels: Vec<String>,
     leftovers: Vec<Leftover>,
+    uploads: Vec<UnfinishedUpload>,
     /// Fragments that nobody finds any more, and whose files stay for readers.
     pub(super) retired: BTreeSet<String>,
 }
@@ -84,6 +85,13 @@ impl Survey {
             let names = grace::names_on(place, &list.path).unwrap_or_default();
             retired.extend(names.iter().map(ToString::to_string));
         }
+        let uploads = match store.unfinished_uploads(place.path()) {
+            // Who may read and write may still not be allowed to ask for these, and not every store tells.
+            Err(error) if matches!(error.kind(), ErrorKind::Permission | ErrorKind::Unsupported) => {
+                Vec::new()
+            }
+            uploads => uploads?,
+        };
         let labels = list(LABELS_FOLDER)?.into_iter().filter(Entry::is_folder);
         let survey = Survey {
             schemas: list(SCHEMA_FOLDER)?,
@@ -97,6 +105,7 @@ impl Survey {
             fragments,
             fragments_folder,
             leftovers,
+            uploads,
             retired,
             root,
         };
@@ -167,6 +176,7 @@ impl Check<'_> {
         }
         self.stray_in_root();
         self.note_leftovers();
+        self.note_uploads();
     }
 
     fn stray_in_root(&mut self) {
@@ -324,6 +334,36 @@ impl Check<'_> {
                 (true, EntryKind::Folder) => {
                     finding.mended_by("sets the folder aside", vec![Step::SetFolderAside(path.to_owned())])
                 }
+            });
+        }
+    }
+
+    pub(super) fn note_uploads(&mut self) {
+        let root = self.place.path().to_owned();
+        for upload in &self.survey.uploads {
+            let path = upload.path.strip_prefix(&root).unwrap_or(&upload.path).trim_start_matches('/');
+            let of_another = match self.survey.is_array() {
+                true => path.starts_with(LABELS_FOLDER),
+                false => path.contains('/') && !path.starts_with("__"),
+            };
+            if of_another {
+                // The check of that array tells of it.
+                continue;
+            }
+            let age_ms = upload.begun_ms.map(|at| self.now_ms().saturating_sub(at));
+            let is_old = age_ms.is_some_and(|age| age >= self.options.young_ms);
+            let message = match is_old {
+                true => {
+                    "an upload in parts was begun and not finished; nobody can read its parts, which take up room"
+                }
+                false => "an upload in parts is under way, or was interrupted a short time ago",
+            };
+            let finding = Finding::new(FindingKind::Upload, Class::Harmless, path, message);
+            let steps = vec![Step::AbortUpload { path: path.to_owned(), id: upload.id.clone() }];
+            self.findings.push(if is_old {
+                finding.mended_by("gives the upload up", steps)
+            } else {
+                finding
             });
         }
     }

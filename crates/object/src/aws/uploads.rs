@@ -1,0 +1,57 @@
+//! Unfinished uploads in S3.
+
+use crate::uploads::{Unfinished, Uploads};
+use crate::uploads_listed;
+use async_trait::async_trait;
+use object_store::aws::AmazonS3;
+use object_store::client::{HttpClient, HttpRequest, HttpRequestBody};
+use object_store::multipart::MultipartStore as _;
+use object_store::path::Path;
+use object_store::signer::{SignedUrlOptions, Signer as _};
+use object_store::{Error as StoreError, RetryConfig};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// For how long a signed request holds.
+const HOLDS: Duration = Duration::from_secs(300);
+
+/// What knows the uploads of a bucket in S3.
+#[derive(Debug)]
+pub(crate) struct S3Uploads {
+    pub(crate) client: Arc<AmazonS3>,
+    pub(crate) http: HttpClient,
+    pub(crate) retries: RetryConfig,
+    pub(crate) is_signed: bool,
+}
+
+impl S3Uploads {
+    async fn request(&self, query: Vec<(&'static str, String)>) -> object_store::Result<HttpRequest> {
+        let options = SignedUrlOptions::new().with_query(query);
+        let url =
+            self.client.signed_url_opts(reqwest::Method::GET, &Path::default(), HOLDS, &options).await?;
+        let mut request = HttpRequest::new(HttpRequestBody::empty());
+        *request.uri_mut() = url.as_str().parse().map_err(|_| StoreError::Generic {
+            store: "S3",
+            source: "the endpoint makes no address".into(),
+        })?;
+        Ok(request)
+    }
+}
+
+#[async_trait]
+impl Uploads for S3Uploads {
+    async fn unfinished(&self, prefix: &str) -> object_store::Result<Vec<Unfinished>> {
+        if !self.is_signed {
+            // The list is for those alone who may write.
+            return Ok(Vec::new());
+        }
+        uploads_listed::all(&self.http, &self.retries, prefix, |query| self.request(query)).await
+    }
+
+    async fn abort(&self, key: &Path, id: &str) -> object_store::Result<()> {
+        match self.client.abort_multipart(key, &id.to_owned()).await {
+            Err(StoreError::NotFound { .. }) => Ok(()),
+            aborted => aborted,
+        }
+    }
+}
