@@ -133,7 +133,7 @@ impl fmt::Debug for CachedStore {
 impl Store for CachedStore {
     forward_store!(self => self.store;
         list, byte_len, has_file, has_waited, will_need, is_distant, put, put_batch, create, sync_folder, create_folder,
-        address, list_recursive, list_names, is_long, leftovers, lease, last_change_ms, coalescing);
+        address, list_recursive, list_names, is_long, leftovers, unfinished_uploads, abort_upload, lease, last_change_ms, coalescing);
 
     fn version(&self, path: &str) -> Option<FileVersion> {
         self.store.version(path).or_else(|| self.cache.versions().of(&self.store.address(path)))
