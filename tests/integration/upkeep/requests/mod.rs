@@ -124,6 +124,11 @@ fn plans_for(sent: &[Sent], turn: usize, is_long: bool) -> Vec<Plan> {
             plans.push(Plan { fault, request_idx, is_lasting: (turn + fault_idx).is_multiple_of(4) });
         }
     }
+    // Whoever cannot send a part any more cannot give its upload up either.
+    let is_part = |sent: &Sent| sent.what.contains("partNumber");
+    if let Some(request_idx) = sent.iter().position(is_part).filter(|_| !is_long) {
+        plans.push(Plan { fault: Fault::ResetBefore, request_idx, is_lasting: true });
+    }
     plans
 }
 
