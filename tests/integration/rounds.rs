@@ -10,7 +10,7 @@ use smalti_store::{
 };
 use smalti_tile::ColumnRef;
 use smalti_types::{ArrayType, Env, Extent, Layout, Physical, Scalar, TimeRange};
-use smalti_upkeep::{Options, consolidate_commits, consolidate_fragment_meta};
+use smalti_upkeep::{Options, consolidate_commits, consolidate_fragment_meta, vacuum_commits};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -210,6 +210,27 @@ fn time_follows_rounds_not_requests() {
         // One request after the other would take as long as this.
         let requests = opening.request_count() + reading.request_count();
         assert!(requests >= 4 * fragment_count as u64, "{opening:?}, {reading:?}");
+    }
+}
+
+#[test]
+fn nobody_waits_for_the_pages_of_a_long_listing_where_what_it_tells_is_known() {
+    for array_type in [ArrayType::Sparse, ArrayType::Dense] {
+        let (store, place) = array(array_type, 3_000);
+        consolidate_fragment_meta(&place, &Options::default()).unwrap();
+        consolidate_commits(&place, &Options::default()).unwrap();
+        vacuum_commits(&place, &Options::default()).unwrap();
+        let request = ReadRequest { layout: Some(Layout::GlobalOrder), ..ReadRequest::default() };
+        for page_len in [1, 100, 1_000] {
+            let distant =
+                DistantStore::new(Arc::new(store.clone())).with_round_trip(ROUND_TRIP).with_pages(page_len);
+            let metered = Arc::new(MeteredStore::new(distant.clone()));
+            let snapshot = Snapshot::open(place_in(metered.clone()), TimeRange::ALL).unwrap();
+            assert_eq!((snapshot.fragments().len(), snapshot.warnings().len()), (3_000, 0));
+            assert!(metered.traffic().request_count() <= 6, "{:?}", metered.traffic());
+            assert!(distant.waited() <= 3 * ROUND_TRIP, "{array_type}, {page_len}: {:?}", distant.waited());
+            assert_eq!(cell_count(&snapshot, &request) as i32, 3_000 * CELL_COUNT);
+        }
     }
 }
 

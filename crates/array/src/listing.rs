@@ -15,7 +15,7 @@ use smalti_format::names::{
     TimestampedName,
 };
 use smalti_format::{Rule, Version};
-use smalti_store::{Entry, Store, StoreExt, join};
+use smalti_store::{Entry, Page, Store, StoreExt, join};
 use smalti_types::parallel;
 use smalti_types::{AlignedBuf, Error, ErrorKind, Result, TimeRange};
 use std::collections::HashSet;
@@ -133,23 +133,24 @@ impl Listing {
     /// # Errors
     /// What the store reports; `Corrupt` when a consolidated commits file is damaged.
     pub fn read(place: &ArrayPlace, time: TimeRange, is_dense: bool) -> Result<Listing> {
-        let (first, folders) = first_listings(place, |_| ListedCommits::read(place));
+        let (first, folders) = first_listings(place, None, |_| ListedCommits::read(place));
         Listing::of_first(place, time, is_dense, first?, folders)
     }
 
     /// As [`read`](Listing::read), after reading the schema, with the newest file of consolidated fragment metadata, if there was
-    /// time to read it.
+    /// time to read it. `some_folders` are some of the folders of fragments, where they do.
     ///
     /// # Errors
     /// As `read_schema` and `read`.
     pub(crate) fn read_to_open<S>(
         place: &ArrayPlace,
         time: TimeRange,
+        some_folders: Option<Page>,
         read_schema: impl FnOnce() -> Result<S>,
         is_dense: impl FnOnce(&S) -> bool,
     ) -> Result<(S, Listing, Option<EarlyFooters>)> {
         let mut footers = None;
-        let (read, folders) = first_listings(place, |has_time| -> Result<_> {
+        let (read, folders) = first_listings(place, some_folders, |has_time| -> Result<_> {
             let schema = read_schema()?;
             let first = ListedCommits::read(place)?;
             if has_time && let Ok(listed) = &first.1 {
@@ -167,7 +168,7 @@ impl Listing {
         time: TimeRange,
         is_dense: bool,
         (mut names, mut commits): (Vec<String>, Result<ListedCommits>),
-        mut early_folders: Option<Vec<Entry>>,
+        mut early_folders: Option<Page>,
     ) -> Result<Listing> {
         let store = &**place.store();
         let folder = place.join(COMMITS_FOLDER);
@@ -194,13 +195,14 @@ impl Listing {
     }
 
     /// The listing, and the number of fragments that no commit names. `early_folders` are the folders of fragments as they were
-    /// while the commits were listed: they do where no fragment is missing among them.
+    /// while the commits were listed: they do where no fragment is missing among them. Where they are some of many, those that are not
+    /// among them are taken to be there: who reads them will see. That does not do where it has to be known what is left of merges.
     fn with_commits(
         place: &ArrayPlace,
         time: TimeRange,
         is_dense: bool,
         ListedCommits { root, commits }: ListedCommits,
-        early_folders: Option<Vec<Entry>>,
+        early_folders: Option<Page>,
     ) -> Result<(Listing, usize)> {
         let store = &**place.store();
         let mut listing = Listing {
@@ -266,11 +268,18 @@ impl Listing {
             .deletes
             .retain(|delete| time.contains(delete.name.range()) && known.insert(delete.name.clone()));
 
-        let (is_early, list) = (early_folders.is_some(), || store.list(&place.join(FRAGMENTS_FOLDER)));
-        let (first, second);
-        first = early_folders.map_or_else(list, Ok)?;
+        let list = || store.list(&place.join(FRAGMENTS_FOLDER));
+        let has_merges = !vacuums.is_empty() || !commits.pending_vacuums.is_empty();
+        let early_folders = early_folders.filter(|page| page.is_whole || !has_merges);
+        let is_early = early_folders.is_some();
+        let all = || list().map(|entries| Page { entries, is_whole: true });
+        let Page { entries: first, is_whole } = early_folders.map_or_else(all, Ok)?;
+        let second;
         let (mut folders, mut present) = (&first, folder_names(&first, &root));
-        if is_early && !committed.iter().all(|(fragment, _)| present.contains(fragment.name.as_str())) {
+        if is_early
+            && is_whole
+            && !committed.iter().all(|(fragment, _)| present.contains(fragment.name.as_str()))
+        {
             second = list()?;
             (folders, present) = (&second, folder_names(&second, &root));
         }
@@ -285,8 +294,9 @@ impl Listing {
         let mut looked_up = LookedUp::default();
         for (fragment, commit) in committed {
             let name = fragment.name.as_str();
-            let is_present = present.contains(name);
-            found_count += usize::from(is_present);
+            let is_listed = present.contains(name);
+            let is_present = is_listed || !is_whole;
+            found_count += usize::from(is_listed);
             if !is_visible(&fragment.name, time, is_dense) {
                 listing.outside_time += 1;
                 if is_present
@@ -509,12 +519,20 @@ impl EarlyFooters {
 
 /// Reads the commits, and where there are many fragments, lists their folders at the same time: as good as after it, unless
 /// one is missing. `read_commits` is told whether the folders take longer than the commits.
-fn first_listings<T>(place: &ArrayPlace, read_commits: impl FnOnce(bool) -> T) -> (T, Option<Vec<Entry>>) {
+fn first_listings<T>(
+    place: &ArrayPlace,
+    some_folders: Option<Page>,
+    read_commits: impl FnOnce(bool) -> T,
+) -> (T, Option<Page>) {
+    let list = |folder: &str| {
+        let entries = place.store().list(folder).ok()?;
+        Some(Page { entries, is_whole: true })
+    };
     let store = &**place.store();
     let fragments = place.join(FRAGMENTS_FOLDER);
     if store.is_distant() {
         // The listing is under way already, and so are the footers.
-        let folders = store.list(&fragments).ok();
+        let folders = some_folders.or_else(|| list(&fragments));
         return (read_commits(false), folders);
     }
     let is_worthwhile = || store.is_long(&fragments) && store.is_long(&place.join(COMMITS_FOLDER));
@@ -523,10 +541,10 @@ fn first_listings<T>(place: &ArrayPlace, read_commits: impl FnOnce(bool) -> T) -
     }
     if parallel::thread_count() < 2 {
         // One thread gains nothing. The order is the one that has to hold for two: the folders may be older than the commits.
-        let folders = store.list(&fragments).ok();
+        let folders = list(&fragments);
         return (read_commits(true), folders);
     }
-    at_once(|| read_commits(true), || store.list(&fragments).ok())
+    at_once(|| read_commits(true), || list(&fragments))
 }
 
 /// The names of folders among the entries of two listings.

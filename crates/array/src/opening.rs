@@ -12,7 +12,7 @@ use smalti_format::names::{
     COMMITS_FOLDER, CommitKind, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, LABELS_FOLDER, SCHEMA_FOLDER,
     TimestampedName, parse_commit_file, parse_gone, parse_pending_vacuum,
 };
-use smalti_store::{AheadStore, Entry, Request, Store, join};
+use smalti_store::{AheadStore, Entry, Page, Request, Store, join};
 use smalti_types::TimeRange;
 use std::sync::Arc;
 
@@ -42,22 +42,37 @@ impl ArrayPlace {
     }
 
     /// Asks for what listings name: those of the first round, and the files of the second. Errors are found again by who opens.
-    pub(crate) fn announce_listed(&self, ahead: &AheadStore, time: TimeRange) {
+    ///
+    /// Returns some of the folders of fragments, where they are more than a page of a listing, and nobody needs to know all of them: that is so where all
+    /// that the commits say fits into a page, and no fragment is merged whose inputs are still there.
+    pub(crate) fn announce_listed(&self, ahead: &AheadStore, time: TimeRange) -> Option<Page> {
         let list = |folder: &str| Request::List { folder: self.join(folder) };
+        let page = |folder: &str| Request::Page { folder: self.join(folder) };
         let small = Request::Lists {
             folder: self.path().to_owned(),
             below: [SCHEMA_FOLDER, FRAGMENT_META_FOLDER].map(str::to_owned).to_vec(),
             without: [COMMITS_FOLDER, FRAGMENTS_FOLDER, LABELS_FOLDER].map(str::to_owned).to_vec(),
         };
-        ahead.announce(vec![small, list(COMMITS_FOLDER), list(FRAGMENTS_FOLDER)]);
+        ahead.announce(vec![small, page(COMMITS_FOLDER), page(FRAGMENTS_FOLDER)]);
+        let some = |folder: &str| ahead.announced_page(&self.join(folder)).filter(|page| !page.is_whole);
+        let some_folders = some(FRAGMENTS_FOLDER);
+        let has_all_commits = some(COMMITS_FOLDER).is_none();
+        if !has_all_commits {
+            ahead.announce(vec![list(COMMITS_FOLDER), list(FRAGMENTS_FOLDER)]);
+        }
         let listed = |folder: String| ahead.announced_list(&folder).unwrap_or_default();
         let root = listed(self.path().to_owned());
-        let [schemas, commits, fragments, meta] =
-            [SCHEMA_FOLDER, COMMITS_FOLDER, FRAGMENTS_FOLDER, FRAGMENT_META_FOLDER]
-                .map(|folder| listed(self.join(folder)));
+        let [schemas, commits, meta] =
+            [SCHEMA_FOLDER, COMMITS_FOLDER, FRAGMENT_META_FOLDER].map(|folder| listed(self.join(folder)));
         if root.iter().any(|entry| entry.name == ASIDE_FOLDER) {
             self.distrust_names();
         }
+        let is_merge = |entry: &Entry| {
+            parse_pending_vacuum(&entry.name).is_some()
+                || parse_commit_file(&entry.name).is_some_and(|(_, kind)| kind == CommitKind::Vacuum)
+        };
+        let are_some_enough = has_all_commits && !root.iter().chain(&commits).any(is_merge);
+        let some_folders = some_folders.filter(|_| are_some_enough);
         let tail = |path: String, byte_len: u64| Request::Tail { path, byte_len };
         let tile_byte_len = self.tile_file_byte_len();
         let mut wanted: Vec<Request> = schema_paths(self, &root, &schemas, time)
@@ -83,12 +98,20 @@ impl ArrayPlace {
         }
         // Fragments of these versions are there if their metadata is; its bytes follow in the third round.
         wanted.extend(old_names(&root).map(|name| Request::List { folder: self.join(name) }));
-        if fragments.len() + root.iter().filter(|entry| entry.is_folder()).count() >= 2
+        let folder_count = match &some_folders {
+            Some(page) => page.entries.len(),
+            None => {
+                ahead.announce(vec![list(FRAGMENTS_FOLDER)]);
+                listed(self.join(FRAGMENTS_FOLDER)).len()
+            }
+        };
+        if folder_count + root.iter().filter(|entry| entry.is_folder()).count() >= 2
             && let Some(path) = newest_meta(&root, &meta)
         {
             wanted.push(tail(self.join(&path), tile_byte_len));
         }
         ahead.announce(wanted);
+        some_folders
     }
 
     /// Asks for the ends of fragments' metadata files, with their paths relative to the array and as much as is wanted of them, and for

@@ -76,9 +76,7 @@ impl Snapshot {
     pub fn open(place: ArrayPlace, time: TimeRange) -> Result<Snapshot> {
         let lease = place.reader_lease()?;
         let (asking, ahead) = place.for_opening();
-        if let Some(ahead) = &ahead {
-            asking.announce_listed(ahead, time);
-        }
+        let some_folders = ahead.as_ref().and_then(|ahead| asking.announce_listed(ahead, time));
         let open_schema = || {
             let files = schema_files(&asking)?;
             let at = files
@@ -92,7 +90,9 @@ impl Snapshot {
             Ok((files, schema, schema_name))
         };
         let ((files, schema, schema_name), mut listing, early) =
-            Listing::read_to_open(&asking, time, open_schema, |(_, schema, _)| schema.is_dense())?;
+            Listing::read_to_open(&asking, time, some_folders, open_schema, |(_, schema, _)| {
+                schema.is_dense()
+            })?;
         let footers = FoundFooters::read(&asking, &mut listing, early);
         let kin = |schema: &Arc<ArraySchema>| Arc::new(Kin::new(&place, Arc::clone(schema)));
         let known: RwLock<HashMap<String, Arc<Kin>>> =

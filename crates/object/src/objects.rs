@@ -11,11 +11,12 @@ use crate::uploads::Uploads;
 use crate::who::Who;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _};
+use object_store::list::PaginatedListOptions;
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt as _};
+use object_store::{GetOptions, GetRange, ListResult, ObjectMeta, ObjectStore, ObjectStoreExt as _};
 use smalti_store::{
-    Answer, ByteRange, Coalescing, Entry, EntryKind, LEFTOVER_PREFIX, Request, Tail, Told, UNKNOWN_EFFECT,
-    Versions, check_path, join,
+    Answer, ByteRange, Coalescing, Entry, EntryKind, LEFTOVER_PREFIX, Page, Request, Tail, Told,
+    UNKNOWN_EFFECT, Versions, check_path, join,
 };
 use smalti_types::{Error, ErrorKind, Result};
 use std::fmt;
@@ -283,6 +284,20 @@ impl Objects {
         let prefix = prefix_of(folder)?;
         let listed = self.within(self.0.client.list_with_delimiter(prefix.as_ref())).await;
         let listed = listed.map_err(|failed| error::told(&failed, &self.asked(folder)))?;
+        Ok(self.entries(folder, &listed))
+    }
+
+    /// What is directly in a folder, as far as one answer says, sorted.
+    async fn page(&self, folder: &str) -> Result<Page> {
+        let prefix = prefix_of(folder)?.map(|prefix| format!("{prefix}/"));
+        let options = PaginatedListOptions { delimiter: Some("/".into()), ..PaginatedListOptions::default() };
+        let listed = self.within(self.0.client.list_paginated(prefix.as_deref(), options)).await;
+        let listed = listed.map_err(|failed| error::told(&failed, &self.asked(folder)))?;
+        Ok(Page { entries: self.entries(folder, &listed.result), is_whole: listed.page_token.is_none() })
+    }
+
+    /// The entries of a folder that a listing of it names, sorted.
+    fn entries(&self, folder: &str, listed: &ListResult) -> Vec<Entry> {
         listed.objects.iter().for_each(|meta| self.told(meta));
         let name = |path: &Path| path.filename().map(str::to_owned);
         let folders = listed
@@ -295,7 +310,7 @@ impl Objects {
             });
         let mut entries: Vec<Entry> = folders.chain(files).collect();
         entries.sort_by(|a, b| (&a.name, a.kind).cmp(&(&b.name, b.kind)));
-        Ok(entries)
+        entries
     }
 
     /// Every object below a folder.
@@ -350,6 +365,10 @@ impl Objects {
             Request::Lists { folder, below, without } => {
                 let lists = self.lists(&folder, &below, &without).await?;
                 Answer::Lists(lists.into_iter().map(without_leftovers).collect())
+            }
+            Request::Page { folder } => {
+                let Page { entries, is_whole } = self.page(&folder).await?;
+                Answer::Page(Page { entries: without_leftovers(entries), is_whole })
             }
             Request::Range { path, range } => Answer::Bytes(self.range(&path, range).await?),
             Request::Tail { path, byte_len } => Answer::Tail(self.tail(&path, byte_len).await?),

@@ -5,7 +5,7 @@
 //! it. What was not announced, or could not be had, is asked of the store as ever: nothing hangs on announcements but time.
 
 use crate::forward::forward_store;
-use crate::{Answer, ByteRange, Entry, Pending, ReadInto, Request, Store, Tail, coalesce, join, split};
+use crate::{Answer, ByteRange, Entry, Page, Pending, ReadInto, Request, Store, Tail, coalesce, join, split};
 use bytes::Bytes;
 use smalti_types::{Error, ErrorKind, Result};
 use std::collections::{BTreeMap, HashMap};
@@ -99,7 +99,9 @@ impl AheadStore {
             let answers = self.answers();
             for request in requests {
                 match request {
-                    Request::List { ref folder } | Request::Lists { ref folder, .. }
+                    Request::List { ref folder }
+                    | Request::Lists { ref folder, .. }
+                    | Request::Page { ref folder }
                         if answers.lists.contains_key(folder) => {}
                     Request::Tail { ref path, byte_len }
                         if answers.tails.contains_key(&(path.clone(), byte_len)) => {}
@@ -127,7 +129,7 @@ impl AheadStore {
         for (request, pending) in sent.into_iter().zip(pending) {
             let early = Early::new(pending);
             match request {
-                Request::List { .. } | Request::Lists { .. } => {
+                Request::List { .. } | Request::Lists { .. } | Request::Page { .. } => {
                     for (at, folder) in request.folders().into_iter().enumerate() {
                         let early = early.clone();
                         answers.lists.insert(folder, EarlyList { early, at, is_used: false });
@@ -155,6 +157,17 @@ impl AheadStore {
     pub fn announced_list(&self, folder: &str) -> Option<Vec<Entry>> {
         let early = self.answers().lists.get(folder).cloned()?;
         early.wait().ok()
+    }
+
+    /// A page of a folder that was announced; `None` where it was not, or failed. If there is more than a page, all of the folder can be
+    /// announced from then on.
+    pub fn announced_page(&self, folder: &str) -> Option<Page> {
+        let early = self.answers().lists.get(folder).cloned()?;
+        let page = early.early.wait().and_then(Answer::page).ok()?;
+        if !page.is_whole {
+            self.answers().lists.remove(folder);
+        }
+        Some(page)
     }
 
     /// Whether bytes of a file are under way, or there.

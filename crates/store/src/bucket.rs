@@ -7,8 +7,8 @@
 use crate::ext::ends_early;
 use crate::path::{check_folder, check_move, check_path, join};
 use crate::{
-    ByteRange, Coalescing, Entry, EntryKind, FileWriter, LEFTOVER_PREFIX, Leftover, NewFile, NewTree,
-    ReadInto, SeededEntropy, Store, Tail, coalesce,
+    Answer, ByteRange, Coalescing, Entry, EntryKind, FileWriter, LEFTOVER_PREFIX, Leftover, NewFile, NewTree,
+    Page, Pending, ReadInto, Request, SeededEntropy, Store, Tail, coalesce,
 };
 use bytes::Bytes;
 use smalti_types::{Error, ErrorKind, Result};
@@ -18,6 +18,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Files of more bytes are uploaded in parts: such an upload cannot be told not to replace anything.
 const PART_BYTE_LEN: usize = 256;
+
+/// So many names come in one answer, where somebody asks for a page. Listings have as many as there are, at one moment.
+const PAGE_LEN: usize = 3;
 
 /// The step of an object's times, as of buckets.
 const TIME_STEP_MS: u64 = 1000;
@@ -339,6 +342,18 @@ impl Store for BucketStore {
     fn list(&self, folder: &str) -> Result<Vec<Entry>> {
         let entries = self.level(folder)?.into_iter().map(|(entry, _)| entry);
         Ok(entries.filter(|entry| !entry.name.starts_with(LEFTOVER_PREFIX)).collect())
+    }
+
+    fn submit(&self, requests: Vec<Request>) -> Vec<Pending> {
+        let ask = |request: Request| match request.ask(self) {
+            Ok(Answer::Page(Page { mut entries, .. })) => {
+                let is_whole = entries.len() <= PAGE_LEN;
+                entries.truncate(PAGE_LEN);
+                Ok(Answer::Page(Page { entries, is_whole }))
+            }
+            answer => answer,
+        };
+        requests.into_iter().map(|request| Pending::ready(ask(request))).collect()
     }
 
     fn leftovers(&self, folder: &str) -> Result<Vec<Leftover>> {

@@ -98,7 +98,7 @@ impl CachedStore {
         match answer {
             Answer::Bytes(bytes) => self.keep(wanted, bytes, 0),
             Answer::Tail(tail) => self.keep(wanted, &tail.bytes, tail.file_byte_len),
-            Answer::Entries(_) | Answer::Lists(_) => {}
+            Answer::Entries(_) | Answer::Lists(_) | Answer::Page(_) => {}
         }
     }
 
@@ -120,7 +120,7 @@ fn part_of(request: &Request) -> Option<(&str, Part)> {
     match request {
         Request::Range { path, range } => Some((path, Part::Range(*range))),
         Request::Tail { path, byte_len } => Some((path, Part::Tail(*byte_len))),
-        Request::List { .. } | Request::Lists { .. } => None,
+        Request::List { .. } | Request::Lists { .. } | Request::Page { .. } => None,
     }
 }
 

@@ -147,8 +147,28 @@ fn requests_are_answered_each_in_its_place(store: &dyn Store) {
     }
     assert!(answers.next().is_none());
     several_folders_are_listed_as_each_is(store);
+    a_page_of_a_folder_is_a_part_of_it(store);
     // Answers that nobody waits for are let go of.
     drop(store.submit(vec![Request::List { folder: "a".to_owned() }; 100]));
+}
+
+fn a_page_of_a_folder_is_a_part_of_it(store: &dyn Store) {
+    for folder in ["", "a", "b", "none"] {
+        let request = Request::Page { folder: folder.to_owned() };
+        let mut answers = store.submit(vec![request]).into_iter();
+        let page = ok(ok(answers.next().expect("one answer").wait()).page());
+        let all = ok(store.list(folder));
+        match page.is_whole {
+            true => assert_eq!(names(&page.entries), names(&all), "{folder:?}"),
+            false => {
+                assert!(page.entries.len() < all.len(), "{folder:?}");
+                let is_one = |entry: &Entry| {
+                    all.iter().any(|other| (&other.name, other.kind) == (&entry.name, entry.kind))
+                };
+                assert!(page.entries.iter().all(is_one), "{folder:?}: {:?}", page.entries);
+            }
+        }
+    }
 }
 
 fn several_folders_are_listed_as_each_is(store: &dyn Store) {

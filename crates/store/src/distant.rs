@@ -1,7 +1,7 @@
 //! A store that behaves as one far away does, for tests: each request takes a round trip, and many go side by side.
 
 use crate::forward::forward_store;
-use crate::{Coalescing, Entry, Pending, ReadInto, Request, Store, Tail};
+use crate::{Answer, Coalescing, Entry, Page, Pending, ReadInto, Request, Store, Tail};
 use smalti_types::Result;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +16,7 @@ pub struct DistantStore {
     coalescing: Coalescing,
     under_way: Arc<UnderWay>,
     round_trip: Duration,
+    page_len: usize,
     /// Nanoseconds.
     clock: Arc<AtomicU64>,
 }
@@ -34,6 +35,7 @@ impl DistantStore {
             coalescing: Coalescing::default(),
             under_way: Arc::default(),
             round_trip: Duration::ZERO,
+            page_len: usize::MAX,
             clock: Arc::default(),
         }
     }
@@ -50,6 +52,12 @@ impl DistantStore {
         DistantStore { round_trip, ..self }
     }
 
+    /// The same store, whose listings come in pages of so many names, each of which is asked for when the one before has come.
+    #[must_use]
+    pub fn with_pages(self, page_len: usize) -> Self {
+        DistantStore { page_len: page_len.max(1), ..self }
+    }
+
     /// The time on the store's own clock: it goes on when an answer is waited for that is not there yet.
     pub fn waited(&self) -> Duration {
         Duration::from_nanos(self.clock.load(Ordering::Relaxed))
@@ -59,6 +67,13 @@ impl DistantStore {
     fn due(&self) -> u64 {
         let round_trip = u64::try_from(self.round_trip.as_nanos()).unwrap_or(u64::MAX);
         self.clock.load(Ordering::Relaxed).saturating_add(round_trip)
+    }
+
+    /// Waits for the pages of a listing behind its first.
+    fn turn_pages(&self, entries: &[Entry]) {
+        let more_count = (entries.len().saturating_sub(1) / self.page_len) as u64;
+        let round_trip = u64::try_from(self.round_trip.as_nanos()).unwrap_or(u64::MAX);
+        self.clock.fetch_add(round_trip.saturating_mul(more_count), Ordering::Relaxed);
     }
 
     /// Asks and waits.
@@ -80,7 +95,7 @@ impl Store for DistantStore {
         version, has_waited, will_need, put, replace, put_batch, create, sync_folder, create_folder, create_tree, delete_files, delete_folders, move_folder, address, is_long, leftovers, unfinished_uploads, abort_upload, lease, last_change_ms);
 
     fn list(&self, folder: &str) -> Result<Vec<Entry>> {
-        self.trip(|store| store.list(folder))
+        self.trip(|store| store.list(folder)).inspect(|entries| self.turn_pages(entries))
     }
 
     fn byte_len(&self, path: &str) -> Result<u64> {
@@ -121,7 +136,16 @@ impl Store for DistantStore {
             Pending::new(move || {
                 distant.under_way.now.fetch_sub(1, Ordering::Relaxed);
                 distant.clock.fetch_max(due, Ordering::Relaxed);
-                request.ask(&*distant.store)
+                let mut answer = request.ask(&*distant.store)?;
+                match &mut answer {
+                    Answer::Entries(entries) => distant.turn_pages(entries),
+                    Answer::Page(Page { entries, is_whole }) => {
+                        *is_whole = entries.len() <= distant.page_len;
+                        entries.truncate(distant.page_len);
+                    }
+                    _ => {}
+                }
+                Ok(answer)
             })
         });
         pending.collect()

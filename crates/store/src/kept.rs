@@ -125,7 +125,7 @@ impl Part {
         match request {
             Request::Range { path, range } => Some((path, Part::Range(*range))),
             Request::Tail { path, byte_len } => Some((path, Part::Tail(*byte_len))),
-            Request::List { .. } | Request::Lists { .. } => None,
+            Request::List { .. } | Request::Lists { .. } | Request::Page { .. } => None,
         }
     }
 

@@ -79,7 +79,7 @@ pub use local::{Disk, DiskEntry, LEFTOVER_PREFIX, LocalStore, OsDisk};
 pub use memory::MemoryStore;
 pub use metered::{MeteredStore, Traffic};
 pub use path::{check_path, join, split};
-pub use request::{Answer, Pending, Request};
+pub use request::{Answer, Page, Pending, Request};
 pub use sim::{SimDisk, SimWriter};
 pub use store::{
     Entry, EntryKind, FileVersion, FileWriter, Leftover, NewFile, NewTree, ReadInto, Store, SyncLevel, Tail,

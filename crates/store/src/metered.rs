@@ -171,8 +171,7 @@ impl<S: Store> Store for MeteredStore<S> {
 
     fn submit(&self, requests: Vec<Request>) -> Vec<Pending> {
         for request in &requests {
-            let is_list = matches!(request, Request::List { .. } | Request::Lists { .. });
-            add(if is_list { &self.counters.lists } else { &self.counters.reads }, 1);
+            add(if request.is_list() { &self.counters.lists } else { &self.counters.reads }, 1);
         }
         let round = self.counters.begin();
         let counted = |pending: Pending| {

@@ -26,6 +26,11 @@ pub enum Request {
         /// The names of folders in it that hold much of which nothing is wanted here.
         without: Vec<String>,
     },
+    /// Entries of a folder, as many as come in one answer of the server, whichever they are: the time that this takes does not grow with the folder.
+    Page {
+        /// The folder.
+        folder: String,
+    },
     /// Bytes of a file; see [`Store::read_into`]. No more is allocated than the file has.
     Range {
         /// The file.
@@ -49,10 +54,21 @@ pub enum Answer {
     Entries(Vec<Entry>),
     /// The entries of a folder and of some of those in it, in the order in which they were asked for.
     Lists(Vec<Vec<Entry>>),
+    /// Entries of a folder.
+    Page(Page),
     /// Bytes of a file.
     Bytes(Bytes),
     /// The end of a file.
     Tail(Tail),
+}
+
+/// Entries of a folder that came in one answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The entries. Their order says nothing about those that are missing.
+    pub entries: Vec<Entry>,
+    /// Whether these are all.
+    pub is_whole: bool,
 }
 
 impl Request {
@@ -66,15 +82,24 @@ impl Request {
             Request::Lists { .. } => {
                 Answer::Lists(self.folders().iter().map(|folder| store.list(folder)).collect::<Result<_>>()?)
             }
+            Request::Page { folder } => Answer::Page(Page { entries: store.list(folder)?, is_whole: true }),
             Request::Range { path, range } => Answer::Bytes(store.read_at(path, *range)?),
             Request::Tail { path, byte_len } => Answer::Tail(store.read_tail(path, *byte_len)?),
         })
     }
 
+    /// Whether entries of folders are asked for, not bytes of files.
+    pub fn is_list(&self) -> bool {
+        match self {
+            Request::List { .. } | Request::Lists { .. } | Request::Page { .. } => true,
+            Request::Range { .. } | Request::Tail { .. } => false,
+        }
+    }
+
     /// The folders whose entries are asked for, in the order of the answer.
     pub fn folders(&self) -> Vec<String> {
         match self {
-            Request::List { folder } => vec![folder.clone()],
+            Request::List { folder } | Request::Page { folder } => vec![folder.clone()],
             Request::Lists { folder, below, .. } => {
                 std::iter::once(folder.clone()).chain(below.iter().map(|name| join(folder, name))).collect()
             }
@@ -85,7 +110,7 @@ impl Request {
     /// The bytes that an answer is known to have at most, before it is there.
     pub fn byte_len(&self) -> u64 {
         match self {
-            Request::List { .. } | Request::Lists { .. } => 0,
+            Request::List { .. } | Request::Lists { .. } | Request::Page { .. } => 0,
             Request::Range { range, .. } => range.byte_len,
             Request::Tail { byte_len, .. } => *byte_len,
         }
@@ -104,14 +129,27 @@ impl Answer {
         }
     }
 
-    /// The entries of one of the folders that were asked for, by its place among [`Request::folders`].
+    /// All entries of one of the folders that were asked for, by its place among [`Request::folders`].
+    ///
+    /// # Errors
+    /// `Io` for another kind of answer, and for a page of a folder that has more.
+    pub fn list(self, at: usize) -> Result<Vec<Entry>> {
+        match self {
+            Answer::Entries(entries) | Answer::Page(Page { entries, is_whole: true }) if at == 0 => {
+                Ok(entries)
+            }
+            Answer::Lists(mut lists) if at < lists.len() => Ok(lists.swap_remove(at)),
+            _ => Err(other_kind()),
+        }
+    }
+
+    /// Entries of a folder.
     ///
     /// # Errors
     /// `Io` for another kind of answer.
-    pub fn list(self, at: usize) -> Result<Vec<Entry>> {
+    pub fn page(self) -> Result<Page> {
         match self {
-            Answer::Entries(entries) if at == 0 => Ok(entries),
-            Answer::Lists(mut lists) if at < lists.len() => Ok(lists.swap_remove(at)),
+            Answer::Page(page) => Ok(page),
             _ => Err(other_kind()),
         }
     }

@@ -19,8 +19,8 @@ use bytes::Bytes;
 use folders::{Look, missing};
 use futures_util::future::try_join_all;
 use smalti_store::{
-    Answer, ByteRange, Coalescing, Entry, FileWriter, NewFile, NewTree, Pending, ReadInto, Request, Store,
-    Tail, check_path, join,
+    Answer, ByteRange, Coalescing, Entry, FileWriter, NewFile, NewTree, Page, Pending, ReadInto, Request,
+    Store, Tail, check_path, join,
 };
 use smalti_types::{Error, ErrorKind, Result};
 use std::collections::HashMap;
@@ -64,10 +64,14 @@ impl Files {
 
     async fn answer(self, request: Request, look: Option<Look>) -> Result<Answer> {
         Ok(match request {
-            Request::List { folder } => {
-                check_folder(&folder)?;
-                let look = look.unwrap_or_else(|| self.look(&folder));
-                Answer::Entries(self.listed(&folder, look).await?)
+            Request::List { ref folder } | Request::Page { ref folder } => {
+                check_folder(folder)?;
+                let look = look.unwrap_or_else(|| self.look(folder));
+                let entries = self.listed(folder, look).await?;
+                match request {
+                    Request::Page { .. } => Answer::Page(Page { entries, is_whole: true }),
+                    _ => Answer::Entries(entries),
+                }
             }
             Request::Lists { ref folder, .. } => {
                 check_folder(folder)?;
@@ -129,7 +133,11 @@ impl Store for Files {
         let of_lists: Vec<Option<Look>> = requests
             .iter()
             .map(|request| {
-                let (Request::List { folder } | Request::Lists { folder, .. }) = request else { return None };
+                let (Request::List { folder } | Request::Lists { folder, .. } | Request::Page { folder }) =
+                    request
+                else {
+                    return None;
+                };
                 let root = self.0.folders.root_of(folder);
                 Some(looks.entry(root).or_insert_with(|| self.look(folder)).clone())
             })
