@@ -5,14 +5,9 @@ use smalti::Context;
 use smalti_object::{ObjectStores, Settings};
 use smalti_store::{Remote as _, Store};
 use smalti_tests::s3_files::S3Files;
-use std::ffi::OsString;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+pub(crate) use smalti_tests::servers::{Azurite, Moto, azurite, moto};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, LazyLock, Mutex, Once};
+use std::sync::{Arc, LazyLock};
 
 /// A server of an object store.
 pub(crate) trait Server: Sync {
@@ -83,90 +78,6 @@ pub(crate) fn settings_of_s3(port: u16) -> Settings {
     settings
 }
 
-/// A server in a process of its own, which ends with this one: when its standard input does.
-struct Process {
-    port: u16,
-    /// What it is told, and what it says, line by line.
-    pipes: Mutex<(ChildStdin, Receiver<String>)>,
-    _process: Child,
-}
-
-impl Process {
-    /// Starts a script of this folder with the program that runs it, and waits for the port that it says first.
-    fn start(command: &mut Command) -> Result<Process, String> {
-        let mut process = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| format!("{command:?}: {error}"))?;
-        let (Some(stdin), Some(stdout)) = (process.stdin.take(), process.stdout.take()) else {
-            return Err("no pipes to it".to_owned());
-        };
-        let (sender, lines) = channel();
-        std::thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                // Where nobody listens it is read all the same.
-                let _ = sender.send(line);
-            }
-        });
-        let first = lines.recv().map_err(|_| format!("{command:?} ended and said nothing"))?;
-        let port =
-            first.trim().parse().map_err(|_| format!("{command:?} said {first:?} instead of its port"))?;
-        Ok(Process { port, pipes: Mutex::new((stdin, lines)), _process: process })
-    }
-
-    /// Tells it a line, and waits for one.
-    fn ask(&self, line: &str) -> String {
-        let mut pipes = self.pipes.lock().unwrap();
-        writeln!(pipes.0, "{line}").unwrap();
-        pipes.1.recv().unwrap()
-    }
-}
-
-/// A script of this folder.
-fn script(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("servers").join(name)
-}
-
-/// What a variable of the environment says.
-fn variable(name: &str) -> Result<OsString, String> {
-    std::env::var_os(name).ok_or(format!("the variable {name} does not say where it is"))
-}
-
-/// A server that is there, or nothing; why is told once, also by tests that pass, whose output is kept back.
-fn found<T>(server: &'static Result<T, String>, name: &str, told: &Once) -> Option<&'static T> {
-    match server {
-        Ok(server) => Some(server),
-        Err(why) => {
-            assert!(std::env::var("SMALTI_SERVERS_ALL").is_err(), "{name} cannot be started: {why}");
-            told.call_once(|| {
-                let _ = writeln!(std::io::stderr(), "{name} is not there, its tests do nothing: {why}");
-            });
-            None
-        }
-    }
-}
-
-/// moto, which speaks S3, with all its conditions.
-pub(crate) struct Moto(Process);
-
-/// moto, if it is there; started once.
-pub(crate) fn moto() -> Option<&'static Moto> {
-    static TOLD: Once = Once::new();
-    static MOTO: LazyLock<Result<Moto, String>> = LazyLock::new(|| {
-        let python = variable("SMALTI_SERVERS_PYTHON")?;
-        Process::start(Command::new(python).arg(script("moto_server.py"))).map(Moto)
-    });
-    found(&MOTO, "moto", &TOLD)
-}
-
-impl Moto {
-    /// Its port on the loopback.
-    pub(crate) fn port(&self) -> u16 {
-        self.0.port
-    }
-}
-
 impl Server for Moto {
     fn name(&self) -> &'static str {
         "moto"
@@ -177,32 +88,12 @@ impl Server for Moto {
     }
 
     fn settings(&self) -> Settings {
-        settings_of_s3(self.0.port)
+        settings_of_s3(self.port())
     }
 
     fn make_bucket(&self, name: &str) {
-        let mut connection = TcpStream::connect(("127.0.0.1", self.0.port)).unwrap();
-        let head = format!(
-            "PUT /{name} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-        );
-        connection.write_all(head.as_bytes()).unwrap();
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).unwrap();
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        Moto::make_bucket(self, name);
     }
-}
-
-/// Azurite, which speaks Azure's protocol.
-pub(crate) struct Azurite(Process);
-
-/// Azurite, if it is there; started once.
-pub(crate) fn azurite() -> Option<&'static Azurite> {
-    static TOLD: Once = Once::new();
-    static AZURITE: LazyLock<Result<Azurite, String>> = LazyLock::new(|| {
-        let program = variable("SMALTI_SERVERS_AZURITE")?;
-        Process::start(Command::new("node").arg(script("azurite_server.js")).arg(program)).map(Azurite)
-    });
-    found(&AZURITE, "Azurite", &TOLD)
 }
 
 /// The account that every Azurite has, and its key, which is no secret.
@@ -225,12 +116,12 @@ impl Server for Azurite {
         let mut settings = Settings::default();
         settings.set("azure.account", account).unwrap();
         settings.set("azure.key", key).unwrap();
-        settings.set("azure.endpoint", &format!("http://127.0.0.1:{}/{account}", self.0.port)).unwrap();
+        settings.set("azure.endpoint", &format!("http://127.0.0.1:{}/{account}", self.port())).unwrap();
         settings
     }
 
     fn make_bucket(&self, name: &str) {
-        assert_eq!(self.0.ask(name), format!("made {name}"));
+        self.make_container(name);
     }
 }
 

@@ -10,4 +10,6 @@ pub mod proxy;
 #[cfg(feature = "servers")]
 pub mod s3_files;
 #[cfg(feature = "servers")]
+pub mod servers;
+#[cfg(feature = "servers")]
 pub mod stdin;

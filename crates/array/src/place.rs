@@ -175,7 +175,9 @@ impl ArrayPlace {
 
     /// What went wrong on this machine while bytes of a distant store were kept there, once.
     pub(crate) fn take_cache_trouble(&self) -> Option<String> {
-        self.stores.disk_cache().filter(|_| self.base.is_distant())?.take_trouble()
+        // Settings that are of no concern are not looked at.
+        let cache = if self.base.is_distant() { self.stores.disk_cache() } else { None };
+        cache?.take_trouble()
     }
 
     /// The same place for those who check it: everything is read from the store itself.

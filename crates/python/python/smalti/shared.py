@@ -2,9 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+
 from . import _smalti
 from .progress import hook_of
 from .scan import Split
+
+
+class _Puts:
+    """What threads of this process are putting, by the write that it is a part of."""
+
+    def __init__(self):
+        self._changed = threading.Condition()
+        self._counts = {}
+        self._abandoned = set()
+
+    @contextlib.contextmanager
+    def one(self, write):
+        with self._changed:
+            if write in self._abandoned:
+                raise ValueError("this write was abandoned; begin another one by share_write()")
+            self._counts[write] = self._counts.get(write, 0) + 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._counts[write] -= 1
+                if self._counts[write] == 0:
+                    del self._counts[write]
+                    self._changed.notify_all()
+
+    def abandon(self, write):
+        """Lets nothing of a write begin any more, and waits for what has begun."""
+        with self._changed:
+            self._abandoned.add(write)
+            self._changed.wait_for(lambda: write not in self._counts)
+
+
+_puts = _Puts()
 
 
 class SharedWrite:
@@ -42,13 +78,15 @@ class SharedWrite:
         """Writes cells as a part of the write: what :meth:`smalti.Array.write` takes. Returns the names of the fragments."""
         from .write import write
 
-        return write(self._array, data, at=None, order=order, keep_first=keep_first, memory=memory, progress=progress, share=self._text)
+        with _puts.one(self._text):
+            return write(self._array, data, at=None, order=order, keep_first=keep_first, memory=memory, progress=progress, share=self._text)
 
     def put_box(self, key, values, *, progress=False):
         """Writes a box of a dense array as a part of the write: what ``A[key] = values`` takes. Returns the names of the fragments."""
         from .write import write_dense
 
-        return write_dense(self._array, key, values, progress=progress, share=self._text)
+        with _puts.one(self._text):
+            return write_dense(self._array, key, values, progress=progress, share=self._text)
 
     def commit(self, names):
         """Makes fragments visible at one moment, and removes what else is left of the write.
@@ -61,7 +99,12 @@ class SharedWrite:
         self._array._changed()
 
     def abandon(self):
-        """Removes what was put, none of which will be seen. Returns the number of fragments."""
+        """Removes what was put, none of which will be seen. Returns the number of fragments.
+
+        Threads of this process that are putting a part are waited for, and none begins any more. What other processes put afterwards is seen by
+        nobody; `smalti fsck` tells of it.
+        """
+        _puts.abandon(self._text)
         return self._array._handle.abandon_shared(self._text)
 
     def __reduce__(self):

@@ -74,7 +74,7 @@ fn cells_of_every_datatype_and_shape_pass_through_arrow_unchanged() {
                     continue;
                 };
                 let array = Array::create_with(
-                    &format!("mem://all-types/{}", context.replace([' ', '{', '}', ':'], "")),
+                    &crate::uri(&format!("all-types/{}", context.replace([' ', '{', '}', ':'], ""))),
                     &schema,
                     &crate::options(),
                 );
@@ -297,7 +297,7 @@ fn an_empty_read_is_an_empty_batch_of_the_right_types() {
         .attribute(Attribute::var::<f64>("a").nullable())
         .build()
         .unwrap();
-    let array = Array::create_with("mem://empty-read", &schema, &crate::options()).unwrap();
+    let array = Array::create_with(&crate::uri("empty-read"), &schema, &crate::options()).unwrap();
     let batch = array.read().collect().unwrap();
     assert_eq!(batch.num_rows(), 0);
     assert_eq!(batch.schema(), array.arrow_schema().unwrap());

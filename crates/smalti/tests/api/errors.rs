@@ -46,16 +46,16 @@ fn stopped() -> Arc<Progress> {
 fn opening_and_changing_arrays_fail_as_documented() {
     use ErrorKind::*;
     let array = line("errors-array", 4, Attribute::of::<i32>("a"));
-    let cells = Array::create_with("mem://errors-cells", &sparse(), &crate::options()).unwrap();
+    let cells = Array::create_with(&crate::uri("errors-cells"), &sparse(), &crate::options()).unwrap();
     cells.write().column("x", &[1, 2]).column("a", &[1, 2]).column("s", &["a", "b"]).at(10).commit().unwrap();
     let locked =
-        Array::create_with("mem://errors-locked", &dense(Attribute::of::<i32>("a")), &key(1)).unwrap();
+        Array::create_with(&crate::uri("errors-locked"), &dense(Attribute::of::<i32>("a")), &key(1)).unwrap();
     locked.write().column("a", &[1, 2, 3, 4]).commit().unwrap();
     let old = Upgrade { to: Version::new(12).unwrap(), ..Upgrade::default() };
     check(&[
         (
             "create at a taken place",
-            kind(Array::create_with("mem://errors-array", &sparse(), &crate::options())),
+            kind(Array::create_with(&crate::uri("errors-array"), &sparse(), &crate::options())),
             AlreadyExists,
         ),
         ("create nowhere", kind(Array::create_with("", &sparse(), &crate::options())), InvalidArgument),
@@ -64,16 +64,16 @@ fn opening_and_changing_arrays_fail_as_documented() {
             kind(Array::create_with("hdfs://bucket/a", &sparse(), &crate::options())),
             Unsupported,
         ),
-        ("open nothing", kind(Array::open_with("mem://errors-nothing", &crate::options())), NotFound),
+        ("open nothing", kind(Array::open_with(&crate::uri("errors-nothing"), &crate::options())), NotFound),
         (
             "open without the key",
-            kind(Array::open_with("mem://errors-locked", &crate::options())),
+            kind(Array::open_with(&crate::uri("errors-locked"), &crate::options())),
             Permission,
         ),
-        ("open with another key", kind(Array::open_with("mem://errors-locked", &key(2))), Permission),
+        ("open with another key", kind(Array::open_with(&crate::uri("errors-locked"), &key(2))), Permission),
         (
             "an inverted time",
-            kind(Array::open_with("mem://errors-array", &crate::options().since(2).at(1))),
+            kind(Array::open_with(&crate::uri("errors-array"), &crate::options().since(2).at(1))),
             InvalidArgument,
         ),
         ("bounds of no attribute", kind(array.attribute_bounds("b")), NotFound),
@@ -109,7 +109,7 @@ fn reads_and_writes_fail_as_documented() {
     let array = line("errors-dense", 4, Attribute::of::<i32>("a"));
     array.write().column("a", &[1, 2, 3, 4]).commit().unwrap();
     let other = line("errors-other", 4, Attribute::of::<i32>("a"));
-    let cells = Array::create_with("mem://errors-sparse", &sparse(), &crate::options()).unwrap();
+    let cells = Array::create_with(&crate::uri("errors-sparse"), &sparse(), &crate::options()).unwrap();
     let write = |x: [i32; 2]| {
         cells.write().column("x", &x.to_vec()).column("a", &[1, 2]).column("s", &["a", "b"]).commit()
     };
@@ -156,7 +156,8 @@ fn upkeep_and_checks_fail_as_documented() {
     let same = line("errors-same", 4, Attribute::of::<i32>("a"));
     array.copy_fragments(&[&name], &same, None).unwrap();
     let other = line("errors-differs", 4, Attribute::of::<i64>("a"));
-    let locked = Array::create_with("mem://errors-key", &dense(Attribute::of::<i32>("a")), &key(1)).unwrap();
+    let locked =
+        Array::create_with(&crate::uri("errors-key"), &dense(Attribute::of::<i32>("a")), &key(1)).unwrap();
     let options = crate::options();
     let listed = |names: &[&str]| FragmentOptions {
         choice: Choice::Listed(names.iter().map(ToString::to_string).collect()),
@@ -172,12 +173,16 @@ fn upkeep_and_checks_fail_as_documented() {
         ("a copy that is there", kind(array.copy_fragments(&[&name], &same, None)), AlreadyExists),
         ("a copy to another schema", kind(array.copy_fragments(&[&name], &other, None)), InvalidArgument),
         ("a copy to another key", kind(array.copy_fragments(&[&name], &locked, None)), Permission),
-        ("fsck of nothing", kind(Array::fsck("mem://errors-none", &options, &Default::default())), NotFound),
-        ("salvage of nothing", kind(Array::salvage("mem://errors-none", &options, None)), NotFound),
+        (
+            "fsck of nothing",
+            kind(Array::fsck(&crate::uri("errors-none"), &options, &Default::default())),
+            NotFound,
+        ),
+        ("salvage of nothing", kind(Array::salvage(&crate::uri("errors-none"), &options, None)), NotFound),
         (
             "salvage to a taken place",
-            Array::salvage("mem://errors-upkeep", &options, None)
-                .map(|mut salvaged| kind(salvaged.write_to("mem://errors-same", &options)))
+            Array::salvage(&crate::uri("errors-upkeep"), &options, None)
+                .map(|mut salvaged| kind(salvaged.write_to(&crate::uri("errors-same"), &options)))
                 .unwrap(),
             AlreadyExists,
         ),
@@ -187,45 +192,45 @@ fn upkeep_and_checks_fail_as_documented() {
 #[test]
 fn groups_and_objects_fail_as_documented() {
     use ErrorKind::*;
-    let group = Group::create_with("mem://errors-group", &crate::options()).unwrap();
+    let group = Group::create_with(&crate::uri("errors-group"), &crate::options()).unwrap();
     line("errors-member", 4, Attribute::of::<i32>("a"));
-    group.add("mem://errors-member").unwrap();
+    group.add(crate::uri("errors-member").as_str()).unwrap();
     let name = group.members().unwrap()[0].key().to_owned();
-    let object = Object::at_with("mem://errors-member", &crate::options()).unwrap().unwrap();
+    let object = Object::at_with(&crate::uri("errors-member"), &crate::options()).unwrap().unwrap();
     let gone = {
         line("errors-gone", 4, Attribute::of::<i32>("a"));
-        let gone = Object::at_with("mem://errors-gone", &crate::options()).unwrap().unwrap();
-        Object::at_with("mem://errors-gone", &crate::options()).unwrap().unwrap().remove().unwrap();
+        let gone = Object::at_with(&crate::uri("errors-gone"), &crate::options()).unwrap().unwrap();
+        Object::at_with(&crate::uri("errors-gone"), &crate::options()).unwrap().unwrap().remove().unwrap();
         gone
     };
     check(&[
         (
             "create at a taken place",
-            kind(Group::create_with("mem://errors-group", &crate::options())),
+            kind(Group::create_with(&crate::uri("errors-group"), &crate::options())),
             AlreadyExists,
         ),
         ("create nowhere", kind(Group::create_with("", &crate::options())), InvalidArgument),
-        ("open an array", kind(Group::open_with("mem://errors-member", &crate::options())), NotFound),
+        ("open an array", kind(Group::open_with(&crate::uri("errors-member"), &crate::options())), NotFound),
         (
             "open an inverted time",
-            kind(Group::open_with("mem://errors-group", &crate::options().since(2).at(1))),
+            kind(Group::open_with(&crate::uri("errors-group"), &crate::options().since(2).at(1))),
             InvalidArgument,
         ),
         ("no member", kind(group.member("nothing")), NotFound),
         ("an array that is a group", kind(group.group(&name)), NotFound),
-        ("add nothing", kind(group.add("mem://errors-none")), NotFound),
-        ("add a member again", kind(group.add("mem://errors-member")), AlreadyExists),
+        ("add nothing", kind(group.add(crate::uri("errors-none").as_str())), NotFound),
+        ("add a member again", kind(group.add(crate::uri("errors-member").as_str())), AlreadyExists),
         ("remove nothing", kind(group.remove("nothing")), NotFound),
         ("no changes", kind(group.write_members().commit()), InvalidArgument),
         ("unknown storage", kind(group.member_at("hdfs://bucket/a")), Unsupported),
         ("an object nowhere", kind(Object::at_with("", &crate::options())), InvalidArgument),
         (
             "children of nothing",
-            kind(Object::children_with("mem://errors-none", &crate::options())),
+            kind(Object::children_with(&crate::uri("errors-none"), &crate::options())),
             NotFound,
         ),
-        ("move to a taken place", kind(object.move_to("mem://errors-group")), AlreadyExists),
-        ("move into itself", kind(object.move_to("mem://errors-member/inside")), InvalidArgument),
+        ("move to a taken place", kind(object.move_to(&crate::uri("errors-group"))), AlreadyExists),
+        ("move into itself", kind(object.move_to(&crate::uri("errors-member/inside"))), InvalidArgument),
         ("remove what has gone", kind(gone.remove()), NotFound),
     ]);
 }

@@ -15,7 +15,7 @@ fn colored(name: &str) -> Array {
         .attribute(Attribute::of::<u8>("color").enumeration("colors").nullable())
         .build()
         .unwrap();
-    Array::create_with(&format!("mem://{name}"), &schema, &crate::options()).unwrap()
+    Array::create_with(&crate::uri(&format!("{name}")), &schema, &crate::options()).unwrap()
 }
 
 /// The labels of the cells as a read gives them.
@@ -90,7 +90,7 @@ fn enumerations_of_numbers_and_pairs_are_codes_to_integers() {
         .attribute(Attribute::of::<i16>("pair").enumeration("pairs"))
         .build()
         .unwrap();
-    let array = Array::create_with("mem://number-labels", &schema, &crate::options()).unwrap();
+    let array = Array::create_with(&crate::uri("number-labels"), &schema, &crate::options()).unwrap();
     let pairs = [[3.0, 4.0], [1.0, 2.0]];
     array.write().range("x", 0..=1).column("year", &[1_i8, 0]).column("pair", &pairs).commit().unwrap();
     let request = smalti::ReadRequest { fields: vec!["pair".into()], ..Default::default() };
@@ -125,7 +125,7 @@ fn schemas_and_enumerations_are_those_of_their_time() {
     assert_eq!(labels(&array), some(&["blue", "pink"]));
     let sizes = array.read().select(["size"]).collect().unwrap();
     assert_eq!(sizes.column(0).as_primitive::<Int32Type>().values(), &[7, 3]);
-    let at = |ms| Array::open_with("mem://evolves", &crate::options().at(ms)).unwrap();
+    let at = |ms| Array::open_with(&crate::uri("evolves"), &crate::options().at(ms)).unwrap();
     assert_eq!(at(first - 1).enumeration("colors").unwrap().element_count(), 3);
     assert_eq!(at(first).enumeration("colors").unwrap().element_count(), 5);
     assert!(at(first).schema().attribute("size").is_none());
@@ -181,7 +181,7 @@ fn old_format_versions_refuse_what_they_cannot_hold() {
     };
     let colors = || Enumeration::new("colors", ["red"]);
     let create = |name: &str, schema: smalti::SchemaBuilder| {
-        Array::create_with(&format!("mem://{name}"), &schema.build()?, &crate::options())
+        Array::create_with(&crate::uri(&format!("{name}")), &schema.build()?, &crate::options())
     };
     let error = create("old-enumeration", line(19).enumeration(colors())).unwrap_err();
     assert!(error.to_string().contains("enumerations"), "{error}");
@@ -203,7 +203,7 @@ fn a_current_domain_bounds_writes_and_grows() {
         .current_domain("x", 0..=5)
         .build()
         .unwrap();
-    let array = Array::create_with("mem://dense-current", &schema, &crate::options()).unwrap();
+    let array = Array::create_with(&crate::uri("dense-current"), &schema, &crate::options()).unwrap();
     array.write().column("a", &[1, 2, 3, 4, 5, 6]).commit().unwrap();
     let error = array.write().range("x", 5..=6).column("a", &[7, 8]).commit().unwrap_err();
     assert!(error.message().contains("current domain 0:5"), "{error}");
@@ -224,7 +224,7 @@ fn cells_outside_a_current_domain_that_comes_later_are_read_at_earlier_times() {
         .attribute(Attribute::of::<i32>("a"))
         .build()
         .unwrap();
-    let array = Array::create_with("mem://sparse-current", &schema, &crate::options()).unwrap();
+    let array = Array::create_with(&crate::uri("sparse-current"), &schema, &crate::options()).unwrap();
     let write = |s: &[&str], f: &[f64], a: &[i32]| {
         array.write().column("s", s).column("f", f).column("a", a).commit()
     };
@@ -245,7 +245,7 @@ fn cells_outside_a_current_domain_that_comes_later_are_read_at_earlier_times() {
     let count = |read: smalti::ReadBuilder| read.collect().unwrap().num_rows();
     assert_eq!(count(array.read().range("s", "b"..)), 1);
     assert_eq!(count(array.read().range("s", "o"..="z")), 0);
-    let then = Array::open_with("mem://sparse-current", &crate::options().at(time - 1)).unwrap();
+    let then = Array::open_with(&crate::uri("sparse-current"), &crate::options().at(time - 1)).unwrap();
     assert_eq!(cells(&then), [1, 2, 3]);
     for (s, f, words) in [("o", 1.0, "current domain \"a\":\"n\""), ("a", 5.5, "current domain 0:5")] {
         let error = write(&[s], &[f], &[1]).unwrap_err();
@@ -264,10 +264,10 @@ fn an_encrypted_array_evolves_under_its_key() {
         .label(Label::ascii("name", "x"))
         .build()
         .unwrap();
-    let array = Array::create_with("mem://encrypted-evolution", &schema, &options).unwrap();
+    let array = Array::create_with(&crate::uri("encrypted-evolution"), &schema, &options).unwrap();
     array.evolve().extend_enumeration("colors", ["blue"]).commit().unwrap();
     array.write().column("x", &[1]).column("a", &["blue"]).commit().unwrap();
-    let again = Array::open_with("mem://encrypted-evolution", &options).unwrap();
+    let again = Array::open_with(&crate::uri("encrypted-evolution"), &options).unwrap();
     assert_eq!(again.enumeration("colors").unwrap().labels()[1].as_str(), Some("blue"));
     assert!(again.label("name").is_ok());
 }
@@ -279,19 +279,19 @@ fn a_delete_by_an_attribute_that_came_and_went_holds_on() {
         .attribute(Attribute::of::<i32>("a"))
         .build()
         .unwrap();
-    let array = Array::create_with("mem://came-and-went", &schema, &crate::options()).unwrap();
+    let array = Array::create_with(&crate::uri("came-and-went"), &schema, &crate::options()).unwrap();
     let first = array.write().column("x", &[1, 2]).column("a", &[10, 20]).commit().unwrap();
     let older = array.evolve().add_attribute(Attribute::of::<i32>("b")).commit().unwrap();
-    let deleting = Array::open_with("mem://came-and-went", &crate::options()).unwrap();
+    let deleting = Array::open_with(&crate::uri("came-and-went"), &crate::options()).unwrap();
     deleting.delete(field("b").gt(5)).commit().unwrap();
     let newer = deleting.evolve().drop_attribute("b").commit().unwrap();
     assert!(first.timestamp() < older && older < newer);
     // What stays is known to have a small `b`: no test of `b` holds for cells that lack it.
-    let array = Array::open_with("mem://came-and-went", &crate::options()).unwrap();
+    let array = Array::open_with(&crate::uri("came-and-went"), &crate::options()).unwrap();
     assert_eq!(array.read().collect().unwrap().num_rows(), 0);
     array.write().column("x", &[3]).column("a", &[30]).commit().unwrap();
     assert_eq!(array.read().collect().unwrap().column(0).as_primitive::<Int32Type>().values(), &[3]);
     // Nothing that the delete could ask is in this range of times.
-    let later = Array::open_with("mem://came-and-went", &crate::options().since(older)).unwrap();
+    let later = Array::open_with(&crate::uri("came-and-went"), &crate::options().since(older)).unwrap();
     assert_eq!(later.read().collect().unwrap().num_rows(), 1);
 }

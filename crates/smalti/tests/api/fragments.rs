@@ -13,7 +13,7 @@ fn array(name: &str, capacity: u64) -> Array {
         .capacity(capacity)
         .build()
         .unwrap();
-    Array::create_with(&format!("mem://{name}"), &schema, &crate::options()).unwrap()
+    Array::create_with(&crate::uri(&format!("{name}")), &schema, &crate::options()).unwrap()
 }
 
 /// Three writes of the cells 0 to 4, each at a place of its own too; the newest value wins.
@@ -72,7 +72,7 @@ fn what_a_deleted_fragment_was_merged_of_does_not_come_back() {
     assert_eq!((done.fragments.len(), done.replaced.len()), (1, 4), "merged twice");
     assert_eq!(array.fragments().unwrap().len(), 0);
     for at in [10, 20, 30, 40] {
-        let then = Array::open_with("mem://delete-merged", &crate::options().at(at)).unwrap();
+        let then = Array::open_with(&crate::uri("delete-merged"), &crate::options().at(at)).unwrap();
         assert_eq!(sum(&then), (0, 0));
     }
     assert_eq!(array.vacuum(&VacuumOptions::default()).unwrap().fragments.len(), 0);
@@ -153,7 +153,7 @@ fn copies_to_arrays_that_differ_are_refused_and_say_what_differs() {
     assert!(error.to_string().contains("capacity"), "{error}");
     let other = |name: &str, dimension: Dimension, attribute: Attribute| {
         let schema = Schema::sparse().dimension(dimension).attribute(attribute).capacity(3).build().unwrap();
-        Array::create_with(&format!("mem://{name}"), &schema, &crate::options()).unwrap()
+        Array::create_with(&crate::uri(&format!("{name}")), &schema, &crate::options()).unwrap()
     };
     let x = || Dimension::new("x", 0..=99);
     let error = refusal(&from, &other("copy-attribute", x(), Attribute::of::<i64>("a")));
@@ -167,6 +167,6 @@ fn copies_between_encryption_keys_are_refused() {
     let (from, names) = written("copy-plain");
     let schema = from.schema().clone();
     let options = crate::options().key(EncryptionKey::new(&[7; 32]).unwrap());
-    let to = Array::create_with("mem://copy-locked", &schema, &options).unwrap();
+    let to = Array::create_with(&crate::uri("copy-locked"), &schema, &options).unwrap();
     assert_eq!(from.copy_fragments(&names, &to, None).unwrap_err().kind(), ErrorKind::Permission);
 }

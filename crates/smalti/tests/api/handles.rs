@@ -74,7 +74,7 @@ fn a_handle_at_a_time_keeps_that_time() {
     let array = line("at-a-time", 2, Attribute::of::<i32>("a"));
     array.write().column("a", &[1, 1]).at(1000).commit().unwrap();
     array.write().column("a", &[2, 2]).at(2000).commit().unwrap();
-    let at = |options: Options| Array::open_with("mem://at-a-time", &options).unwrap();
+    let at = |options: Options| Array::open_with(&crate::uri("at-a-time"), &options).unwrap();
     let then = at(crate::options().at(1500));
     assert_eq!(cells(&then), [1, 1]);
     then.write().column("a", &[3, 3]).at(3000).commit().unwrap();
@@ -82,7 +82,7 @@ fn a_handle_at_a_time_keeps_that_time() {
     assert_eq!(cells(&array.reopen().unwrap()), [3, 3]);
     assert_eq!(cells(&at(crate::options().since(2000).at(2000))), [2, 2]);
     assert_eq!(cells(&at(crate::options().at(999))), [i32::MIN, i32::MIN]);
-    let error = Array::open_with("mem://at-a-time", &crate::options().since(2).at(1)).unwrap_err();
+    let error = Array::open_with(&crate::uri("at-a-time"), &crate::options().since(2).at(1)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 }
 
@@ -164,7 +164,8 @@ fn metadata_keeps_types_and_times() {
     assert_eq!(now.get("t"), None);
     assert_eq!(now.get("l").unwrap().to_vec::<f64>(), Some(vec![1.5, 2.5]));
     assert!(now.get("e").unwrap().is_empty());
-    let then = Array::open_with("mem://metadata", &crate::options().at(15)).unwrap().metadata().unwrap();
+    let then =
+        Array::open_with(&crate::uri("metadata"), &crate::options().at(15)).unwrap().metadata().unwrap();
     assert_eq!(
         then.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>(),
         ["e=\"\"", "l=[1.5, 2.5]", "n=5", "t=\"x\""]
@@ -175,7 +176,7 @@ fn metadata_keeps_types_and_times() {
 #[test]
 fn ascii_text_of_metadata_is_ascii() {
     let array = line("metadata-text", 2, Attribute::of::<i32>("a"));
-    let group = smalti::Group::create_with("mem://metadata-text-group", &crate::options()).unwrap();
+    let group = smalti::Group::create_with(&crate::uri("metadata-text-group"), &crate::options()).unwrap();
     let cases = [
         (Datatype::StringAscii, "caf\u{e9}".as_bytes(), Some("ASCII")),
         (Datatype::StringAscii, b"cafe", None),

@@ -17,7 +17,7 @@ fn map(name: &str) -> Array {
         .label(Label::of_datatype("day", "row", Datatype::DateTimeDay).tile(3))
         .build()
         .unwrap();
-    Array::create_with(&format!("mem://{name}"), &schema, &crate::options()).unwrap()
+    Array::create_with(&crate::uri(&format!("{name}")), &schema, &crate::options()).unwrap()
 }
 
 fn filled(name: &str) -> Array {
@@ -135,7 +135,7 @@ fn labels_of_a_time_are_read_at_that_time() {
     };
     assert_eq!(names(&array), ["c", "d"]);
     assert_eq!(
-        names(&Array::open_with("mem://label-times", &crate::options().at(1999)).unwrap()),
+        names(&Array::open_with(&crate::uri("label-times"), &crate::options().at(1999)).unwrap()),
         ["a", "b"]
     );
     assert_eq!(array.label("name").unwrap().fragments().unwrap()[0].time().start, 1000);
@@ -150,7 +150,7 @@ fn sparse_arrays_have_labels_that_are_written_on_their_own() {
         .label(Label::of::<i64>("year", "x"))
         .build()
         .unwrap();
-    let array = Array::create_with("mem://sparse-labels", &schema, &crate::options()).unwrap();
+    let array = Array::create_with(&crate::uri("sparse-labels"), &schema, &crate::options()).unwrap();
     array
         .write()
         .column("x", &[1, 3, 9])
@@ -197,7 +197,8 @@ fn what_is_written_of_labels_is_told_in_the_history() {
         told[..3],
         ["1000: label lat: wrote 6 cells", "2000: wrote 12 cells", "2000: label name: wrote 2 cells"]
     );
-    let since = Array::open_with("mem://label-history", &crate::options().since(2000).at(3000)).unwrap();
+    let since =
+        Array::open_with(&crate::uri("label-history"), &crate::options().since(2000).at(3000)).unwrap();
     assert_eq!(since.history().unwrap().len(), 2);
 }
 
@@ -208,7 +209,7 @@ fn an_array_and_its_labels_are_created_at_the_time_that_is_asked_for() {
         .attribute(Attribute::of::<i32>("a"))
         .label(Label::of::<f64>("lat", "row"));
     let options = crate::options().created_at(1000);
-    let array = Array::create_with("mem://created-at", &schema.build().unwrap(), &options).unwrap();
+    let array = Array::create_with(&crate::uri("created-at"), &schema.build().unwrap(), &options).unwrap();
     assert_eq!(array.schema_timestamp(), Some(1000));
     assert_eq!(array.label("lat").unwrap().schema_timestamp(), Some(1000));
     assert_eq!(array.history().unwrap()[0].time.end, 1000);

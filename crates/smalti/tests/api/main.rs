@@ -34,10 +34,26 @@ fn options() -> Options {
     own.as_ref().map_or_else(Options::new, |context| Options::new().context(context))
 }
 
+/// The folder of a bucket that `SMALTI_TESTS_PLACE` names.
+fn place() -> Option<&'static str> {
+    static PLACE: OnceLock<Option<String>> = OnceLock::new();
+    PLACE.get_or_init(|| std::env::var("SMALTI_TESTS_PLACE").ok()).as_deref()
+}
+
+/// The URI of what a test makes: in memory, or in a bucket if one is named. `cargo xtask test` does both.
+fn uri(name: &str) -> String {
+    place().map_or_else(|| format!("mem://{name}"), |place| format!("{place}/{name}"))
+}
+
+/// Whether arrays are in a bucket, where readers hold nothing by which a vacuum could know of them.
+fn is_far() -> bool {
+    place().is_some()
+}
+
 /// A dense line of cells with one attribute, `a`.
 fn line(name: &str, cell_count: i32, attribute: Attribute) -> Array {
     let schema = Schema::dense().dimension(Dimension::new("x", 0..=cell_count - 1)).attribute(attribute);
-    Array::create_with(&format!("mem://{name}"), &schema.build().unwrap(), &crate::options()).unwrap()
+    Array::create_with(&uri(name), &schema.build().unwrap(), &crate::options()).unwrap()
 }
 
 /// All cells of the attribute `a`.

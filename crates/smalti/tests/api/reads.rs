@@ -15,7 +15,7 @@ fn grid(name: &str) -> Array {
         .attribute(Attribute::of::<i16>("pair").values_per_cell(2))
         .build()
         .unwrap();
-    let grid = Array::create_with(&format!("mem://{name}"), &schema, &crate::options()).unwrap();
+    let grid = Array::create_with(&crate::uri(&format!("{name}")), &schema, &crate::options()).unwrap();
     let a: Vec<i32> = (0..24).collect();
     let pair: Vec<[i16; 2]> = (0..24).map(|cell| [cell, -cell]).collect();
     grid.write().column("a", &a).column("pair", &pair).commit().unwrap();
@@ -96,7 +96,7 @@ fn sparse_reads_can_tell_the_time_of_every_cell() {
         .attribute(Attribute::of::<u8>("a"))
         .build()
         .unwrap();
-    let array = Array::create_with("mem://timestamps", &schema, &crate::options()).unwrap();
+    let array = Array::create_with(&crate::uri("timestamps"), &schema, &crate::options()).unwrap();
     array.write().column("x", &[1, 2]).column("a", &[1_u8, 2]).at(1000).commit().unwrap();
     array.write().column("x", &[2, 3]).column("a", &[3_u8, 4]).at(2000).commit().unwrap();
     let batch = array.read().timestamps().order(Layout::RowMajor).collect().unwrap();
@@ -116,7 +116,7 @@ fn a_null_that_an_ndarray_cannot_hold_is_named_in_whatever_batch_it_comes() {
         .attribute(Attribute::of::<i64>("a").nullable())
         .build()
         .unwrap();
-    let array = Array::create_with("mem://null-in-ndarray", &schema, &crate::options()).unwrap();
+    let array = Array::create_with(&crate::uri("null-in-ndarray"), &schema, &crate::options()).unwrap();
     let a: Vec<Option<i64>> = (0..100_000).map(|cell| (cell != NULL as i64).then_some(cell)).collect();
     array.write().column("a", &a).commit().unwrap();
     // Little memory makes many batches.
@@ -135,7 +135,7 @@ fn dense_reads_give_a_cell_for_each_range_that_holds_it_and_sparse_ones_once() {
         let x = Dimension::new("x", 0..=9).tile(4);
         let schema = if is_dense { Schema::dense() } else { Schema::sparse() };
         let schema = schema.dimension(x).attribute(Attribute::of::<i32>("a")).build().unwrap();
-        let array = Array::create_with(&format!("mem://{name}"), &schema, &crate::options()).unwrap();
+        let array = Array::create_with(&crate::uri(&format!("{name}")), &schema, &crate::options()).unwrap();
         let cells: Vec<i32> = (0..10).collect();
         let write = if is_dense { array.write() } else { array.write().column("x", &cells) };
         write.column("a", &cells).commit().unwrap();

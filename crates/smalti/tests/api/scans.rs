@@ -167,7 +167,8 @@ fn each_split_gives_as_many_cells_as_the_limit_at_most() {
 #[test]
 fn a_limit_is_refused_where_all_cells_count() {
     let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a"));
-    let array = Array::create_with("mem://limits", &schema.build().unwrap(), &crate::options()).unwrap();
+    let array =
+        Array::create_with(&crate::uri("limits"), &schema.build().unwrap(), &crate::options()).unwrap();
     for error in [
         array.read().limit(3).to_ndarray::<i32>("a").unwrap_err(),
         array.read().limit(3).aggregate([smalti::Aggregate::count()]).unwrap_err(),

@@ -34,7 +34,7 @@ fn create(seed: u64, numbers: &mut Numbers) -> Array {
         .allow_duplicates(false)
         .build()
         .unwrap();
-    Array::create_with(&format!("mem://versions-{seed}"), &schema, &crate::options()).unwrap()
+    Array::create_with(&crate::uri(&format!("versions-{seed}")), &schema, &crate::options()).unwrap()
 }
 
 /// Writes some cells, each with the number of the write.
@@ -107,7 +107,7 @@ fn merged_fragments_show_at_every_time_what_they_were_made_of() {
     for seed in 0..24 {
         let mut numbers = Numbers(seed);
         let array = create(seed, &mut numbers);
-        let uri = format!("mem://versions-{seed}");
+        let uri = crate::uri(&format!("versions-{seed}"));
         let end = 8;
         for at in 1..=end {
             if numbers.below(4) == 0 && at > 1 {

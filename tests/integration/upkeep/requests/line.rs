@@ -2,9 +2,13 @@
 
 use super::server::Served;
 use bytes::Bytes;
+use http_body_util::Full;
 use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::Frame;
 use hyper::{Method, Request, Response, StatusCode, Uri, header};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect;
+use hyper_util::rt::TokioExecutor;
 use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
@@ -116,10 +120,24 @@ impl std::fmt::Debug for Sent {
 #[derive(Clone, Default)]
 pub struct Lines(Arc<Mutex<BTreeMap<String, Line>>>);
 
+/// Who answers.
+#[derive(Clone)]
+pub enum Server {
+    /// A server in this process.
+    Here(Served),
+    /// One on a port of this machine.
+    At(u16),
+}
+
+#[derive(Clone)]
+enum Answering {
+    Here(S3Service, Served),
+    At(u16, legacy::Client<connect::HttpConnector, Full<Bytes>>),
+}
+
 #[derive(Clone)]
 struct Line {
-    service: S3Service,
-    served: Served,
+    answering: Answering,
     plan: Option<Plan>,
     sent: Arc<Mutex<Vec<Sent>>>,
 }
@@ -132,11 +150,21 @@ impl std::fmt::Debug for Lines {
 
 impl Lines {
     /// Lays a line to a bucket. What is sent over it can be seen.
-    pub fn lay(&self, name: &str, served: &Served, plan: Option<Plan>) -> Arc<Mutex<Vec<Sent>>> {
-        let mut service = S3ServiceBuilder::new(served.clone());
-        service.set_auth(SimpleAuth::from_single(KEY, KEY));
+    pub fn lay(&self, name: &str, server: &Server, plan: Option<Plan>) -> Arc<Mutex<Vec<Sent>>> {
+        let answering = match server {
+            Server::Here(served) => {
+                let mut service = S3ServiceBuilder::new(served.clone());
+                service.set_auth(SimpleAuth::from_single(KEY, KEY));
+                Answering::Here(service.build(), served.clone())
+            }
+            Server::At(port) => {
+                let mut connector = connect::HttpConnector::new();
+                connector.set_nodelay(true);
+                Answering::At(*port, legacy::Client::builder(TokioExecutor::new()).build(connector))
+            }
+        };
         let sent = Arc::default();
-        let line = Line { service: service.build(), served: served.clone(), plan, sent: Arc::clone(&sent) };
+        let line = Line { answering, plan, sent: Arc::clone(&sent) };
         self.0.lock().unwrap().insert(name.to_owned(), line);
         sent
     }
@@ -249,10 +277,11 @@ impl Line {
                 Ok(Response::from_parts(head, body.into()))
             }
             Fault::Stale | Fault::StaleByOne => {
+                let Answering::Here(_, served) = &self.answering else { return self.serve(asked).await };
                 let age = if fault == Fault::Stale { usize::MAX } else { 1 };
-                self.served.list_as_of(age);
+                served.list_as_of(age);
                 let answer = self.serve(asked).await;
-                self.served.list_as_of(0);
+                served.list_as_of(0);
                 answer
             }
             Fault::TwiceFirst => {
@@ -269,20 +298,10 @@ impl Line {
 
     /// The answer of the server.
     async fn serve(&self, asked: &Asked) -> Result<HttpResponse, HttpError> {
-        let mut request = Request::new(Body::from(asked.body.clone()));
-        *request.method_mut() = asked.method.clone();
-        *request.headers_mut() = asked.headers.clone();
-        let host = asked.uri.authority().map_or("", |authority| authority.as_str());
-        request.headers_mut().insert(header::HOST, host.parse().unwrap());
-        if !request.headers().contains_key(header::CONTENT_LENGTH) {
-            request.headers_mut().insert(header::CONTENT_LENGTH, asked.body.len().into());
+        match &self.answering {
+            Answering::Here(service, _) => serve_here(service, asked).await,
+            Answering::At(port, client) => serve_at(*port, client, asked).await,
         }
-        *request.uri_mut() = asked.uri.path_and_query().unwrap().as_str().parse().unwrap();
-        let answer = self.service.call(request).await;
-        let (head, body) =
-            answer.map_err(|_| broken(HttpErrorKind::Unknown, "the server failed"))?.into_parts();
-        let body = body.collect().await.map_err(|_| broken(HttpErrorKind::Decode, "no body"))?.to_bytes();
-        Ok(Response::from_parts(head, body.into()))
     }
 
     async fn truncated(&self, asked: &Asked) -> Result<HttpResponse, HttpError> {
@@ -297,4 +316,38 @@ impl Line {
         let frames = futures_util::stream::iter([Ok(half), Err(cut)]);
         Ok(Response::from_parts(head, HttpResponseBody::new(StreamBody::new(frames))))
     }
+}
+
+/// The answer of a server on a port.
+async fn serve_at(
+    port: u16,
+    client: &legacy::Client<connect::HttpConnector, Full<Bytes>>,
+    asked: &Asked,
+) -> Result<HttpResponse, HttpError> {
+    let mut request = Request::new(Full::new(asked.body.clone()));
+    *request.method_mut() = asked.method.clone();
+    *request.headers_mut() = asked.headers.clone();
+    let target = asked.uri.path_and_query().unwrap().as_str();
+    *request.uri_mut() = format!("http://127.0.0.1:{port}{target}").parse().unwrap();
+    let answer = client.request(request).await;
+    let (head, body) = answer.map_err(|_| broken(HttpErrorKind::Unknown, "the server failed"))?.into_parts();
+    let body = body.collect().await.map_err(|_| broken(HttpErrorKind::Decode, "no body"))?.to_bytes();
+    Ok(Response::from_parts(head, body.into()))
+}
+
+/// The answer of the server in this process.
+async fn serve_here(service: &S3Service, asked: &Asked) -> Result<HttpResponse, HttpError> {
+    let mut request = Request::new(Body::from(asked.body.clone()));
+    *request.method_mut() = asked.method.clone();
+    *request.headers_mut() = asked.headers.clone();
+    let host = asked.uri.authority().map_or("", |authority| authority.as_str());
+    request.headers_mut().insert(header::HOST, host.parse().unwrap());
+    if !request.headers().contains_key(header::CONTENT_LENGTH) {
+        request.headers_mut().insert(header::CONTENT_LENGTH, asked.body.len().into());
+    }
+    *request.uri_mut() = asked.uri.path_and_query().unwrap().as_str().parse().unwrap();
+    let answer = service.call(request).await;
+    let (head, body) = answer.map_err(|_| broken(HttpErrorKind::Unknown, "the server failed"))?.into_parts();
+    let body = body.collect().await.map_err(|_| broken(HttpErrorKind::Decode, "no body"))?.to_bytes();
+    Ok(Response::from_parts(head, body.into()))
 }

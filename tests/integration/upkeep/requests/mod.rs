@@ -2,6 +2,7 @@
 //! simulations of buckets allow; no upload stays behind, or `fsck` finds it and a repair gives it up.
 
 mod line;
+mod moto;
 mod server;
 
 use super::buckets::{CLAIMS_END_MS, READERS_END_MS};
@@ -12,7 +13,7 @@ use super::on_one_thread;
 use super::operation::{ALL_UPKEEP, Operation, every_operation};
 use super::pieces::Pieces;
 use super::state::State;
-use line::{FAULTS, Fault, KEY, Lines, Plan, Sent};
+use line::{FAULTS, Fault, KEY, Lines, Plan, Sent, Server};
 use server::Served;
 use smalti_array::ArrayPlace;
 use smalti_format::Version;
@@ -31,6 +32,8 @@ const UPLOADS_ARE_OLD_MS: u64 = 2 * 24 * 3_600_000;
 struct Client {
     stores: ObjectStores,
     lines: Lines,
+    /// What the names of its buckets begin with.
+    name: &'static str,
     count: AtomicU64,
 }
 
@@ -64,7 +67,7 @@ impl Client {
         }
         let lines = Lines::default();
         let stores = ObjectStores::with_connector(settings, Arc::new(lines.clone()));
-        Client { stores, lines, count: AtomicU64::new(0) }
+        Client { stores, lines, name: "bucket", count: AtomicU64::new(0) }
     }
 
     /// Does something to the array in a bucket, at the bucket's time as clocks of the simulations tell it.
@@ -76,24 +79,39 @@ impl Client {
     ) -> Run<T> {
         let served = Served::new(bucket);
         let now_ms = clock_ms(&served.bucket);
-        let (result, sent) = self.over(&served, plan, now_ms, does);
+        let (result, sent) = self.over(&Server::Here(served.clone()), plan, now_ms, does);
         Run { result, served, sent }
     }
 
-    /// Does something to the array in a bucket that is served.
+    /// Does something to the array in a bucket of a new name that is served.
     fn over<T>(
         &self,
-        served: &Served,
+        server: &Server,
         plan: Option<Plan>,
         now_ms: u64,
         does: impl FnOnce(&ArrayPlace) -> Result<T>,
     ) -> (Result<T>, Vec<Sent>) {
         // Requests of an earlier run that nobody waits for go to a bucket that is not there any more.
-        let name = format!("bucket-{}", self.count.fetch_add(1, Ordering::Relaxed));
-        let sent = self.lines.lay(&name, served, plan);
+        self.over_named(&self.new_name(), server, plan, now_ms, does)
+    }
+
+    /// The name of a bucket that was not used before.
+    fn new_name(&self) -> String {
+        format!("{}-{}", self.name, self.count.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn over_named<T>(
+        &self,
+        name: &str,
+        server: &Server,
+        plan: Option<Plan>,
+        now_ms: u64,
+        does: impl FnOnce(&ArrayPlace) -> Result<T>,
+    ) -> (Result<T>, Vec<Sent>) {
+        let sent = self.lines.lay(name, server, plan);
         let opened = self.stores.open("s3", &format!("{name}/array")).unwrap();
         let result = does(&place_with_clock(opened.store, now_ms));
-        self.lines.cut(&name);
+        self.lines.cut(name);
         let sent = sent.lock().unwrap().clone();
         (result, sent)
     }
@@ -199,7 +217,7 @@ fn check_uploads(client: &Client, served: &Served, plan: Plan, context: &str, se
     seen.uploads_left += left.len();
     for (age_ms, stay) in [(1, left.len()), (UPLOADS_ARE_OLD_MS, 0)] {
         let now_ms = served.bucket.image().now_ms() + age_ms;
-        let mended = client.over(served, None, now_ms, |place| {
+        let mended = client.over(&Server::Here(served.clone()), None, now_ms, |place| {
             let found = fsck(place, &FsckOptions::default())?.findings;
             let count = found.iter().filter(|finding| finding.kind == FindingKind::Upload).count();
             assert_eq!(count, left.len(), "{context}: {found:#?}");

@@ -1,0 +1,152 @@
+//! Servers of object stores in processes of their own: moto, which is Python, and Azurite, which is Node's. They are started once by a program that needs
+//! them, on the loopback, and end with it.
+
+use std::ffi::OsString;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{LazyLock, Mutex, Once};
+
+/// A server in a process of its own, which ends with this one: when its standard input does.
+struct Process {
+    port: u16,
+    /// What it is told, and what it says, line by line.
+    pipes: Mutex<(ChildStdin, Receiver<String>)>,
+    _process: Child,
+}
+
+impl Process {
+    /// Starts a script with the program that runs it, and waits for the port that it says first.
+    fn start(command: &mut Command) -> Result<Process, String> {
+        let mut process = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("{command:?}: {error}"))?;
+        let (Some(stdin), Some(stdout)) = (process.stdin.take(), process.stdout.take()) else {
+            return Err("no pipes to it".to_owned());
+        };
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                // Where nobody listens it is read all the same.
+                let _ = sender.send(line);
+            }
+        });
+        let first = lines.recv().map_err(|_| format!("{command:?} ended and said nothing"))?;
+        let port =
+            first.trim().parse().map_err(|_| format!("{command:?} said {first:?} instead of its port"))?;
+        Ok(Process { port, pipes: Mutex::new((stdin, lines)), _process: process })
+    }
+
+    /// Tells it a line, and waits for one.
+    fn ask(&self, line: &str) -> String {
+        let mut pipes = self.pipes.lock().unwrap();
+        writeln!(pipes.0, "{line}").unwrap();
+        pipes.1.recv().unwrap()
+    }
+}
+
+/// A script of the folder of servers.
+fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("servers").join(name)
+}
+
+/// What a variable of the environment says.
+fn variable(name: &str) -> Result<OsString, String> {
+    std::env::var_os(name).ok_or(format!("the variable {name} does not say where it is"))
+}
+
+/// A server that is there, or nothing; why is told once, also by tests that pass, whose output is kept back.
+fn found<T>(server: &'static Result<T, String>, name: &str, told: &Once) -> Option<&'static T> {
+    match server {
+        Ok(server) => Some(server),
+        Err(why) => {
+            assert!(std::env::var("SMALTI_SERVERS_ALL").is_err(), "{name} cannot be started: {why}");
+            told.call_once(|| {
+                let _ = writeln!(std::io::stderr(), "{name} is not there, its tests do nothing: {why}");
+            });
+            None
+        }
+    }
+}
+
+/// moto, which speaks S3, with all its conditions.
+pub struct Moto(Process);
+
+/// moto, if it is there; started once.
+pub fn moto() -> Option<&'static Moto> {
+    static TOLD: Once = Once::new();
+    static MOTO: LazyLock<Result<Moto, String>> = LazyLock::new(|| {
+        let python = variable("SMALTI_SERVERS_PYTHON")?;
+        Process::start(Command::new(python).arg(script("moto_server.py"))).map(Moto)
+    });
+    found(&MOTO, "moto", &TOLD)
+}
+
+impl Moto {
+    /// Its port on the loopback.
+    pub fn port(&self) -> u16 {
+        self.0.port
+    }
+
+    /// Makes a bucket.
+    ///
+    /// # Panics
+    /// If it cannot be made.
+    pub fn make_bucket(&self, name: &str) {
+        self.ask("PUT", &format!("/{name}"), &[]);
+    }
+
+    /// Sends a request that needs no head, and returns the body of the answer.
+    ///
+    /// # Panics
+    /// If it fails, or is refused.
+    pub fn ask(&self, method: &str, target: &str, body: &[u8]) -> Vec<u8> {
+        let mut connection = TcpStream::connect(("127.0.0.1", self.port())).unwrap();
+        // It looks at who signs, and not at the signature.
+        let head = format!(
+            "{method} {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {}\r\nConnection: close\r\n\
+             Authorization: AWS4-HMAC-SHA256 Credential=testing/20240101/us-east-1/s3/aws4_request, \
+             SignedHeaders=host, Signature=0\r\n\r\n",
+            body.len()
+        );
+        connection.write_all(&[head.as_bytes(), body].concat()).unwrap();
+        let mut answer = Vec::new();
+        connection.read_to_end(&mut answer).unwrap();
+        let end = answer.windows(4).position(|part| part == b"\r\n\r\n").unwrap();
+        let head = String::from_utf8_lossy(&answer[..end]).to_lowercase();
+        assert!(head.starts_with("http/1.1 200") && !head.contains("chunked"), "{method} {target}: {head}");
+        answer.split_off(end + 4)
+    }
+}
+
+/// Azurite, which speaks Azure's protocol.
+pub struct Azurite(Process);
+
+/// Azurite, if it is there; started once.
+pub fn azurite() -> Option<&'static Azurite> {
+    static TOLD: Once = Once::new();
+    static AZURITE: LazyLock<Result<Azurite, String>> = LazyLock::new(|| {
+        let program = variable("SMALTI_SERVERS_AZURITE")?;
+        Process::start(Command::new("node").arg(script("azurite_server.js")).arg(program)).map(Azurite)
+    });
+    found(&AZURITE, "Azurite", &TOLD)
+}
+
+impl Azurite {
+    /// Its port on the loopback.
+    pub fn port(&self) -> u16 {
+        self.0.port
+    }
+
+    /// Makes a container.
+    ///
+    /// # Panics
+    /// If it cannot be made.
+    pub fn make_container(&self, name: &str) {
+        assert_eq!(self.0.ask(name), format!("made {name}"));
+    }
+}
