@@ -5,8 +5,10 @@ use crate::process::{run, run_counted};
 use crate::python::environment;
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 /// The servers that are installed for the tests.
@@ -77,6 +79,96 @@ fn azurite(workspace: &Workspace) -> Result<PathBuf, String> {
         .map_err(|e| format!("{e}; it needs Node and npm"))?;
     std::fs::write(&installed, AZURITE).map_err(|e| format!("{}: {e}", installed.display()))?;
     Ok(program)
+}
+
+/// A server that is running; it ends when its standard input does.
+struct Running {
+    process: Child,
+    port: u16,
+}
+
+impl Running {
+    /// Starts a server that says its port first.
+    fn start(command: &mut Command) -> Result<Running, String> {
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn().map_err(|e| format!("{command:?}: {e}"))?;
+        let stdout = process.stdout.take().ok_or("it has no output")?;
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line).map_err(|e| e.to_string())?;
+        let port = line.trim().parse().map_err(|_| format!("{line:?} instead of a port"))?;
+        Ok(Running { process, port })
+    }
+
+    /// Makes a bucket of moto's.
+    fn make_bucket(&self, name: &str) -> Outcome {
+        let ask = || -> std::io::Result<String> {
+            let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
+            let head = "HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+            write!(connection, "PUT /{name} {head}")?;
+            let mut answer = String::new();
+            connection.read_to_string(&mut answer)?;
+            Ok(answer)
+        };
+        let answer = ask().map_err(|e| e.to_string())?;
+        if answer.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(format!("making a bucket: {answer}")) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
+}
+
+/// The bucket of tests of the public interface.
+const BUCKET: &str = "tests";
+
+/// Runs the tests of the public interface with their arrays in buckets: of s3s-fs, and of moto, where it is.
+pub(crate) fn public_interface(workspace: &Workspace, tally: &mut Tally) -> Outcome {
+    let root = workspace.target.join("buckets");
+    match std::fs::remove_dir_all(&root) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            return Err(format!("{}: {error}", root.display()));
+        }
+        _ => {}
+    }
+    let mut of_files = Command::new(workspace.target.join("release/s3-server"));
+    let of_files = Running::start(of_files.arg("--root").arg(&root).args(["--bucket", BUCKET]))?;
+    println!("in a bucket of s3s-fs");
+    // It breaks down where more of the end of an object is asked for than there is.
+    tests_in(workspace, &of_files, &[("SMALTI_S3_SUFFIX_RANGES", "false")], &[], tally)?;
+    let Some((_, python)) = variables(workspace).into_iter().find(|(name, _)| *name == PYTHON) else {
+        return Ok(());
+    };
+    let moto = Running::start(Command::new(python).arg(workspace.root.join("tests/servers/moto_server.py")))?;
+    moto.make_bucket(BUCKET)?;
+    println!("in a bucket of moto");
+    // What asks for the most, for minutes.
+    let long =
+        ["cells_of_every_datatype", "merged_fragments_show_at_every_time", "consolidation_and_vacuum_change"];
+    tests_in(workspace, &moto, &[], &long, tally)
+}
+
+fn tests_in(
+    workspace: &Workspace,
+    server: &Running,
+    settings: &[(&str, &str)],
+    without: &[&str],
+    tally: &mut Tally,
+) -> Outcome {
+    let mut tests = Command::new(cargo());
+    tests
+        .args(["test", "--release", "--locked", "--workspace", "--test", "api", "--"])
+        .args(without.iter().flat_map(|name| ["--skip", name]))
+        .current_dir(&workspace.root)
+        .env("SMALTI_TESTS_PLACE", format!("s3://{BUCKET}/api"))
+        .env("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", server.port))
+        .envs([("AWS_ACCESS_KEY_ID", "testing"), ("AWS_SECRET_ACCESS_KEY", "testing")])
+        .envs([("AWS_REGION", "us-east-1"), ("NO_PROXY", "127.0.0.1")])
+        .envs(settings.iter().copied())
+        .env_remove("AWS_PROFILE");
+    run_counted(&mut tests, tally)
 }
 
 /// Runs the tests against servers alone, or those whose names have `filters` in them.

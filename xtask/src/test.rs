@@ -43,6 +43,7 @@ pub(crate) fn run_all(workspace: &Workspace, with: Interop) -> Outcome {
         && let Some((_, step)) = steps.get_mut(at)
     {
         *step = tests_with_servers;
+        steps.insert(at + 1, ("the public interface in buckets", servers::public_interface));
         steps.insert(at, ("servers of object stores", servers::step));
     }
     match with {

@@ -17,6 +17,7 @@ import xarray as xr
 
 import smalti as sm
 import smalti.dask
+import smalti.shared
 from smalti.write import write_dense
 
 
@@ -74,6 +75,40 @@ def test_tables_are_parts_too(tmp_path):
         other.commit(names[:1])
     assert (other.abandon(), other.abandon()) == (1, 0)
     assert array.reopen().read().count() == 5
+
+
+def test_who_abandons_a_write_waits_for_the_threads_that_put_parts_of_it(tmp_path):
+    import pyarrow as pa
+
+    array = sm.create(tmp_path / "table", sm.dim("x", (0, 99), tile=10), sm.attr("v", "float64"), sparse=True)
+    share = array.share_write()
+    begun, may_go_on = threading.Event(), threading.Event()
+    schema = pa.schema({"x": pa.int64(), "v": pa.float64()})
+
+    def cells():
+        begun.set()
+        may_go_on.wait()
+        yield pa.record_batch({"x": [1], "v": [0.5]}, schema)
+
+    order = []
+    putting = threading.Thread(target=lambda: order.append(share.put(pa.RecordBatchReader.from_batches(schema, cells()))))
+    abandoning = threading.Thread(target=lambda: order.append(share.abandon()))
+    putting.start()
+    begun.wait()
+    abandoning.start()
+    while True:  # from when on nothing begins any more
+        try:
+            with smalti.shared._puts.one(share._text):
+                pass
+        except ValueError:
+            break
+    assert order == []
+    may_go_on.set()
+    putting.join()
+    abandoning.join()
+    assert (len(order[0]), order[1], folders(array)) == (1, 1, 0)
+    with pytest.raises(ValueError, match="abandoned"):
+        share.put({"x": [2], "v": [0.0]})
 
 
 def test_what_is_not_there_is_not_committed(tmp_path):

@@ -132,7 +132,7 @@ pub enum Server {
 #[derive(Clone)]
 enum Answering {
     Here(S3Service, Served),
-    At(u16, legacy::Client<connect::HttpConnector, Full<Bytes>>),
+    At(u16, Box<legacy::Client<connect::HttpConnector, Full<Bytes>>>),
 }
 
 #[derive(Clone)]
@@ -160,7 +160,7 @@ impl Lines {
             Server::At(port) => {
                 let mut connector = connect::HttpConnector::new();
                 connector.set_nodelay(true);
-                Answering::At(*port, legacy::Client::builder(TokioExecutor::new()).build(connector))
+                Answering::At(*port, Box::new(legacy::Client::builder(TokioExecutor::new()).build(connector)))
             }
         };
         let sent = Arc::default();

@@ -77,9 +77,8 @@ fn operations_on_a_real_server_leave_what_they_leave_in_the_simulated_bucket() {
                 expectation.check(&whole.image, Answer::Success, other, &context);
                 let count = whole.sent.len();
                 for (request_idx, fault, is_lasting) in [
-                    (count / 3, Fault::ResetBefore, true),
-                    (count * 2 / 3, Fault::ResetAfter, true),
-                    (count - 1, Fault::ResetBefore, true),
+                    (number * 5 % count, Fault::ResetBefore, true),
+                    (count - 1, Fault::ResetAfter, true),
                     (number % count, Fault::ResetAfter, false),
                 ] {
                     let plan = Plan { fault, request_idx, is_lasting };
