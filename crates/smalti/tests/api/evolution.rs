@@ -15,7 +15,7 @@ fn colored(name: &str) -> Array {
         .attribute(Attribute::of::<u8>("color").enumeration("colors").nullable())
         .build()
         .unwrap();
-    Array::create_with(&crate::uri(&format!("{name}")), &schema, &crate::options()).unwrap()
+    Array::create_with(&crate::uri(name), &schema, &crate::options()).unwrap()
 }
 
 /// The labels of the cells as a read gives them.
@@ -181,7 +181,7 @@ fn old_format_versions_refuse_what_they_cannot_hold() {
     };
     let colors = || Enumeration::new("colors", ["red"]);
     let create = |name: &str, schema: smalti::SchemaBuilder| {
-        Array::create_with(&crate::uri(&format!("{name}")), &schema.build()?, &crate::options())
+        Array::create_with(&crate::uri(name), &schema.build()?, &crate::options())
     };
     let error = create("old-enumeration", line(19).enumeration(colors())).unwrap_err();
     assert!(error.to_string().contains("enumerations"), "{error}");

@@ -13,7 +13,7 @@ fn array(name: &str, capacity: u64) -> Array {
         .capacity(capacity)
         .build()
         .unwrap();
-    Array::create_with(&crate::uri(&format!("{name}")), &schema, &crate::options()).unwrap()
+    Array::create_with(&crate::uri(name), &schema, &crate::options()).unwrap()
 }
 
 /// Three writes of the cells 0 to 4, each at a place of its own too; the newest value wins.
@@ -153,7 +153,7 @@ fn copies_to_arrays_that_differ_are_refused_and_say_what_differs() {
     assert!(error.to_string().contains("capacity"), "{error}");
     let other = |name: &str, dimension: Dimension, attribute: Attribute| {
         let schema = Schema::sparse().dimension(dimension).attribute(attribute).capacity(3).build().unwrap();
-        Array::create_with(&crate::uri(&format!("{name}")), &schema, &crate::options()).unwrap()
+        Array::create_with(&crate::uri(name), &schema, &crate::options()).unwrap()
     };
     let x = || Dimension::new("x", 0..=99);
     let error = refusal(&from, &other("copy-attribute", x(), Attribute::of::<i64>("a")));

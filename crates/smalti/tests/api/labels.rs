@@ -17,7 +17,7 @@ fn map(name: &str) -> Array {
         .label(Label::of_datatype("day", "row", Datatype::DateTimeDay).tile(3))
         .build()
         .unwrap();
-    Array::create_with(&crate::uri(&format!("{name}")), &schema, &crate::options()).unwrap()
+    Array::create_with(&crate::uri(name), &schema, &crate::options()).unwrap()
 }
 
 fn filled(name: &str) -> Array {

@@ -15,7 +15,7 @@ fn grid(name: &str) -> Array {
         .attribute(Attribute::of::<i16>("pair").values_per_cell(2))
         .build()
         .unwrap();
-    let grid = Array::create_with(&crate::uri(&format!("{name}")), &schema, &crate::options()).unwrap();
+    let grid = Array::create_with(&crate::uri(name), &schema, &crate::options()).unwrap();
     let a: Vec<i32> = (0..24).collect();
     let pair: Vec<[i16; 2]> = (0..24).map(|cell| [cell, -cell]).collect();
     grid.write().column("a", &a).column("pair", &pair).commit().unwrap();
@@ -135,7 +135,7 @@ fn dense_reads_give_a_cell_for_each_range_that_holds_it_and_sparse_ones_once() {
         let x = Dimension::new("x", 0..=9).tile(4);
         let schema = if is_dense { Schema::dense() } else { Schema::sparse() };
         let schema = schema.dimension(x).attribute(Attribute::of::<i32>("a")).build().unwrap();
-        let array = Array::create_with(&crate::uri(&format!("{name}")), &schema, &crate::options()).unwrap();
+        let array = Array::create_with(&crate::uri(name), &schema, &crate::options()).unwrap();
         let cells: Vec<i32> = (0..10).collect();
         let write = if is_dense { array.write() } else { array.write().column("x", &cells) };
         write.column("a", &cells).commit().unwrap();

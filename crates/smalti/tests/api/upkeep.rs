@@ -13,7 +13,7 @@ fn sparse(name: &str, allows_dups: bool) -> Array {
         .allow_duplicates(allows_dups)
         .build()
         .unwrap();
-    Array::create_with(&crate::uri(&format!("{name}")), &schema, &crate::options()).unwrap()
+    Array::create_with(&crate::uri(name), &schema, &crate::options()).unwrap()
 }
 
 /// Writes `a = 100 * round + x`.
@@ -270,7 +270,7 @@ fn plane(name: &str) -> Array {
         .attribute(Attribute::of::<i32>("a"))
         .build()
         .unwrap();
-    Array::create_with(&crate::uri(&format!("{name}")), &schema, &crate::options()).unwrap()
+    Array::create_with(&crate::uri(name), &schema, &crate::options()).unwrap()
 }
 
 fn fill(
