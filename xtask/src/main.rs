@@ -9,6 +9,7 @@ mod coverage;
 mod deny;
 mod dist;
 mod docs;
+mod dropin;
 mod fuzz;
 mod interop;
 mod knots;
@@ -56,6 +57,8 @@ cargo xtask COMMAND
   wheel                      target/wheels: the Python package as it is handed out, under 25 MB
   python                     the tests of the Python package, installed in an environment of its own
   servers [FILTER]...        the tests against servers of object stores on this machine: moto, s3s-fs, Azurite and others
+  drop-in [--debug] [MODULE]...
+                             the tests inside the wheel of TileDB-Py, run on our libtiledb; MODULE as test_libtiledb
   docs                       writes docs/format anew from the tables in crates/format, and docs/commands from the command line
   bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
   objectstores [OPTION VALUE]...
@@ -94,6 +97,9 @@ fn main() -> ExitCode {
         ["python"] => Workspace::load().and_then(|workspace| wheel::tests_alone(&workspace)),
         ["servers", filters @ ..] => {
             Workspace::load().and_then(|workspace| servers::tests_alone(&workspace, filters))
+        }
+        ["drop-in", modules @ ..] => {
+            Workspace::load().and_then(|workspace| dropin::tests(&workspace, modules))
         }
         ["wheel"] => Workspace::load().and_then(|workspace| wheel::build(&workspace)),
         ["dist"] => Workspace::load().and_then(|workspace| dist::build(&workspace)),

@@ -1,6 +1,7 @@
 //! What is known about a fragment.
 
 use crate::Interval;
+use smalti_format::ArraySchema;
 use smalti_format::names::TimestampedName;
 use smalti_query::Deleted;
 use smalti_types::{Extent, RectList, Result, TimeRange};
@@ -33,6 +34,22 @@ impl Fragment {
     /// The file name of the schema that it was written with.
     pub fn schema_name(&self) -> &str {
         &self.0.footer().schema_name
+    }
+
+    /// The schema that it was written with, which evolution may have left behind.
+    ///
+    /// ```
+    /// use smalti::{Array, Dimension, prelude::*};
+    ///
+    /// let schema = Schema::dense().dimension(Dimension::new("x", 0..=1)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// let array = Array::create("mem://fragment-schema-docs", &schema)?;
+    /// array.write().column("a", &[1, 2]).commit()?;
+    /// array.evolve().add_attribute(Attribute::of::<i32>("b")).commit()?;
+    /// assert_eq!((array.fragments()?[0].schema().attributes.len(), array.schema().attributes.len()), (1, 2));
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn schema(&self) -> &ArraySchema {
+        self.0.schema()
     }
 
     /// Whether each cell has the time of its write, as cells of merged sparse fragments do.

@@ -119,7 +119,9 @@ pub use options::Options;
 pub use range::RangeEnd;
 pub use read::ReadBuilder;
 pub use scan::{FieldStatistics, Scan, Split};
-pub use schema::{Attribute, Dimension, IntoPipeline, Label, Schema, SchemaBuilder, filtered_byte_len};
+pub use schema::{
+    Attribute, Dimension, IntoPipeline, Label, Schema, SchemaBuilder, check_pipeline, filtered_byte_len,
+};
 pub use sealed::SealedFragment;
 pub use stream::BatchStream;
 pub use timestamp::IntoTimestamp;

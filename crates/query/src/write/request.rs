@@ -34,6 +34,9 @@ pub enum Duplicates {
     Refuse,
     /// The first of them in the order of the columns is written.
     KeepFirst,
+    /// Nobody looks for them, and all are written: for programs that know that there are none. Where there are some after all, reads
+    /// give either all or one of them.
+    KeepAll,
 }
 
 /// Names the fragment of a write, once all that can be refused of it is checked.

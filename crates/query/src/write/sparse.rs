@@ -342,7 +342,7 @@ fn without_repeats(
     duplicates: Duplicates,
     check: Check<'_>,
 ) -> Result<Permutation> {
-    if schema.allows_dups {
+    if schema.allows_dups || duplicates == Duplicates::KeepAll {
         return Ok(order);
     }
     let repeats = keys.repeats(&order, check)?;

@@ -10,7 +10,7 @@ pub use attribute::Attribute;
 pub use builder::SchemaBuilder;
 pub use dimension::Dimension;
 pub use label::Label;
-pub use trial::filtered_byte_len;
+pub use trial::{check_pipeline, filtered_byte_len};
 
 use smalti_array::Definitions;
 use smalti_codecs::{Codec, FieldKind};

@@ -24,3 +24,20 @@ pub fn filtered_byte_len(datatype: Datatype, filters: &FilterPipeline, cells: &[
     Codec::new(filters, kind, CodecRules::NEWEST, None)?.encode(cells, &mut out, &mut Scratch::default())?;
     Ok(out.len() as u64)
 }
+
+/// Whether filters take the cells of a field, asked of the field alone: programs that put schemas together piece by piece ask early.
+/// What hangs on the rest of a schema, such as the dimensions that pictures need, is asked when the schema is built.
+///
+/// ```
+/// use smalti::{CellValNum, Datatype, Filter, FilterPipeline};
+///
+/// let delta = FilterPipeline::new([Filter::delta()]);
+/// assert!(smalti::check_pipeline(&delta, Datatype::Int32, CellValNum::ONE).is_ok());
+/// assert!(smalti::check_pipeline(&delta, Datatype::Float64, CellValNum::ONE).is_err());
+/// ```
+///
+/// # Errors
+/// `InvalidArgument` for filters that do not go with the type or each other.
+pub fn check_pipeline(filters: &FilterPipeline, datatype: Datatype, cell_val_num: CellValNum) -> Result<()> {
+    Codec::check(filters, FieldKind::data(datatype, cell_val_num))
+}

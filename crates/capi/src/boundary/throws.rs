@@ -1,0 +1,126 @@
+//! Callbacks that may throw: an exception of C++ ends here, as it does in the original, instead of ending the program.
+//!
+//! What catches is a frame of a few instructions with a personality of its own, which says of every exception that it is caught here
+//! (System V ABI, exception handling: <https://itanium-cxx-abi.github.io/cxx-abi/abi-eh.html>). Rust itself cannot catch exceptions of
+//! others. On processors where this is not written, an exception goes on to the caller.
+#![allow(unsafe_code, reason = "exceptions of C++ are caught by hand")]
+
+use std::ffi::c_void;
+
+/// What a callback answered, or nothing where it threw.
+pub(crate) fn caught(mut call: impl FnMut() -> i32) -> Option<i32> {
+    let mut job: (&mut dyn FnMut() -> i32, i32) = (&mut call, 0);
+    let data: *mut c_void = std::ptr::from_mut(&mut job).cast();
+    // SAFETY: `run` takes what is passed here, which lives until it returns.
+    let threw = unsafe { guarded(run, data) };
+    if threw == 0 { Some(job.1) } else { None }
+}
+
+unsafe extern "C-unwind" fn run(data: *mut c_void) {
+    // SAFETY: `caught` passes this.
+    let job = unsafe { &mut *data.cast::<(&mut dyn FnMut() -> i32, i32)>() };
+    job.1 = (job.0)();
+}
+
+#[cfg(target_arch = "x86_64")]
+unsafe extern "C-unwind" {
+    /// Calls the function with the pointer: 0 where it returned, 1 where it threw.
+    #[link_name = "smalti_capi_guarded"]
+    fn guarded(function: unsafe extern "C-unwind" fn(*mut c_void), data: *mut c_void) -> i32;
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn guarded(function: unsafe extern "C-unwind" fn(*mut c_void), data: *mut c_void) -> i32 {
+    // SAFETY: as the caller says.
+    unsafe { function(data) };
+    0
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    use std::ffi::c_void;
+
+    std::arch::global_asm!(
+        ".text",
+        ".p2align 4",
+        ".hidden smalti_capi_guarded",
+        ".globl smalti_capi_guarded",
+        ".type smalti_capi_guarded, @function",
+        "smalti_capi_guarded:",
+        ".cfi_startproc",
+        ".cfi_personality 0x1b, {personality}",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "mov rax, rdi",
+        "mov rdi, rsi",
+        "call rax",
+        "xor eax, eax",
+        ".cfi_remember_state",
+        "pop rbp",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_restore_state",
+        ".hidden smalti_capi_landing",
+        ".globl smalti_capi_landing",
+        "smalti_capi_landing:",
+        "mov rsp, rbp",
+        "mov rdi, rax",
+        "call {delete}",
+        "mov eax, 1",
+        "pop rbp",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_endproc",
+        ".size smalti_capi_guarded, . - smalti_capi_guarded",
+        personality = sym personality,
+        delete = sym delete,
+    );
+
+    unsafe extern "C" {
+        fn smalti_capi_landing();
+        #[link_name = "_Unwind_SetGR"]
+        fn set_register(context: *mut c_void, register: i32, value: usize);
+        #[link_name = "_Unwind_SetIP"]
+        fn set_instruction(context: *mut c_void, address: usize);
+        #[link_name = "_Unwind_DeleteException"]
+        fn delete_exception(exception: *mut c_void);
+    }
+
+    const SEARCH: i32 = 1;
+    const FORCED: i32 = 8;
+    const HANDLER_FOUND: i32 = 6;
+    const INSTALL_CONTEXT: i32 = 7;
+    const CONTINUE_UNWIND: i32 = 8;
+    /// The number of `rax` in the tables of frames.
+    const RAX: i32 = 0;
+
+    extern "C" fn delete(exception: *mut c_void) {
+        // SAFETY: it is the exception that was caught, which nobody else has.
+        unsafe { delete_exception(exception) };
+    }
+
+    extern "C" fn personality(
+        _version: i32,
+        actions: i32,
+        _class: u64,
+        exception: *mut c_void,
+        context: *mut c_void,
+    ) -> i32 {
+        if actions & FORCED != 0 {
+            return CONTINUE_UNWIND;
+        }
+        if actions & SEARCH != 0 {
+            return HANDLER_FOUND;
+        }
+        let landing: unsafe extern "C" fn() = smalti_capi_landing;
+        // SAFETY: the unwinder passes its context, and the frame is the one above, whose landing takes the exception in `rax`.
+        unsafe {
+            set_register(context, RAX, exception.addr());
+            set_instruction(context, landing as usize);
+        }
+        INSTALL_CONTEXT
+    }
+}

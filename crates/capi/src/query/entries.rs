@@ -1,0 +1,279 @@
+//! The entries of queries.
+
+use super::buffers::Buffers;
+use super::state::{ORIGIN, Status};
+use super::{Node, QueryHandle, SubarrayHandle};
+use crate::array::{ArrayHandle, READ};
+use crate::boundary::entry::{entries, free_entries};
+use crate::boundary::handle::locked;
+use crate::boundary::memory::{Buffer, give_text};
+use crate::boundary::{DataOut, In, New, Out, OutText, Text};
+use crate::config::Config;
+use crate::context::Context;
+use crate::failure::{Failure, Fallible, fail};
+use crate::names;
+use crate::values::{index, small_count};
+use smalti::Layout;
+use std::ffi::{c_char, c_void};
+
+/// Changes the buffers of a field.
+fn set(query: &mut QueryHandle, name: Text, change: impl FnOnce(&mut Buffers)) -> Fallible<()> {
+    let name = name.get("name")?;
+    let is_aggregate = locked(&query.aggregates).iter().any(|applied| applied.output == name);
+    if query.shape(name).is_none() && !is_aggregate {
+        return fail(
+            ORIGIN,
+            format!(
+                "Cannot set buffer; Buffer name '{name}' is not an attribute, dimension or label of the array"
+            ),
+        );
+    }
+    match query.fields.iter_mut().find(|(known, _)| known == name) {
+        Some((_, buffers)) => change(buffers),
+        None => {
+            let mut buffers = Buffers::default();
+            change(&mut buffers);
+            query.fields.push((name.to_owned(), buffers));
+        }
+    }
+    Ok(())
+}
+
+fn buffers(query: &QueryHandle, name: Text) -> Fallible<Buffers> {
+    let name = name.get("name")?;
+    let found = query.fields.iter().find(|(known, _)| known == name);
+    Ok(found.map(|(_, buffers)| *buffers).unwrap_or_default())
+}
+
+fn fragment(query: &QueryHandle, idx: u64) -> Fallible<&super::state::Written> {
+    if query.mode == READ {
+        return fail(ORIGIN, "Getting a fragment of written ones is applicable only to writes");
+    }
+    let found = query.written.get(index(idx));
+    found.ok_or_else(|| Failure::told(ORIGIN, "Cannot get fragment; Invalid fragment index"))
+}
+
+entries! {
+    fn tiledb_query_alloc(ctx, array: In<ArrayHandle>, query_type: i32, query: New<QueryHandle>) {
+        query.check()?;
+        let made = QueryHandle::new(&*array.read()?, array.keep(), query_type, ctx.progress())?;
+        query.put(made)
+    }
+
+    fn tiledb_query_get_stats(ctx, query: In<QueryHandle>, stats_json: Out<*mut c_char>) {
+        query.slot()?;
+        give_text(stats_json, &crate::statistics::text())
+    }
+
+    fn tiledb_query_set_config(ctx, query: In<QueryHandle>, config: In<Config>) {
+        let config = config.read()?.clone();
+        let mut query = query.write()?;
+        if query.status != Status::Uninitialized {
+            return fail(ORIGIN, "Cannot set config after initialization.");
+        }
+        query.subarray.configure(&config)?;
+        query.config = config;
+        Ok(())
+    }
+
+    fn tiledb_query_get_config(ctx, query: In<QueryHandle>, config: New<Config>) {
+        config.put(query.read()?.config.clone())
+    }
+
+    fn tiledb_query_set_subarray_t(ctx, query: In<QueryHandle>, subarray: In<SubarrayHandle>) {
+        let subarray = subarray.read()?.clone();
+        let mut query = query.write()?;
+        if query.mode != READ && !query.is_dense() {
+            return fail(ORIGIN, "Cannot set subarray; Setting a subarray is not supported on sparse writes.");
+        }
+        query.subarray = subarray;
+        query.status = Status::Uninitialized;
+        Ok(())
+    }
+
+    fn tiledb_query_get_subarray_t(ctx, query: In<QueryHandle>, subarray: New<SubarrayHandle>) {
+        subarray.put(query.read()?.subarray.clone())
+    }
+
+    fn tiledb_query_set_data_buffer(
+        ctx,
+        query: In<QueryHandle>,
+        name: Text,
+        buffer: DataOut,
+        buffer_size: Out<u64>,
+    ) {
+        let mut query = query.write()?;
+        if buffer_size.is_null() {
+            return fail(ORIGIN, "Cannot set buffer; buffer size is null");
+        }
+        set(&mut query, name, |buffers| buffers.data = Some(Buffer::new(buffer, buffer_size)))
+    }
+
+    fn tiledb_query_set_offsets_buffer(
+        ctx,
+        query: In<QueryHandle>,
+        name: Text,
+        buffer: DataOut,
+        buffer_size: Out<u64>,
+    ) {
+        let mut query = query.write()?;
+        if buffer_size.is_null() {
+            return fail(ORIGIN, "Cannot set buffer; buffer size is null");
+        }
+        set(&mut query, name, |buffers| buffers.offsets = Some(Buffer::new(buffer, buffer_size)))
+    }
+
+    fn tiledb_query_set_validity_buffer(
+        ctx,
+        query: In<QueryHandle>,
+        name: Text,
+        buffer: DataOut,
+        buffer_size: Out<u64>,
+    ) {
+        let mut query = query.write()?;
+        if buffer_size.is_null() {
+            return fail(ORIGIN, "Cannot set buffer; buffer size is null");
+        }
+        set(&mut query, name, |buffers| buffers.validity = Some(Buffer::new(buffer, buffer_size)))
+    }
+
+    fn tiledb_query_get_data_buffer(
+        ctx,
+        query: In<QueryHandle>,
+        name: Text,
+        buffer: Out<*mut c_void>,
+        buffer_size: Out<*mut u64>,
+    ) {
+        let found = buffers(&*query.read()?, name)?.data;
+        buffer.put(found.map_or(std::ptr::null_mut(), |found| found.address()))?;
+        buffer_size.put(found.map_or(std::ptr::null_mut(), |found| found.len_address()))
+    }
+
+    fn tiledb_query_get_offsets_buffer(
+        ctx,
+        query: In<QueryHandle>,
+        name: Text,
+        buffer: Out<*mut c_void>,
+        buffer_size: Out<*mut u64>,
+    ) {
+        let found = buffers(&*query.read()?, name)?.offsets;
+        buffer.put(found.map_or(std::ptr::null_mut(), |found| found.address()))?;
+        buffer_size.put(found.map_or(std::ptr::null_mut(), |found| found.len_address()))
+    }
+
+    fn tiledb_query_get_validity_buffer(
+        ctx,
+        query: In<QueryHandle>,
+        name: Text,
+        buffer: Out<*mut c_void>,
+        buffer_size: Out<*mut u64>,
+    ) {
+        let found = buffers(&*query.read()?, name)?.validity;
+        buffer.put(found.map_or(std::ptr::null_mut(), |found| found.address()))?;
+        buffer_size.put(found.map_or(std::ptr::null_mut(), |found| found.len_address()))
+    }
+
+    fn tiledb_query_set_layout(ctx, query: In<QueryHandle>, layout: i32) {
+        let mut query = query.write()?;
+        let layout = names::layout(layout)?;
+        if query.mode == READ && query.status != Status::Uninitialized {
+            return fail(ORIGIN, "Cannot set layout after initialization");
+        }
+        if layout == Layout::Hilbert {
+            return fail(ORIGIN, "Cannot set layout; Hilbert order is not applicable to queries");
+        }
+        if query.mode != READ && query.is_dense() && layout == Layout::Unordered {
+            return fail(ORIGIN, "Unordered writes are only possible for sparse arrays");
+        }
+        if query.mode != READ && !query.is_dense() && matches!(layout, Layout::RowMajor | Layout::ColMajor) {
+            return fail(ORIGIN, "Row-major and column-major writes are only possible for dense arrays");
+        }
+        query.layout = layout;
+        Ok(())
+    }
+
+    fn tiledb_query_set_condition(ctx, query: In<QueryHandle>, cond: In<Node>) {
+        let condition = cond.read()?.clone();
+        let mut query = query.write()?;
+        // What a schema says against it is told here, as libtiledb does at the first submit.
+        query.condition = Some(condition);
+        query.status = Status::Uninitialized;
+        Ok(())
+    }
+
+    fn tiledb_query_submit(ctx, query: In<QueryHandle>) {
+        query.write()?.submit()
+    }
+
+    fn tiledb_query_finalize(ctx, query: In<QueryHandle>) {
+        if query.is_null() {
+            return Ok(());
+        }
+        query.write()?.finalize()
+    }
+
+    fn tiledb_query_submit_and_finalize(ctx, query: In<QueryHandle>) {
+        let mut query = query.write()?;
+        if query.mode == READ || query.layout != Layout::GlobalOrder {
+            return fail(ORIGIN, "Error in function submit_and_finalize; Call is only supported for global order writes.");
+        }
+        query.submit()?;
+        query.finalize()
+    }
+
+    fn tiledb_query_has_results(ctx, query: In<QueryHandle>, has_results: Out<i32>) {
+        let query = query.read()?;
+        let any = query.fields.iter().any(|(_, buffers)| buffers.data.is_some_and(|data| data.byte_len() > 0));
+        let was_read = query.mode == READ && query.status != Status::Uninitialized;
+        has_results.put(i32::from(was_read && any))
+    }
+
+    fn tiledb_query_get_status(ctx, query: In<QueryHandle>, status: Out<i32>) {
+        status.put(query.read()?.status as i32)
+    }
+
+    fn tiledb_query_get_status_details(ctx, query: In<QueryHandle>, details: Out<i32>) {
+        let query = query.read()?;
+        details.put(if query.status == Status::Incomplete { query.reason } else { 0 })
+    }
+
+    fn tiledb_query_get_type(ctx, query: In<QueryHandle>, query_type: Out<i32>) {
+        query_type.put(query.read()?.mode)
+    }
+
+    fn tiledb_query_get_layout(ctx, query: In<QueryHandle>, layout: Out<i32>) {
+        layout.put(query.read()?.layout.tag().into())
+    }
+
+    fn tiledb_query_get_array(ctx, query: In<QueryHandle>, array: New<ArrayHandle>) {
+        array.give_back(&query.read()?.handle)
+    }
+
+    fn tiledb_query_get_fragment_num(ctx, query: In<QueryHandle>, num: Out<u32>) {
+        let query = query.read()?;
+        if query.mode == READ {
+            return fail(ORIGIN, "Getting the number of fragments is applicable only to writes");
+        }
+        num.put(small_count(query.written.len()))
+    }
+
+    fn tiledb_query_get_fragment_uri(ctx, query: In<QueryHandle>, idx: u64, uri: OutText) {
+        let slot = query.slot()?;
+        let found = fragment(&slot.read(), idx)?.uri.clone();
+        uri.put(slot.lend_text(&found))
+    }
+
+    fn tiledb_query_get_fragment_timestamp_range(
+        ctx,
+        query: In<QueryHandle>,
+        idx: u64,
+        t1: Out<u64>,
+        t2: Out<u64>,
+    ) {
+        let timestamp = fragment(&*query.read()?, idx)?.timestamp;
+        t1.put(timestamp)?;
+        t2.put(timestamp)
+    }
+}
+
+free_entries! { tiledb_query_free: QueryHandle }

@@ -1,0 +1,188 @@
+//! What a query holds between calls.
+
+use super::buffers::Buffers;
+use super::operations::Operations;
+use super::resume::Resume;
+use super::{Node, SubarrayHandle};
+use crate::array::{ArrayHandle, DELETE, MODIFY_EXCLUSIVE, READ, WRITE};
+use crate::boundary::handle::{Kept, kinds, seen};
+use crate::config::Config;
+use crate::failure::{Fallible, fail};
+use crate::schema::SchemaHandle;
+use smalti::{Array, ArrayType, GlobalWriter, Layout, Progress};
+use std::sync::{Arc, Mutex};
+
+/// What failures of queries are told by.
+pub(super) const ORIGIN: &str = "Query";
+
+/// How far a query is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub(super) enum Status {
+    Failed = 0,
+    Completed = 1,
+    Incomplete = 3,
+    Uninitialized = 4,
+}
+
+/// A fragment that a query wrote.
+#[derive(Debug, Clone)]
+pub(super) struct Written {
+    pub(super) uri: String,
+    pub(super) timestamp: u64,
+}
+
+/// A query.
+#[derive(Debug)]
+pub(crate) struct QueryHandle {
+    pub(super) array: Array,
+    pub(super) handle: Kept<ArrayHandle>,
+    pub(super) uri: String,
+    pub(super) schema: SchemaHandle,
+    pub(super) mode: i32,
+    pub(super) config: Config,
+    pub(super) layout: Layout,
+    pub(super) subarray: SubarrayHandle,
+    /// Fields in the order in which they were named, with their buffers.
+    pub(super) fields: Vec<(String, Buffers)>,
+    pub(super) condition: Option<Node>,
+    pub(super) status: Status,
+    /// Why it is incomplete: 1 for buffers that are too small.
+    pub(super) reason: i32,
+    pub(super) reading: Mutex<Option<Resume>>,
+    pub(super) writer: Mutex<Option<GlobalWriter>>,
+    pub(super) written: Vec<Written>,
+    pub(super) aggregates: Operations,
+    /// The time of writes, where one was set.
+    pub(super) at: Option<u64>,
+    pub(super) progress: Arc<Progress>,
+}
+
+kinds! { QueryHandle => "query" }
+
+impl QueryHandle {
+    /// A query on an open array.
+    pub(super) fn new(
+        array: &ArrayHandle,
+        handle: Kept<ArrayHandle>,
+        mode: i32,
+        progress: Arc<Progress>,
+    ) -> Fallible<QueryHandle> {
+        let open = match &array.open {
+            Some(open) => open,
+            None => return fail(ORIGIN, "Cannot create query; Input array is not open"),
+        };
+        let is_same = open.mode == mode || (open.mode == MODIFY_EXCLUSIVE && mode == WRITE);
+        if !is_same {
+            let (has, wants) =
+                (crate::names::query_type_word(open.mode), crate::names::query_type_word(mode));
+            return fail(
+                ORIGIN,
+                format!(
+                    "Cannot create query; Array query type does not match declared query type: {has} != {wants}"
+                ),
+            );
+        }
+        let schema = seen(&open.schema).clone();
+        let is_dense = schema.schema.array_type == ArrayType::Dense;
+        Ok(QueryHandle {
+            array: open.array.clone(),
+            handle,
+            uri: array.uri.clone(),
+            mode,
+            config: array.config.clone(),
+            layout: if is_dense { Layout::RowMajor } else { Layout::Unordered },
+            subarray: SubarrayHandle::new(array)?,
+            fields: Vec::new(),
+            condition: None,
+            status: Status::Uninitialized,
+            reason: 0,
+            reading: Mutex::new(None),
+            writer: Mutex::new(None),
+            written: Vec::new(),
+            aggregates: Operations::default(),
+            at: array.write_time(),
+            progress,
+            schema,
+        })
+    }
+
+    /// Whether the array is dense.
+    pub(super) fn is_dense(&self) -> bool {
+        self.schema.schema.array_type == ArrayType::Dense
+    }
+
+    /// Does what it is asked, or goes on with it.
+    pub(super) fn submit(&mut self) -> Fallible<()> {
+        let before = self.progress.statistics();
+        let done = match self.mode {
+            READ => self.read(),
+            WRITE | MODIFY_EXCLUSIVE => self.submit_write(),
+            DELETE => self.delete(),
+            _ => fail(ORIGIN, "update queries are not built yet"),
+        };
+        if self.mode == READ {
+            crate::statistics::count(&before, &self.progress.statistics());
+        } else {
+            crate::statistics::count_write(self.fields.len());
+        }
+        match done {
+            Ok(status) => {
+                self.status = status;
+                Ok(())
+            }
+            Err(failure) => {
+                self.status = Status::Failed;
+                Err(failure)
+            }
+        }
+    }
+
+    fn delete(&mut self) -> Fallible<Status> {
+        if self.is_dense() {
+            return fail(ORIGIN, "Cannot create query; Delete queries are not supported for dense arrays");
+        }
+        let Some(node) = self.condition.clone() else {
+            return fail("DeletesAndUpdates", "Cannot initialize deletes; One condition is needed");
+        };
+        let condition = node.bound(&mut self.schema)?;
+        let mut builder = self.array.delete(condition);
+        if let Some(at) = self.at {
+            builder = builder.at(at);
+        }
+        builder.commit().map_err(crate::failure::Failure::of("DeletesAndUpdates"))?;
+        Ok(Status::Completed)
+    }
+
+    /// What is known of a field: its type, values a cell, and whether cells may be null.
+    pub(super) fn shape(&self, name: &str) -> Option<smalti::CellShape> {
+        let schema = &self.schema.schema;
+        if let Some((_, dimension)) = schema.dimension(name) {
+            return Some(smalti::CellShape {
+                datatype: dimension.datatype,
+                cell_val_num: dimension.cell_val_num,
+                is_nullable: false,
+            });
+        }
+        if let Some((_, attribute)) = schema.attribute(name) {
+            return Some(smalti::CellShape {
+                datatype: attribute.datatype,
+                cell_val_num: attribute.cell_val_num,
+                is_nullable: attribute.nullable,
+            });
+        }
+        if let Some(label) = schema.dimension_labels.iter().find(|label| label.name == name) {
+            return Some(smalti::CellShape {
+                datatype: label.datatype,
+                cell_val_num: label.cell_val_num,
+                is_nullable: false,
+            });
+        }
+        let is_timestamp = name == smalti::TIMESTAMPS_FIELD;
+        is_timestamp.then_some(smalti::CellShape {
+            datatype: smalti::Datatype::UInt64,
+            cell_val_num: smalti::CellValNum::ONE,
+            is_nullable: false,
+        })
+    }
+}
