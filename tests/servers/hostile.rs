@@ -1,63 +1,17 @@
 //! A network that breaks: what is read is right, or there is an error of one line; what was written is there, or was not said to be.
 
+use crate::behind::Behind;
 use crate::server::{Server, moto, s3s};
 use smalti::upkeep::{FragmentOptions, UpkeepOptions, VacuumOptions};
 use smalti::{Array, Attribute, Context, Dimension, Error, ErrorKind, Options, Result, Schema};
-use smalti_object::{ObjectStores, Settings};
-use smalti_store::{ReadInto, Remote as _, Store, StoreExt as _};
-use smalti_tests::proxy::{Canned, Fault, Proxy, Rule, Seen};
+use smalti_store::{ReadInto, Store, StoreExt as _};
+use smalti_tests::proxy::{Canned, Fault, Rule, Seen};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
 /// Nothing here takes as long, but what never ends.
 const FOR_EVER: Duration = Duration::from_secs(300);
-
-/// A bucket of a server, with a proxy in front.
-struct Behind {
-    proxy: Proxy,
-    bucket: String,
-    settings: Settings,
-}
-
-impl Behind {
-    fn of(server: &dyn Server) -> Behind {
-        let mut settings = server.settings();
-        let endpoint = settings.shown().into_iter().find(|shown| shown.key.name == "s3.endpoint").unwrap();
-        let to = endpoint.value.unwrap().strip_prefix("http://").unwrap().parse().unwrap();
-        let proxy = Proxy::start(to).unwrap();
-        for (name, value) in [
-            ("s3.endpoint", format!("http://127.0.0.1:{}", proxy.port()).as_str()),
-            ("network.retries", "4"),
-            ("network.retry_time", "1 min"),
-            ("network.retry_pause", "1 ms"),
-            ("network.timeout", "20 s"),
-        ] {
-            settings.set(name, value).unwrap();
-        }
-        Behind { bucket: server.new_bucket(), proxy, settings }
-    }
-
-    fn set(mut self, name: &str, value: &str) -> Behind {
-        self.settings.set(name, value).unwrap();
-        self
-    }
-
-    /// The bucket, as nobody has seen it before.
-    fn store(&self) -> Arc<dyn Store> {
-        let stores = ObjectStores::new(self.settings.clone());
-        stores.open("s3", &format!("{}/any", self.bucket)).unwrap().store
-    }
-
-    fn uri(&self, name: &str) -> String {
-        format!("s3://{}/{name}", self.bucket)
-    }
-
-    /// Whoever opens with it has seen nothing before.
-    fn options(&self) -> Options {
-        Options::new().context(&Context::new().storage(self.settings.clone()))
-    }
-}
 
 /// Does work that must end, whatever the network does.
 fn that_ends<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {

@@ -7,6 +7,7 @@
 
 mod arrays;
 mod bad_input;
+mod behind;
 mod cache;
 mod certificate;
 mod conforms;
@@ -18,3 +19,4 @@ mod programs;
 mod races;
 mod server;
 mod site;
+mod told;
