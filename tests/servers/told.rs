@@ -57,7 +57,11 @@ fn opening_and_reading_ask_for_what_they_tell_and_for_no_more_than_is_promised()
         let read = || array.read().range("x", 150..=420).collect().unwrap();
         assert_eq!(read().num_rows(), 271);
         let reading = between(&array, &opening);
-        assert!(reading.round_count <= 2 && reading.read_byte_len >= 271 * 8, "{}: {reading:?}", server.name());
+        assert!(
+            reading.round_count <= 2 && reading.read_byte_len >= 271 * 8,
+            "{}: {reading:?}",
+            server.name()
+        );
         let asked = seen(&behind);
         let most = of_an_end * reading.request_count();
         assert!(

@@ -108,7 +108,7 @@ impl Objects {
         }))
     }
 
-    pub(crate) fn client(&self) -> Arc<dyn ObjectStore> {
+    pub(crate) fn client(&self) -> Arc<dyn Client> {
         self.0.client.clone()
     }
 

@@ -9,10 +9,12 @@ use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use object_store::list::{PaginatedListOptions, PaginatedListResult, PaginatedListStore};
+use object_store::multipart::{MultipartStore, PartId};
 use object_store::path::Path;
 use object_store::{
-    ClientOptions, CopyOptions, Error as StoreError, GetOptions, GetResult, ListResult, MultipartUpload,
-    ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, RetryConfig,
+    ClientOptions, CopyOptions, Error as StoreError, GetOptions, GetResult, ListResult, MultipartId,
+    MultipartUpload, ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult,
+    RetryConfig,
 };
 use smalti_types::{Error, Result};
 use std::fmt;
@@ -23,9 +25,9 @@ use tokio::sync::Mutex;
 const MAX_MEND_COUNT: usize = 2;
 
 /// What a client of a bucket can do.
-pub(crate) trait Client: ObjectStore + PaginatedListStore {}
+pub(crate) trait Client: ObjectStore + PaginatedListStore + MultipartStore {}
 
-impl<C: ObjectStore + PaginatedListStore> Client for C {}
+impl<C: ObjectStore + PaginatedListStore + MultipartStore> Client for C {}
 
 /// The clients of a bucket.
 #[derive(Debug, Clone)]
@@ -286,6 +288,37 @@ impl PaginatedListStore for Remade {
         options: PaginatedListOptions,
     ) -> object_store::Result<PaginatedListResult> {
         ask!(self, client => client.list_paginated(prefix, options.clone()))
+    }
+}
+
+/// Parts of an upload may be sent by different clients: it goes on when credentials have ended in its middle.
+#[async_trait]
+impl MultipartStore for Remade {
+    async fn create_multipart(&self, path: &Path) -> object_store::Result<MultipartId> {
+        ask!(self, client => client.create_multipart(path))
+    }
+
+    async fn put_part(
+        &self,
+        path: &Path,
+        id: &MultipartId,
+        part_idx: usize,
+        data: PutPayload,
+    ) -> object_store::Result<PartId> {
+        ask!(self, client => client.put_part(path, id, part_idx, data.clone()))
+    }
+
+    async fn complete_multipart(
+        &self,
+        path: &Path,
+        id: &MultipartId,
+        parts: Vec<PartId>,
+    ) -> object_store::Result<PutResult> {
+        ask!(self, client => client.complete_multipart(path, id, parts.clone()))
+    }
+
+    async fn abort_multipart(&self, path: &Path, id: &MultipartId) -> object_store::Result<()> {
+        ask!(self, client => client.abort_multipart(path, id))
     }
 }
 

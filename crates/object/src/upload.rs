@@ -3,7 +3,9 @@
 use crate::error;
 use crate::objects::{Objects, key_of};
 use bytes::Bytes;
-use object_store::{MultipartUpload, ObjectStoreExt as _, PutPayload};
+use object_store::multipart::PartId;
+use object_store::path::Path;
+use object_store::{MultipartId, PutPayload};
 use smalti_store::{FileWriter, UNKNOWN_EFFECT};
 use smalti_types::{Error, ErrorKind, Result};
 use std::collections::VecDeque;
@@ -21,10 +23,12 @@ pub(crate) struct Upload {
     path: String,
     /// What is not sent yet.
     filling: Vec<u8>,
-    begun: Option<Box<dyn MultipartUpload>>,
+    begun: Option<(Path, MultipartId)>,
     /// Whether another upload of the file may have been begun, of which nobody learned the name.
     has_doubts: bool,
-    under_way: VecDeque<crate::io::Begun<()>>,
+    under_way: VecDeque<crate::io::Begun<PartId>>,
+    /// Those that have arrived.
+    parts: Vec<PartId>,
     part_count: u64,
     byte_len: u64,
 }
@@ -38,6 +42,7 @@ impl Upload {
             begun: None,
             has_doubts: false,
             under_way: VecDeque::new(),
+            parts: Vec::new(),
             part_count: 0,
             byte_len: 0,
         }
@@ -56,7 +61,8 @@ impl Upload {
             let client = self.objects.client();
             let asked = self.objects.asked(&self.path);
             let begin = async move {
-                client.put_multipart(&key).await.map_err(|failed| error::told(&failed, &asked))
+                let begun = client.create_multipart(&key).await;
+                begun.map(|id| (key, id)).map_err(|failed| error::told(&failed, &asked))
             };
             let doubts = self.objects.doubts();
             let begun = self.objects.io().wait(begin);
@@ -64,14 +70,26 @@ impl Upload {
             self.begun = Some(begun?);
         }
         while self.under_way.len() >= PARTS_UNDER_WAY {
-            self.under_way.pop_front().map_or(Ok(()), crate::io::Begun::wait)?;
+            self.wait_for_part()?;
         }
-        let Some(upload) = &mut self.begun else { return Ok(()) };
-        let part = upload.put_part(PutPayload::from(Bytes::from(std::mem::take(&mut self.filling))));
-        let asked = self.objects.asked(&self.path);
-        let sent = async move { part.await.map_err(|failed| error::told(&failed, &asked)) };
+        let Some((key, id)) = self.begun.clone() else { return Ok(()) };
+        let payload = PutPayload::from(Bytes::from(std::mem::take(&mut self.filling)));
+        let (client, asked) = (self.objects.client(), self.objects.asked(&self.path));
+        let idx = self.parts.len() + self.under_way.len();
+        let sent = async move {
+            let sent = client.put_part(&key, &id, idx, payload).await;
+            sent.map_err(|failed| error::told(&failed, &asked))
+        };
         self.under_way.push_back(self.objects.io().begin(sent));
         self.part_count += 1;
+        Ok(())
+    }
+
+    /// Waits for the first of the parts that are on their way.
+    fn wait_for_part(&mut self) -> Result<()> {
+        if let Some(part) = self.under_way.pop_front() {
+            self.parts.push(part.wait()?);
+        }
         Ok(())
     }
 
@@ -83,22 +101,23 @@ impl Upload {
         if !self.filling.is_empty() {
             self.send_part()?;
         }
-        for part in std::mem::take(&mut self.under_way) {
-            part.wait()?;
+        while !self.under_way.is_empty() {
+            self.wait_for_part()?;
         }
         // No store completes uploads only if nothing has the name; names of fragments are never used twice.
         if self.objects.byte_len_of(&self.path)?.is_some() {
             let taken = Error::new(ErrorKind::AlreadyExists, "an object of that name exists");
             return Err(taken.at_uri(self.objects.address_of(&self.path)));
         }
-        let Some(mut upload) = self.begun.take() else { return Ok(()) };
-        let asked = self.objects.asked(&self.path);
-        let (completed, upload) = self.objects.io().wait(async move {
-            let completed = upload.complete().await.map(drop);
-            Ok((completed, upload))
-        })?;
-        let Err(failed) = completed else { return Ok(()) };
-        self.begun = Some(upload);
+        let Some((key, id)) = self.begun.clone() else { return Ok(()) };
+        let (client, asked) = (self.objects.client(), self.objects.asked(&self.path));
+        let parts = std::mem::take(&mut self.parts);
+        let completed =
+            self.objects.io().wait(async move { Ok(client.complete_multipart(&key, &id, parts).await) })?;
+        let Err(failed) = completed else {
+            self.begun = None;
+            return Ok(());
+        };
         // The acknowledgement may be all that was lost; who sends a completion twice is told that there is no such upload.
         match self.objects.byte_len_of(&self.path) {
             Ok(Some(found)) if found == self.byte_len => {
@@ -150,9 +169,9 @@ impl Drop for Upload {
         }
         let (objects, path, has_doubts) = (self.objects.clone(), self.path.clone(), self.has_doubts);
         let _ = self.objects.io().wait(async move {
-            if let Some(mut upload) = begun {
-                let mut pauses = objects.pauses();
-                while let Err(failed) = upload.abort().await {
+            if let Some((key, id)) = begun {
+                let (client, mut pauses) = (objects.client(), objects.pauses());
+                while let Err(failed) = client.abort_multipart(&key, &id).await {
                     let is_gone = matches!(failed, object_store::Error::NotFound { .. });
                     if is_gone || !error::is_uncertain(&failed) || !pauses.wait().await {
                         break;

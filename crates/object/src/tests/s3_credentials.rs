@@ -277,6 +277,48 @@ fn credentials_of_a_file_that_changed_are_read_again_when_a_store_refuses_the_ol
 }
 
 #[test]
+fn an_upload_goes_on_with_new_credentials_where_the_old_end_in_its_middle() {
+    const BEGUN: &str =
+        "<InitiateMultipartUploadResult><UploadId>7</UploadId></InitiateMultipartUploadResult>";
+    const DONE: &str =
+        "<CompleteMultipartUploadResult><ETag>&quot;all&quot;</ETag></CompleteMultipartUploadResult>";
+    let folder = tempfile::tempdir().unwrap();
+    let keys = |id: &str| format!("[default]\naws_access_key_id = {id}\naws_secret_access_key = hush\n");
+    let path = file(&folder, "credentials", &keys("OLD"));
+    let log_in = (path.clone(), keys("NEW"));
+    let s3 = Canned::new(move |asked| match (asked.method.as_str(), asked.signed().0) {
+        ("PUT", "OLD") if !asked.target.contains("partNumber=1&") => {
+            std::fs::write(&log_in.0, &log_in.1).unwrap();
+            Answer::refusal(400, "ExpiredToken")
+        }
+        ("PUT", _) => Answer::new(200, "").with("ETag", "\"part\""),
+        ("POST", _) if asked.target.contains("uploads") => Answer::new(200, BEGUN),
+        ("POST", _) => Answer::new(200, DONE),
+        _ => Answer::new(404, ""),
+    });
+    let address = s3.address();
+    let variables = [("AWS_ENDPOINT_URL", address.as_str()), ("AWS_SHARED_CREDENTIALS_FILE", &path)];
+    let called = [("network.part_size", "5 MiB")];
+    let store = open(&settings(&variables, &called), "s3://b/array");
+    let mut writer = store.create("array/file").unwrap();
+    (0..11).for_each(|_| writer.write(&vec![1; 1 << 20]).unwrap());
+    writer.finish().unwrap();
+    let mut sent: Vec<(String, String)> = s3
+        .asked()
+        .iter()
+        .filter(|asked| asked.method == "PUT")
+        .map(|asked| {
+            let number = asked.target.split_once("partNumber=").unwrap().1;
+            (number.split('&').next().unwrap().to_owned(), asked.signed().0.to_owned())
+        })
+        .collect();
+    sent.sort();
+    sent.dedup();
+    let with_new = |number: &str| sent.contains(&(number.to_owned(), "NEW".to_owned()));
+    assert!(!with_new("1") && with_new("2") && with_new("3"), "{sent:?}");
+}
+
+#[test]
 fn a_role_that_ended_is_taken_again() {
     let sts = sts();
     let s3 = Canned::new(|asked| match asked.signed().0 {
