@@ -4,6 +4,7 @@ use crate::boundary::entry::entries;
 use crate::boundary::{Data, DataOut, New, Out, Text};
 use crate::context::Context;
 use crate::failure::{Failure, Fallible, fail};
+use crate::library::now_ms;
 use crate::schema::SchemaHandle;
 use crate::uris;
 use crate::values::{count, index};
@@ -73,7 +74,7 @@ fn open(ctx: &Context, uri: Text) -> Fallible<Array> {
 }
 
 /// Notes what the file was: its length, kind and name.
-fn note(array: &Array, byte_len: u64, mime: &str, name: &str, extension: &str) -> Fallible<()> {
+fn note(array: &Array, at: u64, byte_len: u64, mime: &str, name: &str, extension: &str) -> Fallible<()> {
     let text = |text: &str| Value::from_le_bytes(Datatype::StringUtf8, text.as_bytes());
     let builder = array
         .write_metadata()
@@ -82,15 +83,15 @@ fn note(array: &Array, byte_len: u64, mime: &str, name: &str, extension: &str) -
         .put("mime_type", text(mime)?)
         .put("original_file_name", text(name)?)
         .put("file_extension", text(extension)?);
-    builder.commit().map(|_| ()).map_err(Failure::of(ORIGIN))
+    builder.at(at).commit().map(|_| ()).map_err(Failure::of(ORIGIN))
 }
 
-fn write(array: &Array, offset: u64, bytes: &[u8]) -> Fallible<()> {
+fn write(array: &Array, at: u64, offset: u64, bytes: &[u8]) -> Fallible<()> {
     let request = WriteRequest {
         columns: vec![(CONTENTS.to_owned(), ColumnRef::fixed(bytes))],
         subarray: Some(vec![Extent::Num { lo: offset, hi: offset + count(bytes.len()) - 1 }]),
         layout: Layout::RowMajor,
-        at: None,
+        at: Some(at),
         duplicates: Duplicates::Refuse,
         progress: None,
     };
@@ -171,15 +172,16 @@ entries! {
             );
         }
         let piece_len = buffer_len / extent * extent;
-        let mut offset = 0;
+        // Cells and metadata are of one moment.
+        let (at, mut offset) = (now_ms(), 0);
         while offset < byte_len {
             let mut piece = vec![0; index(piece_len.min(byte_len - offset))];
             file.read_exact(&mut piece).map_err(&told)?;
-            write(&array, offset, &piece)?;
+            write(&array, at, offset, &piece)?;
             offset += count(piece.len());
         }
         let (name, extension) = name_parts(uri);
-        note(&array, byte_len, mime, name, extension)
+        note(&array, at, byte_len, mime, name, extension)
     }
 
     fn tiledb_filestore_uri_export(ctx, file_uri: Text, filestore_array_uri: Text) {
@@ -210,8 +212,9 @@ entries! {
             return Ok(());
         }
         let array = open(ctx, filestore_array_uri)?;
-        write(&array, 0, buffer.bytes(count(size), "buf")?)?;
-        note(&array, count(size), mime, "", "")
+        let at = now_ms();
+        write(&array, at, 0, buffer.bytes(count(size), "buf")?)?;
+        note(&array, at, count(size), mime, "", "")
     }
 
     fn tiledb_filestore_buffer_export(

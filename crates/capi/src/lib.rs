@@ -4,6 +4,19 @@
 //! An entry is a function that C calls; all of them are made by the macros of `boundary::entry`, and go through one guard. What C
 //! passes is wrapped in types of `boundary` before anything looks at it: these modules alone have `unsafe` code.
 #![deny(unsafe_code)]
+// What C passes is not trusted: whatever could panic or lose bits, outside tests, says why it does not.
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_possible_wrap
+    )
+)]
 
 mod array;
 mod boundary;

@@ -63,6 +63,18 @@ impl Node {
                         ),
                     );
                 }
+                if !kind.is_var && kind.datatype.is_bytes() && value.len() != kind.width {
+                    // No cell is as long as that.
+                    return match relation {
+                        Relation::Eq => Ok(Condition::member(field, Vec::<Literal>::new(), true)),
+                        Relation::Ne => Ok(Condition::member(field, Vec::<Literal>::new(), false)),
+                        _ => {
+                            let mut padded = value.clone();
+                            padded.resize(kind.width, 0);
+                            Ok(Condition::compare(field, *relation, literal(kind.datatype, &padded)?))
+                        }
+                    };
+                }
                 let condition = Condition::compare(field, *relation, literal(kind.datatype, value)?);
                 if kind.is_code { condition.of_codes() } else { condition }
             }

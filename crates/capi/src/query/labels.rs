@@ -147,6 +147,9 @@ impl QueryHandle {
                 }
             }
             let ranges = found.into_iter().map(|(lo, hi)| smalti::Extent::Num { lo, hi });
+            if ranges.len() == 0 {
+                self.subarray.unmet.push(idx);
+            }
             if let Some(place) = self.subarray.ranges.get_mut(idx) {
                 *place = ranges.collect();
             }

@@ -16,6 +16,8 @@ pub(crate) struct SubarrayHandle {
     pub(super) ranges: Vec<Vec<Extent>>,
     /// Ranges on labels, in the order in which labels were first named.
     pub(super) labels: Vec<LabelRange>,
+    /// Dimensions that ranges on labels took no position of.
+    pub(super) unmet: Vec<usize>,
     pub(super) coalesces: bool,
     refuses_oob: bool,
 }
@@ -34,6 +36,7 @@ impl SubarrayHandle {
             ranges: vec![Vec::new(); schema.dimensions.len()],
             schema,
             labels: Vec::new(),
+            unmet: Vec::new(),
             coalesces: true,
             refuses_oob: refuses_oob(&array.config)?,
         })

@@ -64,7 +64,11 @@ fn range_num(subarray: &SubarrayHandle, idx: usize, num: Out<u64>) -> Fallible<(
     if idx >= subarray.schema.dimensions.len() {
         return fail(ORIGIN, "Cannot get number of ranges for a dimension; Invalid dimension index");
     }
-    num.put(if subarray.has_labels_on(idx) { 0 } else { count(subarray.ranges_of(idx).len()) })
+    num.put(if subarray.has_labels_on(idx) || subarray.unmet.contains(&idx) {
+        0
+    } else {
+        count(subarray.ranges_of(idx).len())
+    })
 }
 
 fn lend_range(

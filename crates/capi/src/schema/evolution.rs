@@ -40,6 +40,18 @@ impl EvolutionHandle {
         change.add_enumerations.iter().try_for_each(|item| wanted.add_enumeration(item.clone()))?;
         wanted.schema.attributes.retain(|item| !change.drop_attributes.contains(&item.name));
         change.add_attributes.iter().try_for_each(|item| wanted.add_attribute(item.clone()))?;
+        for name in &change.drop_enumerations {
+            let uses = |item: &&Attribute| item.enumeration.as_ref() == Some(name);
+            if let Some(user) = wanted.schema.attributes.iter().find(uses) {
+                return fail(
+                    "ArraySchema",
+                    format!(
+                        "Unable to drop enumeration '{name}' as it is used by attribute '{}'.",
+                        user.name
+                    ),
+                );
+            }
+        }
         for item in &self.extended {
             let more = schema.extended(item)?;
             change.extend_enumerations.push((item.name.clone(), more));
