@@ -88,9 +88,13 @@ impl Files {
         };
         let status = match page {
             Page::Listed(listed) => {
-                if is_root && listed.iter().any(|entry| entry.name == MANIFEST_FILE) {
-                    // It was written since, and counts from the next listing on.
-                    self.0.folders.learn(&look.root, None);
+                let folders = &self.0.folders;
+                if is_root
+                    && matches!(folders.source(&look.root), Some(Source::Pages))
+                    && listed.iter().any(|entry| entry.name == MANIFEST_FILE)
+                {
+                    // It was written since, and counts from the next listing on. Where it is asked for at the same time, what it said stays known.
+                    folders.learn(&look.root, None);
                 }
                 return Ok(listed.iter().filter_map(entry).collect());
             }
