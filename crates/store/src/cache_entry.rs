@@ -15,6 +15,7 @@
 //!
 //! Numbers are little-endian. An entry repeats its whole name, so that one file taken for another, whatever the reason, is none.
 
+use crate::through::Part;
 use crate::{ByteRange, FileVersion};
 use bytes::Bytes;
 use twox_hash::XxHash3_128;
@@ -26,15 +27,6 @@ pub(crate) const ENTRY_SUFFIX: &str = ".smalti";
 
 /// The head without the place.
 const HEAD_BYTE_LEN: usize = 8 + 16 + 3 * 8 + 5 * 8 + 3 * 8 + 16;
-
-/// Which part of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Part {
-    /// Bytes.
-    Range(ByteRange),
-    /// The end: so many bytes, or the whole file if that is shorter.
-    Tail(u64),
-}
 
 /// The name of an entry.
 #[derive(Debug, Clone, Copy)]

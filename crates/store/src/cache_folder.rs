@@ -140,7 +140,7 @@ impl DiskCache {
         self.distrusted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn name<'a>(&'a self, address: &'a str, part: crate::cache_entry::Part) -> EntryName<'a> {
+    pub(crate) fn name<'a>(&'a self, address: &'a str, part: crate::through::Part) -> EntryName<'a> {
         EntryName { realm: &self.realm, address, part }
     }
 
@@ -369,7 +369,7 @@ impl fmt::Debug for DiskCache {
 mod tests {
     use super::*;
     use crate::ByteRange;
-    use crate::cache_entry::Part;
+    use crate::through::Part;
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     use std::path::Path;
 

@@ -1,13 +1,14 @@
 //! A distant store of which a folder on this machine keeps what was read.
 
-use crate::cache_entry::{CacheEntry, Part};
+use crate::cache_entry::CacheEntry;
 use crate::forward::forward_store;
+use crate::through::{self, Found, Part, Through};
 use crate::{
-    Answer, ByteRange, DiskCache, FileVersion, LEFTOVER_PREFIX, NewFile, NewTree, Pending, ReadInto, Request,
-    Store, Tail, join, split,
+    DiskCache, FileVersion, LEFTOVER_PREFIX, NewFile, NewTree, Pending, ReadInto, Request, Store, Tail, join,
+    split,
 };
 use bytes::Bytes;
-use smalti_types::{Error, ErrorKind, Result};
+use smalti_types::Result;
 use std::fmt;
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ pub struct CachedStore {
 }
 
 /// A part of a file that somebody wants.
-struct Wanted {
+pub(crate) struct Wanted {
     path: String,
     address: String,
     part: Part,
@@ -45,13 +46,6 @@ impl CachedStore {
         self.cache.distrust(self.store.address(folder));
     }
 
-    fn wanted(&self, path: &str, part: Part) -> Wanted {
-        let address = self.store.address(path);
-        let version = self.store.version(path).or_else(|| self.cache.versions().of(&address));
-        let is_known_by_name = version.is_none() && self.is_final_still(path, &address);
-        Wanted { path: path.to_owned(), address, part, version, is_known_by_name }
-    }
-
     fn is_final_still(&self, path: &str, address: &str) -> bool {
         (self.is_final)(path)
             && !split(path).1.starts_with(LEFTOVER_PREFIX)
@@ -67,7 +61,28 @@ impl CachedStore {
             && self.cache.has(&self.cache.name(&wanted.address, wanted.part))
     }
 
-    fn find(&self, wanted: &Wanted) -> Option<CacheEntry> {
+    fn changes(&self, paths: impl IntoIterator<Item = impl AsRef<str>>) {
+        for path in paths {
+            self.cache.versions().replaced(&self.store.address(path.as_ref()));
+        }
+    }
+}
+
+impl Through for CachedStore {
+    type Wanted = Wanted;
+
+    fn behind(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn wanted(&self, path: &str, part: Part) -> Wanted {
+        let address = self.store.address(path);
+        let version = self.store.version(path).or_else(|| self.cache.versions().of(&address));
+        let is_known_by_name = version.is_none() && self.is_final_still(path, &address);
+        Wanted { path: path.to_owned(), address, part, version, is_known_by_name }
+    }
+
+    fn find(&self, wanted: &Wanted) -> Option<Found> {
         if (wanted.version.is_none() && !wanted.is_known_by_name) || wanted.part.byte_len() == 0 {
             return None;
         }
@@ -77,7 +92,7 @@ impl CachedStore {
             (known, told) if known != told => return None,
             _ => {}
         }
-        Some(entry)
+        Some(Found { bytes: entry.bytes, file_byte_len: entry.file_byte_len })
     }
 
     /// Keeps what the store answered, if it is known of which content it is.
@@ -94,33 +109,20 @@ impl CachedStore {
         }
     }
 
-    fn keep_answer(&self, wanted: &Wanted, answer: &Answer) {
-        match answer {
-            Answer::Bytes(bytes) => self.keep(wanted, bytes, 0),
-            Answer::Tail(tail) => self.keep(wanted, &tail.bytes, tail.file_byte_len),
-            Answer::Entries(_) | Answer::Lists(_) | Answer::Page(_) => {}
+    /// What seems to be in the folder is read when it is waited for; what then is not there after all is asked of the store.
+    fn early(&self, request: &Request, wanted: Wanted) -> std::result::Result<Pending, Wanted> {
+        if !self.may_be_there(&wanted) {
+            return Err(wanted);
         }
-    }
-
-    fn changes(&self, paths: impl IntoIterator<Item = impl AsRef<str>>) {
-        for path in paths {
-            self.cache.versions().replaced(&self.store.address(path.as_ref()));
-        }
-    }
-}
-
-fn answer(part: Part, CacheEntry { file_byte_len, bytes, .. }: CacheEntry) -> Answer {
-    match part {
-        Part::Range(_) => Answer::Bytes(bytes),
-        Part::Tail(_) => Answer::Tail(Tail { file_byte_len, bytes }),
-    }
-}
-
-fn part_of(request: &Request) -> Option<(&str, Part)> {
-    match request {
-        Request::Range { path, range } => Some((path, Part::Range(*range))),
-        Request::Tail { path, byte_len } => Some((path, Part::Tail(*byte_len))),
-        Request::List { .. } | Request::Lists { .. } | Request::Page { .. } => None,
+        let (cached, request) = (self.clone(), request.clone());
+        Ok(Pending::new(move || {
+            if let Some(found) = cached.find(&wanted) {
+                return Ok(wanted.part.answer(found));
+            }
+            let answer = request.ask(&*cached.store)?;
+            cached.keep_answer(&wanted, &answer);
+            Ok(answer)
+        }))
     }
 }
 
@@ -140,91 +142,19 @@ impl Store for CachedStore {
     }
 
     fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
-        let mut missing = Vec::new();
-        for read in reads {
-            let range = ByteRange { start: read.offset, byte_len: read.dest.len() as u64 };
-            let wanted = self.wanted(read.path, Part::Range(range));
-            match self.find(&wanted) {
-                Some(entry) if entry.bytes.len() == read.dest.len() => {
-                    read.dest.copy_from_slice(&entry.bytes)
-                }
-                _ => missing.push((wanted, read)),
-            }
-        }
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let asked = missing.iter_mut().map(|(_, read)| ReadInto {
-            path: read.path,
-            offset: read.offset,
-            dest: &mut *read.dest,
-        });
-        self.store.read_into(&mut asked.collect::<Vec<_>>())?;
-        for (wanted, read) in missing {
-            self.keep(&wanted, &Bytes::copy_from_slice(read.dest), 0);
-        }
-        Ok(())
+        through::read_into(self, reads)
     }
 
     fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail> {
-        let wanted = self.wanted(path, Part::Tail(byte_len));
-        if let Some(CacheEntry { file_byte_len, bytes, .. }) = self.find(&wanted) {
-            return Ok(Tail { file_byte_len, bytes });
-        }
-        let tail = self.store.read_tail(path, byte_len)?;
-        self.keep(&wanted, &tail.bytes, tail.file_byte_len);
-        Ok(tail)
+        through::read_tail(self, path, byte_len)
     }
 
     fn read_tails(&self, folder: &str, paths: &[String], byte_len: u64) -> Vec<Result<Tail>> {
-        let requests = paths.iter().map(|path| Request::Tail { path: join(folder, path), byte_len });
-        let pending = self.submit(requests.collect());
-        pending.into_iter().map(|pending| pending.wait().and_then(Answer::tail)).collect()
+        through::read_tails(self, folder, paths, byte_len)
     }
 
-    /// What seems to be in the folder is read when it is waited for; what then is not there after all is asked of the store.
     fn submit(&self, requests: Vec<Request>) -> Vec<Pending> {
-        let mut answers: Vec<Option<Pending>> = Vec::with_capacity(requests.len());
-        let (mut asked, mut missing) = (Vec::new(), Vec::new());
-        for request in requests {
-            let wanted = part_of(&request).map(|(path, part)| self.wanted(path, part));
-            match wanted {
-                Some(wanted) if self.may_be_there(&wanted) => {
-                    let cached = self.clone();
-                    answers.push(Some(Pending::new(move || {
-                        if let Some(entry) = cached.find(&wanted) {
-                            return Ok(answer(wanted.part, entry));
-                        }
-                        let answer = request.ask(&*cached.store)?;
-                        cached.keep_answer(&wanted, &answer);
-                        Ok(answer)
-                    })));
-                }
-                wanted => {
-                    asked.push(request);
-                    missing.push(wanted);
-                    answers.push(None);
-                }
-            }
-        }
-        let mut pending = match asked.is_empty() {
-            true => Vec::new(),
-            false => self.store.submit(asked),
-        }
-        .into_iter()
-        .zip(missing)
-        .map(|(pending, wanted)| {
-            let cached = self.clone();
-            Pending::new(move || {
-                let answer = pending.wait()?;
-                if let Some(wanted) = wanted {
-                    cached.keep_answer(&wanted, &answer);
-                }
-                Ok(answer)
-            })
-        });
-        let lost = || Pending::ready(Err(Error::new(ErrorKind::Io, "an answer was lost")));
-        answers.into_iter().map(|answer| answer.or_else(|| pending.next()).unwrap_or_else(lost)).collect()
+        through::submit(self, requests)
     }
 
     fn replace(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
@@ -257,7 +187,7 @@ impl Store for CachedStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DistantStore, Entry, MemoryStore, MeteredStore, Traffic};
+    use crate::{ByteRange, DistantStore, Entry, MemoryStore, MeteredStore, Traffic};
     use std::path::Path;
 
     /// A store that knows versions of those files only about which it was asked, as one of objects does.

@@ -1,17 +1,18 @@
 //! Metadata of a distant store that is asked for once in a program.
 
 use crate::forward::forward_store;
-use crate::{Answer, ByteRange, FileVersion, Pending, ReadInto, Request, Store, Tail, join};
+use crate::through::{self, Found, Part, Through};
+use crate::{FileVersion, Pending, ReadInto, Request, Store, Tail};
 use bytes::Bytes;
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
-use smalti_types::{Error, ErrorKind, Result};
+use smalti_types::Result;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of files that do not change, up to a limit: those that are asked for again stay longest.
 pub struct KeptBytes {
-    kept: Mutex<Cache<Name, Kept, ByLen>>,
+    kept: Mutex<Cache<Name, Found, ByLen>>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -21,27 +22,14 @@ struct Name {
     part: Part,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Part {
-    Range(ByteRange),
-    Tail(u64),
-}
-
-#[derive(Clone)]
-struct Kept {
-    bytes: Bytes,
-    /// Of a tail.
-    file_byte_len: u64,
-}
-
 #[derive(Clone)]
 struct ByLen;
 
-impl Weighter<Name, Kept> for ByLen {
-    fn weight(&self, name: &Name, kept: &Kept) -> u64 {
+impl Weighter<Name, Found> for ByLen {
+    fn weight(&self, name: &Name, found: &Found) -> u64 {
         /// What the row itself takes, about.
         const ROW_BYTE_LEN: usize = 160;
-        (name.address.len() + kept.bytes.len() + ROW_BYTE_LEN) as u64
+        (name.address.len() + found.bytes.len() + ROW_BYTE_LEN) as u64
     }
 }
 
@@ -54,7 +42,7 @@ impl KeptBytes {
         KeptBytes { kept: Mutex::new(Cache::with_weighter(expected, byte_len, ByLen)) }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Cache<Name, Kept, ByLen>> {
+    fn kept(&self) -> MutexGuard<'_, Cache<Name, Found, ByLen>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -80,7 +68,7 @@ impl fmt::Debug for KeptBytes {
 ///
 /// A store of objects knows the version of a file when it has answered the first request for it: what was read is kept under the version that the file
 /// has then, unless it had another one before.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct KeptStore {
     store: Arc<dyn Store>,
     kept: Arc<KeptBytes>,
@@ -91,48 +79,46 @@ impl KeptStore {
     pub fn new(store: Arc<dyn Store>, kept: Arc<KeptBytes>) -> Self {
         KeptStore { store, kept }
     }
-
-    fn wanted(&self, path: &str, part: Part) -> Wanted {
-        Wanted { path: path.to_owned(), part, version: self.store.version(path) }
-    }
-
-    fn find(&self, wanted: &Wanted) -> Option<Kept> {
-        let version = wanted.version?;
-        let name = Name { address: self.store.address(&wanted.path), version, part: wanted.part };
-        self.kept.kept().get(&name).cloned()
-    }
-
-    /// Keeps what was read, under the version that the file has now, unless it had another one before.
-    fn keep(&self, wanted: Wanted, bytes: Bytes, file_byte_len: u64) {
-        let version = self.store.version(&wanted.path);
-        if let Some(version) = version.filter(|now| wanted.version.is_none_or(|before| before == *now)) {
-            let name = Name { address: self.store.address(&wanted.path), version, part: wanted.part };
-            self.kept.kept().insert(name, Kept { bytes, file_byte_len });
-        }
-    }
 }
 
 /// A part of a file that is not there yet.
-struct Wanted {
+pub(crate) struct Wanted {
     path: String,
     part: Part,
     /// As far as it was known before anybody asked.
     version: Option<FileVersion>,
 }
 
-impl Part {
-    fn of(request: &Request) -> Option<(&str, Part)> {
-        match request {
-            Request::Range { path, range } => Some((path, Part::Range(*range))),
-            Request::Tail { path, byte_len } => Some((path, Part::Tail(*byte_len))),
-            Request::List { .. } | Request::Lists { .. } | Request::Page { .. } => None,
+impl Through for KeptStore {
+    type Wanted = Wanted;
+
+    fn behind(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn wanted(&self, path: &str, part: Part) -> Wanted {
+        Wanted { path: path.to_owned(), part, version: self.store.version(path) }
+    }
+
+    fn find(&self, wanted: &Wanted) -> Option<Found> {
+        let version = wanted.version?;
+        let name = Name { address: self.store.address(&wanted.path), version, part: wanted.part };
+        self.kept.kept().get(&name).cloned()
+    }
+
+    /// Keeps what was read, under the version that the file has now, unless it had another one before.
+    fn keep(&self, wanted: &Wanted, bytes: &Bytes, file_byte_len: u64) {
+        let version = self.store.version(&wanted.path);
+        if let Some(version) = version.filter(|now| wanted.version.is_none_or(|before| before == *now)) {
+            let name = Name { address: self.store.address(&wanted.path), version, part: wanted.part };
+            self.kept.kept().insert(name, Found { bytes: bytes.clone(), file_byte_len });
         }
     }
 
-    fn answer(self, kept: Kept) -> Answer {
-        match self {
-            Part::Range(_) => Answer::Bytes(kept.bytes),
-            Part::Tail(_) => Answer::Tail(Tail { file_byte_len: kept.file_byte_len, bytes: kept.bytes }),
+    fn early(&self, _: &Request, wanted: Wanted) -> std::result::Result<Pending, Wanted> {
+        match self.find(&wanted) {
+            Some(found) => Ok(Pending::ready(Ok(wanted.part.answer(found)))),
+            None => Err(wanted),
         }
     }
 }
@@ -144,87 +130,26 @@ impl Store for KeptStore {
         last_change_ms, coalescing);
 
     fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
-        let mut missing = Vec::new();
-        for read in reads {
-            let range = ByteRange { start: read.offset, byte_len: read.dest.len() as u64 };
-            let wanted = self.wanted(read.path, Part::Range(range));
-            match self.find(&wanted) {
-                Some(kept) if kept.bytes.len() == read.dest.len() => read.dest.copy_from_slice(&kept.bytes),
-                _ => missing.push((wanted, read)),
-            }
-        }
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let asked = missing.iter_mut().map(|(_, read)| ReadInto {
-            path: read.path,
-            offset: read.offset,
-            dest: &mut *read.dest,
-        });
-        self.store.read_into(&mut asked.collect::<Vec<_>>())?;
-        for (wanted, read) in missing {
-            self.keep(wanted, Bytes::copy_from_slice(read.dest), 0);
-        }
-        Ok(())
+        through::read_into(self, reads)
     }
 
     fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail> {
-        let wanted = self.wanted(path, Part::Tail(byte_len));
-        if let Some(Kept { bytes, file_byte_len }) = self.find(&wanted) {
-            return Ok(Tail { file_byte_len, bytes });
-        }
-        let tail = self.store.read_tail(path, byte_len)?;
-        self.keep(wanted, tail.bytes.clone(), tail.file_byte_len);
-        Ok(tail)
+        through::read_tail(self, path, byte_len)
     }
 
     fn read_tails(&self, folder: &str, paths: &[String], byte_len: u64) -> Vec<Result<Tail>> {
-        let requests = paths.iter().map(|path| Request::Tail { path: join(folder, path), byte_len });
-        let pending = self.submit(requests.collect());
-        pending.into_iter().map(|pending| pending.wait().and_then(Answer::tail)).collect()
+        through::read_tails(self, folder, paths, byte_len)
     }
 
     fn submit(&self, requests: Vec<Request>) -> Vec<Pending> {
-        let mut answers: Vec<Option<Pending>> = Vec::with_capacity(requests.len());
-        let (mut asked, mut missing) = (Vec::new(), Vec::new());
-        for request in requests {
-            let wanted = Part::of(&request).map(|(path, part)| self.wanted(path, part));
-            let known = wanted.as_ref().and_then(|wanted| Some(wanted.part.answer(self.find(wanted)?)));
-            if known.is_none() {
-                asked.push(request);
-                missing.push(wanted);
-            }
-            answers.push(known.map(|answer| Pending::ready(Ok(answer))));
-        }
-        let mut pending = match asked.is_empty() {
-            true => Vec::new(),
-            false => self.store.submit(asked),
-        }
-        .into_iter()
-        .zip(missing)
-        .map(|(pending, wanted)| {
-            let kept = KeptStore { store: Arc::clone(&self.store), kept: Arc::clone(&self.kept) };
-            Pending::new(move || {
-                let answer = pending.wait()?;
-                match (&answer, wanted) {
-                    (Answer::Bytes(bytes), Some(wanted)) => kept.keep(wanted, bytes.clone(), 0),
-                    (Answer::Tail(tail), Some(wanted)) => {
-                        kept.keep(wanted, tail.bytes.clone(), tail.file_byte_len);
-                    }
-                    _ => {}
-                }
-                Ok(answer)
-            })
-        });
-        let lost = || Pending::ready(Err(Error::new(ErrorKind::Io, "an answer was lost")));
-        answers.into_iter().map(|answer| answer.or_else(|| pending.next()).unwrap_or_else(lost)).collect()
+        through::submit(self, requests)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DistantStore, MemoryStore, MeteredStore};
+    use crate::{Answer, ByteRange, DistantStore, MemoryStore, MeteredStore};
 
     #[test]
     fn what_was_read_is_not_asked_for_again_until_the_file_is_another() {

@@ -55,6 +55,7 @@ mod path;
 mod request;
 mod sim;
 mod store;
+mod through;
 mod uri;
 mod versions;
 
