@@ -1,10 +1,10 @@
 //! Metadata of arrays and groups on its way to C and back.
 
-use crate::boundary::{Data, Handle, Out, Slot};
+use crate::boundary::{Data, Handle, Out, OutText, Slot};
 use crate::failure::{Failure, Fallible, fail};
 use crate::names;
-use crate::values::{count, small_count};
-use smalti::{Datatype, MetadataBuilder, Value};
+use crate::values::{count, index, small_count};
+use smalti::{Datatype, Metadata, MetadataBuilder, Value};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 
@@ -49,6 +49,35 @@ pub(crate) fn stored_value(kind: i32, value_num: u32, value: Data) -> Fallible<V
         None => Vec::new(),
     };
     Ok(Value::from_le_bytes(datatype, bytes)?)
+}
+
+/// Where C wants a key and its value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EntryOut {
+    pub(crate) key: OutText,
+    pub(crate) key_len: Out<u32>,
+    pub(crate) value: ValueOut,
+}
+
+impl EntryOut {
+    /// Puts the entry of a number there, in memory that a handle lends.
+    pub(crate) fn put<T: Handle>(&self, slot: &Slot<T>, found: &Metadata, number: u64) -> Fallible<()> {
+        let Some((name, entry)) = found.iter().nth(index(number)) else {
+            return fail("Metadata", "Cannot get metadata; index out of bounds");
+        };
+        self.key.put(slot.lend_text(name))?;
+        self.key_len.put(small_count(name.len()))?;
+        self.value.put(slot, Some(entry))
+    }
+}
+
+/// Says whether there is a key, and its type if there is.
+pub(crate) fn put_presence(found: &Metadata, key: &str, kind: Out<i32>, has_key: Out<i32>) -> Fallible<()> {
+    let entry = found.get(key);
+    if let Some(entry) = entry {
+        kind.put(entry.datatype().tag().into())?;
+    }
+    has_key.put(entry.is_some().into())
 }
 
 /// Where C wants a value.

@@ -5,8 +5,8 @@ use crate::boundary::entry::entries;
 use crate::boundary::{Data, In, Out, OutText, Text};
 use crate::context::Context;
 use crate::failure::{Fallible, fail};
-use crate::metadata::{ValueOut, stored_value};
-use crate::values::{count, index, small_count};
+use crate::metadata::{EntryOut, ValueOut, put_presence, stored_value};
+use crate::values::count;
 use smalti::Metadata;
 use std::ffi::c_void;
 
@@ -101,12 +101,7 @@ entries! {
         let slot = array.slot()?;
         let array = slot.read();
         let found = metadata(&array, GET)?;
-        let Some((name, entry)) = found.iter().nth(index(number)) else {
-            return fail("Metadata", "Cannot get metadata; index out of bounds");
-        };
-        key.put(slot.lend_text(name))?;
-        key_len.put(small_count(name.len()))?;
-        ValueOut { kind, num, value }.put(slot, Some(entry))
+        EntryOut { key, key_len, value: ValueOut { kind, num, value } }.put(slot, found, number)
     }
 
     fn tiledb_array_has_metadata_key(
@@ -119,9 +114,6 @@ entries! {
         let array = array.read()?;
         let found = metadata(&array, GET)?;
         let Some(key) = key.optional()? else { return fail(ORIGIN, "Cannot get metadata; Key cannot be null") };
-        if let Some(entry) = found.get(key) {
-            kind.put(entry.datatype().tag().into())?;
-        }
-        has_key.put(found.get(key).is_some().into())
+        put_presence(found, key, kind, has_key)
     }
 }

@@ -4,9 +4,8 @@ use super::GroupHandle;
 use crate::boundary::entry::entries;
 use crate::boundary::{Data, In, Out, OutText, Text};
 use crate::context::Context;
-use crate::failure::fail;
-use crate::metadata::{ValueOut, stored_value};
-use crate::values::{count, index, small_count};
+use crate::metadata::{EntryOut, ValueOut, put_presence, stored_value};
+use crate::values::count;
 use std::ffi::c_void;
 
 const GET: &str = "Cannot get metadata";
@@ -68,12 +67,7 @@ entries! {
         let slot = group.slot()?;
         let group = slot.read();
         let found = group.metadata(GET)?;
-        let Some((name, entry)) = found.iter().nth(index(number)) else {
-            return fail("Metadata", "Cannot get metadata; index out of bounds");
-        };
-        key.put(slot.lend_text(name))?;
-        key_len.put(small_count(name.len()))?;
-        ValueOut { kind, num, value }.put(slot, Some(entry))
+        EntryOut { key, key_len, value: ValueOut { kind, num, value } }.put(slot, found, number)
     }
 
     fn tiledb_group_has_metadata_key(
@@ -85,10 +79,6 @@ entries! {
     ) {
         let group = group.read()?;
         let found = group.metadata(GET)?;
-        let entry = found.get(key.get("key")?);
-        if let Some(entry) = entry {
-            kind.put(entry.datatype().tag().into())?;
-        }
-        has_key.put(entry.is_some().into())
+        put_presence(found, key.get("key")?, kind, has_key)
     }
 }

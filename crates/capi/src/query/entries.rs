@@ -17,7 +17,17 @@ use smalti::Layout;
 use std::ffi::{c_char, c_void};
 
 /// Changes the buffers of a field.
-fn set(query: &mut QueryHandle, name: Text, change: impl FnOnce(&mut Buffers)) -> Fallible<()> {
+/// Sets one of the buffers of a field, which `place` finds among them.
+fn set(
+    query: In<QueryHandle>,
+    name: Text,
+    (buffer, buffer_size): (DataOut, Out<u64>),
+    place: impl Fn(&mut Buffers) -> &mut Option<Buffer>,
+) -> Fallible<()> {
+    let mut query = query.write()?;
+    if buffer_size.is_null() {
+        return fail(ORIGIN, "Cannot set buffer; buffer size is null");
+    }
     let name = name.get("name")?;
     let is_aggregate = locked(&query.aggregates).iter().any(|applied| applied.output == name);
     if query.shape(name).is_none() && !is_aggregate {
@@ -29,10 +39,10 @@ fn set(query: &mut QueryHandle, name: Text, change: impl FnOnce(&mut Buffers)) -
         );
     }
     match query.fields.iter_mut().find(|(known, _)| known == name) {
-        Some((_, buffers)) => change(buffers),
+        Some((_, buffers)) => *place(buffers) = Some(Buffer::new(buffer, buffer_size)),
         None => {
             let mut buffers = Buffers::default();
-            change(&mut buffers);
+            *place(&mut buffers) = Some(Buffer::new(buffer, buffer_size));
             query.fields.push((name.to_owned(), buffers));
         }
     }
@@ -102,11 +112,7 @@ entries! {
         buffer: DataOut,
         buffer_size: Out<u64>,
     ) {
-        let mut query = query.write()?;
-        if buffer_size.is_null() {
-            return fail(ORIGIN, "Cannot set buffer; buffer size is null");
-        }
-        set(&mut query, name, |buffers| buffers.data = Some(Buffer::new(buffer, buffer_size)))
+        set(query, name, (buffer, buffer_size), |buffers| &mut buffers.data)
     }
 
     fn tiledb_query_set_offsets_buffer(
@@ -116,11 +122,7 @@ entries! {
         buffer: DataOut,
         buffer_size: Out<u64>,
     ) {
-        let mut query = query.write()?;
-        if buffer_size.is_null() {
-            return fail(ORIGIN, "Cannot set buffer; buffer size is null");
-        }
-        set(&mut query, name, |buffers| buffers.offsets = Some(Buffer::new(buffer, buffer_size)))
+        set(query, name, (buffer, buffer_size), |buffers| &mut buffers.offsets)
     }
 
     fn tiledb_query_set_validity_buffer(
@@ -130,11 +132,7 @@ entries! {
         buffer: DataOut,
         buffer_size: Out<u64>,
     ) {
-        let mut query = query.write()?;
-        if buffer_size.is_null() {
-            return fail(ORIGIN, "Cannot set buffer; buffer size is null");
-        }
-        set(&mut query, name, |buffers| buffers.validity = Some(Buffer::new(buffer, buffer_size)))
+        set(query, name, (buffer, buffer_size), |buffers| &mut buffers.validity)
     }
 
     fn tiledb_query_get_data_buffer(
