@@ -1,5 +1,6 @@
 //! A web server over a folder, on the loopback, that can have the manners of several: how they list folders, what they refuse, where they lead.
 
+use smalti_store::MANIFEST_FILE;
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -44,6 +45,8 @@ pub(crate) struct Manners {
     /// Whether manifests can be asked for unless they have changed.
     pub(crate) etags: bool,
     pub(crate) leads: Leads,
+    /// Whether no page of a folder is sent before a manifest was.
+    pub(crate) pages_come_last: bool,
     /// A name and a password in Base64.
     pub(crate) login: Option<&'static str>,
 }
@@ -57,6 +60,7 @@ impl Default for Manners {
             heads: true,
             lengths: true,
             etags: true,
+            pages_come_last: false,
             leads: Leads::Nowhere,
             login: None,
         }
@@ -272,7 +276,14 @@ impl Shared {
         let place = decoded.iter().fold(self.root.clone(), |place, part| place.join(part));
         match (place.is_dir(), is_folder) {
             (true, false) => Response::of(301).with("Location", format!("{}/", request.path)),
-            (true, true) => self.list(&place, path),
+            (true, true) => {
+                let is_sent =
+                    || self.asked.lock().unwrap().iter().any(|asked| asked.path.ends_with(MANIFEST_FILE));
+                while manners.pages_come_last && !is_sent() {
+                    std::thread::yield_now();
+                }
+                self.list(&place, path)
+            }
             (false, true) => Response::of(match manners.listing {
                 Listing::Refused(status) => status,
                 _ => 404,

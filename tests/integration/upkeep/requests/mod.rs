@@ -368,7 +368,7 @@ fn a_reader_to_whom_a_server_lists_what_was_sees_an_old_state_and_no_error() {
 }
 
 #[test]
-#[ignore = "takes an hour; `cargo xtask states requests` runs it"]
+#[ignore = "a campaign: `cargo xtask states requests` runs it"]
 fn long_run_of_requests() {
     let pieces = Pieces::asked_for("failed requests");
     on_one_thread(|| fail_all(pieces, true, |_| (0..BEFORE.len()).collect()));
