@@ -45,7 +45,7 @@ pub(crate) struct Manners {
     /// Whether manifests can be asked for unless they have changed.
     pub(crate) etags: bool,
     pub(crate) leads: Leads,
-    /// Whether no page of a folder is sent before a manifest was.
+    /// Whether no page of a folder is sent before the manifest that is asked for at the same time.
     pub(crate) pages_come_last: bool,
     /// A name and a password in Base64.
     pub(crate) login: Option<&'static str>,
@@ -93,6 +93,8 @@ struct Shared {
     busy: AtomicUsize,
     /// So many bodies break off in their middle.
     torn: AtomicUsize,
+    /// So many answers to questions for manifests are on their way.
+    manifests_sent: AtomicUsize,
     is_over: AtomicBool,
 }
 
@@ -138,6 +140,7 @@ impl Site {
             asked: Mutex::default(),
             busy: AtomicUsize::new(0),
             torn: AtomicUsize::new(0),
+            manifests_sent: AtomicUsize::new(0),
             is_over: AtomicBool::new(false),
         });
         let of_thread = Arc::clone(&shared);
@@ -232,6 +235,9 @@ impl Shared {
             } else {
                 out.write_all(&body)?;
             }
+            if request.path.ends_with(MANIFEST_FILE) {
+                self.manifests_sent.fetch_add(1, Ordering::SeqCst);
+            }
             if is_torn {
                 return out.shutdown(Shutdown::Both);
             }
@@ -277,9 +283,7 @@ impl Shared {
         match (place.is_dir(), is_folder) {
             (true, false) => Response::of(301).with("Location", format!("{}/", request.path)),
             (true, true) => {
-                let is_sent =
-                    || self.asked.lock().unwrap().iter().any(|asked| asked.path.ends_with(MANIFEST_FILE));
-                while manners.pages_come_last && !is_sent() {
+                while manners.pages_come_last && self.is_first(&request.path) {
                     std::thread::yield_now();
                 }
                 self.list(&place, path)
@@ -291,6 +295,12 @@ impl Shared {
             (false, false) if !place.is_file() => Response::of(404),
             (false, false) => self.file(&place, request),
         }
+    }
+
+    /// Whether a page of a folder would be sent before the manifest that is asked for with it.
+    fn is_first(&self, path: &str) -> bool {
+        let page_count = self.asked.lock().unwrap().iter().filter(|asked| asked.path == path).count();
+        self.manifests_sent.load(Ordering::SeqCst) <= page_count
     }
 
     fn file(&self, place: &Path, request: &Request) -> Response {
