@@ -13,6 +13,7 @@ mod dropin;
 mod fuzz;
 mod interop;
 mod knots;
+mod library;
 mod oldreaders;
 mod outcome;
 mod process;
@@ -53,7 +54,9 @@ cargo xtask COMMAND
   timed                      the tests that measure time, on a quiet machine: hostile arrays, reads that are stopped
   deny [--install]           licences, banned crates and sources of all dependencies, by deny.toml; --install installs
                              cargo-deny first
-  dist                       target/dist/bin/smalti: what is handed out, under 20 MB
+  dist                       target/dist: what is handed out. bin/smalti, under 20 MB; lib/libtiledb.so.2.30 with its headers
+                             in include and its files for pkg-config and CMake
+  dist --debug               the library alone, of the debug build, with the same files: target/dist-debug
   wheel                      target/wheels: the Python package as it is handed out, under 25 MB
   python                     the tests of the Python package, installed in an environment of its own
   servers [FILTER]...        the tests against servers of object stores on this machine: moto, s3s-fs, Azurite and others
@@ -103,6 +106,7 @@ fn main() -> ExitCode {
         }
         ["wheel"] => Workspace::load().and_then(|workspace| wheel::build(&workspace)),
         ["dist"] => Workspace::load().and_then(|workspace| dist::build(&workspace)),
+        ["dist", "--debug"] => Workspace::load().and_then(|workspace| dist::debug_library(&workspace)),
         ["docs"] => Workspace::load().and_then(|workspace| docs::write_pages(&workspace)),
         [] | ["help" | "-h" | "--help"] => {
             print!("{USAGE}");

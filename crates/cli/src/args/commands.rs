@@ -2,9 +2,9 @@
 
 use super::time::{TIME, parse_time};
 use super::{
-    ConsolidateArgs, DiffArgs, DigestArgs, DrawArgs, FragmentsArgs, FsckArgs, Global, GroupArgs, ImportArgs,
-    LsArgs, ManifestArgs, MvArgs, OpenTimes, ReadArgs, RepairArgs, RmArgs, SalvageArgs, VacuumArgs,
-    WriteArgs,
+    ConsolidateArgs, DiffArgs, DigestArgs, DrawArgs, DropInArgs, FragmentsArgs, FsckArgs, Global, GroupArgs,
+    ImportArgs, LsArgs, ManifestArgs, MvArgs, OpenTimes, ReadArgs, RepairArgs, RmArgs, SalvageArgs,
+    VacuumArgs, WriteArgs,
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use smalti_tools::When;
@@ -99,6 +99,8 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// Print the settings of object stores and the network that are in force
     Config(ConfigArgs),
+    /// Let the packages of a Python environment run on our libtiledb, and check that they do; the way back
+    DropIn(DropInArgs),
     /// Print the script that completes commands and options in a shell
     Completions(CompletionsArgs),
     /// Write the manual as files: man pages, or the pages of docs/commands

@@ -3,6 +3,7 @@
 mod check;
 mod commands;
 mod draw;
+mod drop_in;
 mod global;
 mod group;
 mod import;
@@ -20,6 +21,7 @@ pub(crate) use commands::{
     MetaArgs, ScanArgs, UpgradeArgs,
 };
 pub(crate) use draw::{ColorChoice, DrawArgs, PictureFormat};
+pub(crate) use drop_in::DropInArgs;
 pub(crate) use global::{Global, OpenTimes, Sync};
 pub(crate) use group::{GroupAction, GroupAddArgs, GroupArgs, GroupListArgs, Kind};
 pub(crate) use import::ImportArgs;

@@ -9,6 +9,7 @@ mod create;
 mod delete;
 mod describe;
 mod draw;
+mod drop_in;
 mod evolve;
 mod explain;
 mod fragments;
@@ -68,6 +69,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Command::Digest(args) => compare::digest(global, args).map_err(|failure| failure.of(&args.array)),
         Command::Diff(args) => compare::diff(global, args),
         Command::Config(args) => config::run(global, args),
+        Command::DropIn(args) => drop_in::run(global, args),
         Command::Completions(args) => crate::manual::completions(args),
         Command::Man(args) => crate::manual::write(args),
     }

@@ -473,6 +473,19 @@ smalti write elevation --from elevation.npy",
         ],
     ),
     (
+        "drop-in",
+        &[
+            example(
+                "A copy of the environment in the folder venv, where there is one, that runs on the library beside the program",
+                "test ! -d venv || smalti drop-in venv --copy venv-smalti",
+            ),
+            example(
+                "The original library again",
+                "test ! -d venv-smalti || smalti drop-in venv-smalti --undo",
+            ),
+        ],
+    ),
+    (
         "completions",
         &[
             example("For bash: a file to read in ~/.bashrc", "smalti completions bash > smalti.bash"),

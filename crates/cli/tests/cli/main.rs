@@ -9,6 +9,8 @@ mod config;
 mod damage;
 mod demo;
 mod draw;
+#[cfg(target_os = "linux")]
+mod drop_in;
 mod evolve;
 mod fixtures;
 mod formats;
