@@ -3,6 +3,7 @@
 use crate::oracle::arrays::{dimension, place, schema};
 use smalti_array::{ArrayPlace, Snapshot};
 use smalti_format::ArraySchema;
+use smalti_query::condition::{Condition, Relation};
 use smalti_query::{Duplicates, ReadRequest, WriteRequest, read, write};
 use smalti_tile::{Column, ColumnRef, Scratch, write_generic_tile};
 use smalti_types::{ArrayType, CellValNum, Datatype, Error, ErrorKind, Extent, Layout, Scalar, TimeRange};
@@ -70,12 +71,34 @@ fn another_attribute_of_an_old_name_does_not_take_its_bytes() {
             evolve(&place, |schema| {
                 let attribute = &mut schema.attributes[0];
                 (attribute.datatype, attribute.cell_val_num) = (datatype, cell_val_num);
-                attribute.nullable = nullable;
+                (attribute.nullable, attribute.fill_valid) = (nullable, false);
                 attribute.fill_value = vec![0; datatype.byte_len()];
             });
-            let error = cells(&place, "n", u64::MAX).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::Unsupported, "{array_type:?} {datatype}: {error}");
-            assert!(error.to_string().contains("\"n\""), "{error}");
+            let found = cells(&place, "n", u64::MAX).unwrap();
+            let byte_len: usize = found.iter().map(|column| column.data.as_slice().len()).sum();
+            assert_eq!(byte_len, 8 * datatype.byte_len(), "{array_type:?} {datatype}");
+            assert!(found.iter().all(|column| column.data.as_slice().iter().all(|byte| *byte == 0)));
+            let nulls = found.iter().filter_map(|column| column.validity.as_ref());
+            assert_eq!(
+                nulls.flat_map(|validity| validity.as_slice()).filter(|byte| **byte == 0).count(),
+                if nullable { 8 } else { 0 }
+            );
+            for (value, expected) in [(0, if nullable { 0 } else { 8 }), (10, 0)] {
+                if cell_val_num == CellValNum::ONE {
+                    let condition = Some(Condition::compare("n", Relation::Eq, value));
+                    let written_only = array_type == ArrayType::Dense;
+                    let request = ReadRequest {
+                        fields: vec!["x".into()],
+                        condition,
+                        leaves_out: written_only,
+                        ..ReadRequest::default()
+                    };
+                    let snapshot = Snapshot::open(place.clone(), TimeRange::ALL).unwrap();
+                    let count: usize =
+                        read(&snapshot, &request).unwrap().map(|batch| batch.unwrap().cell_count).sum();
+                    assert_eq!(count, expected, "{array_type:?} {datatype} {value}");
+                }
+            }
             // Other fields and earlier times are not concerned.
             assert_eq!(values(&cells(&place, "x", u64::MAX).unwrap()), [1, 2, 3, 4, 5, 6, 7, 8]);
             assert_eq!(values(&cells(&place, "n", LATER - 1).unwrap()), CELLS);

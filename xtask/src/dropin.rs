@@ -1,13 +1,20 @@
 //! `cargo xtask drop-in`: the tests inside the wheel of TileDB-Py, run on our library in the place of the original.
 
-use crate::process::run;
+use crate::process::{run, run_counted};
 use crate::python;
+use crate::tally::Tally;
 use crate::workspace::Workspace;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const REQUIREMENTS: &str = "tests/interop/drop-in-requirements.txt";
+
+/// Where the plugin for pytest is that knows which tests may fail.
+const PLUGIN_FOLDER: &str = "tests/interop";
+
+/// The modules of the wheel's tests that every change must pass: the library's calls one by one, reads and writes of dense and sparse arrays, conditions, groups, files.
+const SHORT: &[&str] = &["test_libtiledb"];
 
 /// Builds the library, puts a link to it over the one of a Python environment of its own, and runs the wheel's tests; `modules` are
 /// those of them to run, such as `test_libtiledb`, all where there are none. `is_debug` takes the debug build.
@@ -16,15 +23,31 @@ pub(crate) fn tests(workspace: &Workspace, modules: &[&str]) -> Result<(), Strin
         ["--debug", rest @ ..] => (true, rest),
         all => (false, all),
     };
+    build(workspace, is_debug)?;
+    run_modules(workspace, is_debug, modules, &mut Tally::default())
+}
+
+/// Runs the modules that every change must pass, on the library that was built with the tests.
+pub(crate) fn step(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {
+    run_modules(workspace, false, SHORT, tally)
+}
+
+fn run_modules(
+    workspace: &Workspace,
+    is_debug: bool,
+    modules: &[&str],
+    tally: &mut Tally,
+) -> Result<(), String> {
     let python = python::environment(workspace, "drop-in-venv", REQUIREMENTS)?;
-    let library = build(workspace, is_debug)?;
+    let library = workspace.target.join(if is_debug { "debug" } else { "release" }).join("libtiledb.so");
     let packages = packages_of(&python)?;
     put_in_place(&packages, &library)?;
     check_loaded(&python, &library)?;
     let folder = workspace.target.join("drop-in");
     fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
     let mut command = Command::new(&python);
-    command.current_dir(&folder).env("HOME", &folder).args(["-m", "pytest", "--pyargs"]);
+    command.current_dir(&folder).env("HOME", &folder).env("PYTHONPATH", workspace.root.join(PLUGIN_FOLDER));
+    command.args(["-m", "pytest", "--pyargs", "-p", "drop_in"]);
     match modules {
         [] => command.arg("tiledb"),
         some => command.args(some.iter().map(|module| format!("tiledb.tests.{module}"))),
@@ -35,20 +58,29 @@ pub(crate) fn tests(workspace: &Workspace, modules: &[&str]) -> Result<(), Strin
         "-q",
         "-p",
         "no:cacheprovider",
-        "--tb=line",
+        "--tb=short",
         "--timeout=120",
+        "--durations=15",
     ]);
-    run(&mut command)
+    let mut cases = Tally::default();
+    let outcome = run_counted(&mut command, &mut cases);
+    let passed = cases.passed;
+    *tally += cases;
+    outcome?;
+    if passed == 0 {
+        Err("the tests of TileDB-Py succeeded and reported no passed case".into())
+    } else {
+        Ok(())
+    }
 }
 
-fn build(workspace: &Workspace, is_debug: bool) -> Result<PathBuf, String> {
+fn build(workspace: &Workspace, is_debug: bool) -> Result<(), String> {
     let mut command = Command::new("cargo");
     command.current_dir(&workspace.root).args(["build", "--package", "smalti-capi"]);
     if !is_debug {
         command.arg("--release");
     }
-    run(&mut command)?;
-    Ok(workspace.target.join(if is_debug { "debug" } else { "release" }).join("libtiledb.so"))
+    run(&mut command)
 }
 
 /// The folder of the environment's packages.

@@ -3,7 +3,7 @@
 use crate::process::{run, run_counted};
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
-use crate::{Outcome, arrows, deny, interop, knots, oldreaders, servers, sources, unsafety, wheel};
+use crate::{Outcome, arrows, deny, dropin, interop, knots, oldreaders, servers, sources, unsafety, wheel};
 use std::process::Command;
 use std::time::Instant;
 
@@ -49,6 +49,7 @@ pub(crate) fn run_all(workspace: &Workspace, with: Interop) -> Outcome {
     match with {
         Interop::Run => {
             steps.push(("the Python package", wheel::tests));
+            steps.push(("TileDB-Py on our libtiledb", dropin::step));
             steps.push(("interop with libtiledb", interop_cases));
             steps.push(("old releases of libtiledb read old versions", oldreaders::short_run));
         }

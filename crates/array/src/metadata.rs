@@ -64,8 +64,8 @@ impl ArrayPlace {
         self.put_known_metadata(entries, at)
     }
 
-    /// As [`put_metadata`](ArrayPlace::put_metadata), for entries that an array has already: others may have written text into them
-    /// that this engine refuses.
+    /// As [`put_metadata`](ArrayPlace::put_metadata), for entries of others, who may call text ASCII that is not: an array has them
+    /// already, or a program passes them on.
     ///
     /// # Errors
     /// As there, but for the text.

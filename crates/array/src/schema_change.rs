@@ -6,6 +6,7 @@ use crate::ArrayPlace;
 use crate::definitions::{EnumerationFile, check_attributes};
 use crate::lease::SchemaLock;
 use crate::listing::schema_files;
+use crate::schema_file::SchemaTime;
 use crate::snapshot::read_schema;
 use smalti_format::fragment::FieldId;
 use smalti_format::names::TimestampedName;
@@ -30,6 +31,9 @@ pub struct SchemaChange {
     pub current_domain: Vec<(String, Extent)>,
     /// The time of the new schema in milliseconds since 1970; `None`: now.
     pub at: Option<u64>,
+    /// Whether that time may be before the newest schema's, as libtiledb has it. What is changed is the newest schema all the same, and stays it:
+    /// only reads that end at an earlier time see the change.
+    pub may_be_past: bool,
     // Fields come: `..Default::default()` goes on meaning the rest.
     #[doc(hidden)]
     pub more: (),
@@ -54,7 +58,7 @@ impl ArrayPlace {
     /// # Errors
     /// `InvalidArgument` when there is nothing to change, something to drop is not there or in use, a name is taken, the
     /// current domain shrinks or leaves the domain, the result breaks a rule of schemas, or the time is not after that of
-    /// the newest schema; `Io` when another change of the schema does not end. What the store reports. The array is as
+    /// the newest schema and may not be past; `Io` when another change of the schema does not end. What the store reports. The array is as
     /// before then, unless the error says that its effect is unknown.
     pub fn evolve(&self, change: &SchemaChange) -> Result<TimestampedName> {
         self.evolved(change).map_err(|error| error.at_uri(self.uri()))
@@ -105,7 +109,8 @@ impl ArrayPlace {
         }
         schema.check()?;
         self.check_added(&schema, change, &changed)?;
-        self.put_changed(schema, &changed, change.at, newest, &lock)
+        let time = SchemaTime { at: change.at, may_be_past: change.may_be_past };
+        self.put_changed(schema, &changed, time, newest, &lock)
     }
 
     /// Checks that added attributes can index their enumerations, old and new ones those that grew, and that filters of
@@ -133,7 +138,7 @@ impl ArrayPlace {
         &self,
         mut schema: ArraySchema,
         changed: &[Enumeration],
-        at: Option<u64>,
+        time: SchemaTime,
         made_from: &str,
         lock: &SchemaLock,
     ) -> Result<TimestampedName> {
@@ -146,11 +151,11 @@ impl ArrayPlace {
             files.push((path, bytes));
         }
         // A time that is wrong leaves nothing.
-        self.newest_schema_name(at)?;
+        self.newest_schema_name(time)?;
         for (path, bytes) in &files {
             self.store().put(&self.join(path), &[bytes])?;
         }
-        self.put_schema(&schema, at, made_from, lock)
+        self.put_schema(&schema, time, made_from, lock)
     }
 }
 

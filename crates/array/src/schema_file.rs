@@ -9,6 +9,15 @@ use smalti_format::names::{SCHEMA_FOLDER, TimestampedName};
 use smalti_tile::{Scratch, write_generic_tile};
 use smalti_types::{Error, ErrorKind, Result, TimeRange};
 
+/// The time of a schema that is put beside others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SchemaTime {
+    /// In milliseconds since 1970; `None`: now.
+    pub(crate) at: Option<u64>,
+    /// Whether it may be before that of the newest schema, which then goes on being the newest.
+    pub(crate) may_be_past: bool,
+}
+
 impl ArrayPlace {
     /// The bytes of a schema's file.
     pub(crate) fn encode_schema(&self, schema: &ArraySchema) -> Result<Vec<u8>> {
@@ -28,9 +37,15 @@ impl ArrayPlace {
     /// that lies ahead of the clock.
     ///
     /// # Errors
-    /// `InvalidArgument` when the time is not after that of the newest schema; what the store reports.
-    pub(crate) fn newest_schema_name(&self, at: Option<u64>) -> Result<TimestampedName> {
+    /// `InvalidArgument` when the time is not after that of the newest schema, unless it may be; what the store reports.
+    pub(crate) fn newest_schema_name(
+        &self,
+        SchemaTime { at, may_be_past }: SchemaTime,
+    ) -> Result<TimestampedName> {
         let name = self.new_schema_name(at)?;
+        if may_be_past && at.is_some() {
+            return Ok(name);
+        }
         let newest = schema_files(self)?.into_iter().filter_map(|(name, _)| name).next_back();
         let Some(newest) = newest.filter(|newest| newest.range().end >= name.range().start) else {
             return Ok(name);
@@ -53,13 +68,13 @@ impl ArrayPlace {
     pub(crate) fn put_schema(
         &self,
         schema: &ArraySchema,
-        at: Option<u64>,
+        time: SchemaTime,
         made_from: &str,
         lock: &SchemaLock,
     ) -> Result<TimestampedName> {
         let tile = self.encode_schema(schema)?;
         lock.confirm()?;
-        let name = self.newest_schema_name(at)?;
+        let name = self.newest_schema_name(time)?;
         if schema_files(self)?.last().is_none_or(|(_, newest)| newest != made_from) {
             let overtaken = "another process changed the schema meanwhile; nothing was changed: do it again";
             return Err(Error::new(ErrorKind::Io, overtaken).at_uri(self.uri()));

@@ -1,5 +1,6 @@
 //! Upgrading: the same schema in a newer format version.
 
+use crate::schema_file::SchemaTime;
 use crate::{ArrayPlace, Snapshot};
 use smalti_format::fragment::FieldId;
 use smalti_format::names::{OLD_SCHEMA_FILE, SCHEMA_FOLDER};
@@ -53,7 +54,7 @@ impl ArrayPlace {
             self.check_kept_in_sight(&snapshot, &newer).map_err(|error| error.at_uri(self.uri()))?;
         }
         let name = self
-            .put_schema(&newer, upgrade.at, &made_from, &lock)
+            .put_schema(&newer, SchemaTime { at: upgrade.at, may_be_past: false }, &made_from, &lock)
             .map_err(|error| error.at_uri(self.uri()))?;
         Ok(Some(name.range().end))
     }

@@ -8,14 +8,12 @@ use crate::library::now_ms;
 use crate::schema::SchemaHandle;
 use crate::uris;
 use crate::values::{count, index};
-use crate::vfs::path_of;
+use crate::vfs::{files, inner, told};
 use smalti::format::{Attribute, DataOrder, Dimension, default_fill_value};
 use smalti::{
     Array, ArrayType, CellValNum, ColumnRef, Datatype, Duplicates, Extent, FilterPipeline, Layout,
     ReadRequest, Scalar, Value, WriteRequest,
 };
-use std::fs::File;
-use std::io::{Read, Write};
 
 const ORIGIN: &str = "Filestore";
 const POSITION: &str = "position";
@@ -140,8 +138,7 @@ entries! {
     fn tiledb_filestore_schema_create(ctx, uri: Text, array_schema: New<SchemaHandle>) {
         let byte_len = match uri.optional()? {
             Some(uri) => {
-                let path = path_of(uri)?;
-                std::fs::metadata(&path).map_err(crate::vfs::io("Cannot get file size of", &path))?.len()
+                files(ctx, &ctx.config)?.byte_len(&inner(uri)).map_err(told("Cannot get file size of", uri))?
             }
             None => 0,
         };
@@ -151,12 +148,11 @@ entries! {
     fn tiledb_filestore_uri_import(ctx, filestore_array_uri: Text, file_uri: Text, mime_type: i32) {
         let Some(uri) = file_uri.optional()? else { return fail("C API", "Invalid uri pointer") };
         let mime = mime(mime_type)?;
-        let path = path_of(uri)?;
-        let told = crate::vfs::io("Cannot read from file", &path);
-        let mut file = File::open(&path).map_err(|_| {
+        let told = told("Cannot read from file", uri);
+        let mut file = files(ctx, &ctx.config)?.open(&inner(uri)).map_err(|_| {
             Failure::told("C API", "Failed to open the file; Invalid file URI or incorrect file permissions")
         })?;
-        let byte_len = file.metadata().map_err(&told)?.len();
+        let byte_len = file.byte_len();
         if byte_len == 0 {
             return Ok(());
         }
@@ -176,7 +172,7 @@ entries! {
         let (at, mut offset) = (now_ms(), 0);
         while offset < byte_len {
             let mut piece = vec![0; index(piece_len.min(byte_len - offset))];
-            file.read_exact(&mut piece).map_err(&told)?;
+            file.read_at(offset, &mut piece).map_err(&told)?;
             write(&array, at, offset, &piece)?;
             offset += count(piece.len());
         }
@@ -186,15 +182,14 @@ entries! {
 
     fn tiledb_filestore_uri_export(ctx, file_uri: Text, filestore_array_uri: Text) {
         let Some(uri) = file_uri.optional()? else { return fail("C API", "Invalid uri pointer") };
-        let path = path_of(uri)?;
         let array = open(ctx, filestore_array_uri)?;
         let byte_len = stored_len(&array)?;
-        let told = crate::vfs::io("Cannot write to file", &path);
-        let mut file = File::create(&path).map_err(|_| {
+        let told = told("Cannot write to file", uri);
+        let mut file = files(ctx, &ctx.config)?.create(&inner(uri)).map_err(|_| {
             Failure::told("C API", "Failed to open the file; Invalid file URI or incorrect file permissions")
         })?;
-        read(&array, 0, byte_len, |bytes| file.write_all(bytes).map_err(&told))?;
-        file.sync_all().map_err(&told)
+        read(&array, 0, byte_len, |bytes| file.write(bytes).map_err(&told))?;
+        file.sync().and_then(|()| file.close()).map_err(&told)
     }
 
     fn tiledb_filestore_buffer_import(

@@ -40,7 +40,6 @@ mod serialization;
 mod statistics;
 mod stores;
 mod text;
-mod unbuilt;
 mod uris;
 mod values;
 mod vfs;

@@ -23,9 +23,10 @@ impl Pending {
         if self.0.is_empty() {
             return Ok(());
         }
+        // What clients call ASCII is their affair, as it is for libtiledb.
         let mut builder = match at {
-            Some(at) => builder.at(at),
-            None => builder,
+            Some(at) => builder.at(at).any_text(),
+            None => builder.any_text(),
         };
         for (key, value) in self.0 {
             builder = match value {

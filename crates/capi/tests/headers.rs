@@ -113,8 +113,8 @@ fn each_header_compiles_alone_and_after_all_others() {
     }
 }
 
-#[test]
-fn a_program_in_c_makes_writes_and_reads_arrays() {
+/// Compiles a program of the folder `programs` with our headers and library, and checks what it prints.
+fn check_program(name: &str, compilers: &[(&str, &str, &str)]) {
     let folder = tempfile::tempdir().unwrap();
     let libraries = folder.path().join("lib");
     fs::create_dir(&libraries).unwrap();
@@ -122,11 +122,10 @@ fn a_program_in_c_makes_writes_and_reads_arrays() {
         .or_else(|_| fs::copy(library(), libraries.join("libtiledb.so")).map(|_| ()))
         .unwrap();
     fs::hard_link(libraries.join("libtiledb.so"), libraries.join("libtiledb.so.2.30")).unwrap();
-    let source = package().join("tests").join("programs").join("arrays.c");
+    let source = package().join("tests").join("programs").join(name);
     let expected = fs::read_to_string(source.with_extension("expected")).unwrap();
-    let compilers = [("cc", "c", "-std=c99"), ("c++", "c++", "-std=c++17")];
     for (compiler, language, standard) in compilers {
-        if language == "c++" && !has_cxx() {
+        if *language == "c++" && !has_cxx() {
             continue;
         }
         let program = folder.path().join(format!("program-{language}"));
@@ -148,4 +147,17 @@ fn a_program_in_c_makes_writes_and_reads_arrays() {
         assert_went_well(&output, "the program");
         assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
     }
+}
+
+const C: (&str, &str, &str) = ("cc", "c", "-std=c99");
+const CXX: (&str, &str, &str) = ("c++", "c++", "-std=c++17");
+
+#[test]
+fn a_program_in_c_makes_writes_and_reads_arrays() {
+    check_program("arrays.c", &[C, CXX]);
+}
+
+#[test]
+fn what_exceptions_of_callbacks_say_is_what_the_call_reports() {
+    check_program("throws.cc", &[CXX]);
 }

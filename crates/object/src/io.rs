@@ -1,5 +1,6 @@
 //! The thread that waits for the network, so that no worker does.
 
+use crate::room::{Room, Taken};
 use smalti_types::{Error, ErrorKind, Result};
 use std::fmt;
 use std::future::Future;
@@ -15,6 +16,8 @@ pub(crate) struct Io {
     thread: Arc<Thread>,
     /// How many requests may be under way.
     requests: Arc<Semaphore>,
+    /// For parts of files on their way.
+    room: Room,
 }
 
 #[derive(Default)]
@@ -30,7 +33,16 @@ pub(crate) struct Begun<T> {
 
 impl Io {
     pub(crate) fn new(request_count: usize) -> Io {
-        Io { thread: Arc::default(), requests: Arc::new(Semaphore::new(request_count.max(1))) }
+        Io {
+            thread: Arc::default(),
+            requests: Arc::new(Semaphore::new(request_count.max(1))),
+            room: Room::default(),
+        }
+    }
+
+    /// Waits until there is room for a part of a file to be on its way.
+    pub(crate) fn room(&self, byte_len: usize) -> Taken {
+        self.room.take(byte_len)
     }
 
     /// Begins a request.

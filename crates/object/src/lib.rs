@@ -72,6 +72,7 @@ mod reading;
 mod reason;
 #[cfg(feature = "network")]
 mod remade;
+mod room;
 mod settings;
 #[cfg(all(test, feature = "s3", feature = "gcs", feature = "azure"))]
 mod tests;

@@ -73,11 +73,13 @@ impl Upload {
             self.wait_for_part()?;
         }
         let Some((key, id)) = self.begun.clone() else { return Ok(()) };
+        let room = self.objects.io().room(self.filling.len());
         let payload = PutPayload::from(Bytes::from(std::mem::take(&mut self.filling)));
         let (client, asked) = (self.objects.client(), self.objects.asked(&self.path));
         let idx = self.parts.len() + self.under_way.len();
         let sent = async move {
             let sent = client.put_part(&key, &id, idx, payload).await;
+            drop(room);
             sent.map_err(|failed| error::told(&failed, &asked))
         };
         self.under_way.push_back(self.objects.io().begin(sent));

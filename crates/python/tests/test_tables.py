@@ -159,3 +159,17 @@ def test_hours_and_months_are_times_in_pandas(mem):
     for unit in units:
         assert frame[unit].dtype.kind == "M" and frame[unit][0] == pd.Timestamp(moment.astype(f"M8[{unit}]").astype("M8[s]")), unit
     assert frame["span"][0] == pd.Timedelta(hours=5)
+
+
+def test_text_that_repeats_and_text_that_does_not_come_alike(mem):
+    # More cells than it takes for objects to be made for each different value.
+    numbers = np.arange(110_000)
+    texts = {"few": numbers * 7 % 1000, "all": numbers}
+    attrs = [sm.attr("few", str), sm.attr("all", str)]
+    array = sm.create(mem(), sm.dim("x", (0, 200_000)), attrs, sparse=True)
+    expected = {name: np.array([f"é{number}" for number in values], object) for name, values in texts.items()}
+    array.write({"x": numbers, **expected})
+    found = array.read(order="row-major").to_dict()
+    for name, values in expected.items():
+        assert found[name].dtype == object and (found[name] == values).all()
+    assert found["few"][0] is found["few"][1000] and len({id(text) for text in found["few"]}) == 1000

@@ -49,29 +49,17 @@ pub(crate) struct FieldSource {
 }
 
 impl FieldSource {
-    /// The source of an attribute that a read wants in a shape; `None` where the fragment's schema lacks the attribute.
+    /// The source of an attribute that a read wants in a shape; `None` where the fragment lacks the attribute.
     ///
     /// # Errors
-    /// `Unsupported` when the attribute was something else when the fragment was written: it was dropped, and another of
-    /// the same name added. libtiledb takes the old bytes for values of the new type, which is not what anybody wrote.
+    /// `Corrupt` and `Permission` from the fragment's metadata.
     pub(crate) fn of_attribute(
         snapshot: &Snapshot,
         fragment: &Arc<Fragment>,
         name: &str,
         shape: CellShape,
     ) -> Result<Option<Self>> {
-        let Some((idx, _)) = fragment.schema().attribute(name) else { return Ok(None) };
-        let field = FieldId::Attribute(idx);
-        let own = fragment.field_shape(field)?;
-        if own != shape {
-            return Err(Error::unsupported(format!(
-                "attribute {name:?} is of type {} now, but of type {} in fragment {}; select other attributes, or \
-                 read at an earlier time",
-                describe(shape),
-                describe(own),
-                fragment.name()
-            )));
-        }
+        let Some(field) = attribute_in(fragment, name, shape)? else { return Ok(None) };
         let codec = snapshot.field_codec(fragment, field)?;
         Ok(Some(FieldSource {
             fragment: Arc::clone(fragment),
@@ -81,6 +69,18 @@ impl FieldSource {
             name: KeptName::default(),
         }))
     }
+}
+
+/// Where a fragment has an attribute, by its own schema. One of the same name that was of another type is another attribute, which was
+/// dropped before this one was added: nobody wrote cells of this one then. libtiledb takes the old bytes for values of the new type, unless
+/// one of the two is of any length.
+///
+/// # Errors
+/// `Corrupt` from the fragment's metadata.
+pub(crate) fn attribute_in(fragment: &Fragment, name: &str, shape: CellShape) -> Result<Option<FieldId>> {
+    let Some((idx, _)) = fragment.schema().attribute(name) else { return Ok(None) };
+    let field = FieldId::Attribute(idx);
+    Ok((fragment.field_shape(field)? == shape).then_some(field))
 }
 
 fn cached_file(source: &FieldSource, store: &dyn Store) -> Option<CachedFile> {
@@ -94,15 +94,6 @@ fn cached_file(source: &FieldSource, store: &dyn Store) -> Option<CachedFile> {
         if shape.is_nullable { Some(version(Plane::Validity)?) } else { None },
     ];
     Some(CachedFile { address: store.address(&fixed), versions })
-}
-
-fn describe(shape: CellShape) -> String {
-    let count = match shape.cell_val_num.fixed() {
-        Some(1) => String::new(),
-        Some(count) => format!(" times {count}"),
-        None => " of any length".to_owned(),
-    };
-    format!("{}{count}{}", shape.datatype, if shape.is_nullable { ", nullable" } else { "" })
 }
 
 impl FieldSource {

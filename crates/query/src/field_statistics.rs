@@ -2,6 +2,7 @@
 
 use crate::condition::{BoundField, FieldBounds};
 use crate::count::Count;
+use crate::fetch::attribute_in;
 use crate::tile_statistics::TileStatistics;
 use smalti_array::Fragment;
 use smalti_tile::CellShape;
@@ -63,7 +64,7 @@ impl FieldSummary {
         tiles: impl Iterator<Item = (usize, u64)>,
         most: u64,
     ) -> Result<()> {
-        if fragment.schema().attribute(&field.name).is_none() {
+        if attribute_in(fragment, &field.name, field.shape)?.is_none() {
             return self.add_fill(field, tiles.map(|(_, cell_count)| cell_count).sum());
         }
         match TileStatistics::read(fragment, field, usize::MAX, most)? {

@@ -1,6 +1,7 @@
 //! What the metadata of a fragment says about the values of an attribute, tile by tile, for conditions.
 
 use crate::condition::{BoundField, FieldBounds};
+use crate::fetch::attribute_in;
 use smalti_array::{BoundsOfTiles, FieldId, Fragment, NumbersOfTiles};
 use smalti_format::Rule;
 use smalti_tile::{CellShape, StatsKind};
@@ -56,8 +57,7 @@ impl TileStatistics {
         if tile_count < LEAST_TILE_COUNT || !can_be_trusted(fragment, &field.shape) {
             return Ok(None);
         }
-        let Some((idx, _)) = fragment.schema().attribute(&field.name) else { return Ok(None) };
-        let id = FieldId::Attribute(idx);
+        let Some(id) = attribute_in(fragment, &field.name, field.shape)? else { return Ok(None) };
         if field.shape.is_var() && !holds_bounds(fragment, id, most)? {
             return Ok(None);
         }

@@ -138,6 +138,11 @@ impl Context {
         &self.resources
     }
 
+    /// Files on any path of its stores: what programs keep beside their arrays.
+    pub fn files(&self) -> storage::Files {
+        storage::Files::new(&self.stores)
+    }
+
     /// Drops the memory store of a name: `mem://name` is empty for whoever opens it next. Returns whether there was one.
     pub fn forget_memory_store(&self, name: &str) -> bool {
         self.stores.forget_memory(name)

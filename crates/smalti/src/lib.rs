@@ -87,6 +87,7 @@ mod shared_upkeep;
 pub mod storage;
 mod stream;
 mod timestamp;
+mod update;
 pub mod upkeep;
 mod value;
 mod views;
@@ -125,6 +126,7 @@ pub use schema::{
 pub use sealed::SealedFragment;
 pub use stream::BatchStream;
 pub use timestamp::IntoTimestamp;
+pub use update::{UpdateBuilder, WrittenUpdate};
 pub use value::{Interval, Number, Value};
 pub use write::{GlobalWriteBuilder, GlobalWriter, WriteBuilder};
 

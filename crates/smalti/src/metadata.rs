@@ -61,11 +61,12 @@ pub struct MetadataBuilder<'a> {
     context: &'a Context,
     entries: Vec<MetadataEntry>,
     at: Option<u64>,
+    takes_any_text: bool,
 }
 
 impl<'a> MetadataBuilder<'a> {
     pub(crate) fn new(place: &'a ArrayPlace, context: &'a Context) -> Self {
-        MetadataBuilder { place, context, entries: Vec::new(), at: None }
+        MetadataBuilder { place, context, entries: Vec::new(), at: None, takes_any_text: false }
     }
 
     /// Sets a key.
@@ -88,12 +89,22 @@ impl<'a> MetadataBuilder<'a> {
         self
     }
 
+    /// Takes values of type `STRING_ASCII` that are not ASCII, as libtiledb does: for programs that pass on what others call so.
+    pub fn any_text(mut self) -> Self {
+        self.takes_any_text = true;
+        self
+    }
+
     /// Makes the change, atomic and durable. Returns its time in milliseconds since 1970.
     ///
     /// # Errors
-    /// `InvalidArgument` for no keys, a key given twice, or text of type `STRING_ASCII` that is not ASCII; what the store reports.
+    /// `InvalidArgument` for no keys, a key given twice, or text of type `STRING_ASCII` that is not ASCII, unless
+    /// [`any_text`](MetadataBuilder::any_text) is taken; what the store reports.
     pub fn commit(self) -> Result<u64> {
         self.context.check_process()?;
+        if self.takes_any_text {
+            return self.place.put_known_metadata(self.entries, self.at);
+        }
         self.place.put_metadata(self.entries, self.at)
     }
 }

@@ -23,5 +23,18 @@
 //! let context = Context::new().storage(settings);
 //! # Ok::<(), smalti::Error>(())
 //! ```
+//!
+//! What programs keep beside their arrays, on the same paths, is reached by [`Files`]:
+//!
+//! ```
+//! # use smalti::Context;
+//! let files = Context::new().files();
+//! let mut note = files.create("mem://survey/notes.txt")?;
+//! note.write(b"calibrated on Monday")?;
+//! note.close()?;
+//! assert_eq!(files.byte_len("mem://survey/notes.txt")?, 20);
+//! # Ok::<(), smalti::Error>(())
+//! ```
 
 pub use smalti_object::{KEYS, Key, Settings, Shown, Takes};
+pub use smalti_store::{Files, FoundFile, OpenFile};

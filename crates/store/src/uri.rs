@@ -193,6 +193,18 @@ fn is_scheme(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
+/// The path of a URI that leads to this machine; `None` for those of other schemes.
+///
+/// # Errors
+/// As [`Stores::open`].
+pub(crate) fn local_path(uri: &str) -> Result<Option<PathBuf>> {
+    match uri.split_once("://") {
+        Some(("file", rest)) => file_path(rest).map(Some).map_err(|error| error.at_uri(uri)),
+        Some((scheme, _)) if is_scheme(scheme) => Ok(None),
+        _ => Ok(Some(PathBuf::from(uri))),
+    }
+}
+
 /// The path of a `file` URI: what follows `file://`.
 fn file_path(rest: &str) -> Result<PathBuf> {
     let path = rest.strip_prefix("localhost").filter(|path| path.starts_with('/')).unwrap_or(rest);

@@ -308,7 +308,10 @@ fn c_path(path: &str) -> Fallible<CString> {
 
 /// What a callback answered; one that threw is a failure.
 fn answered(call: impl FnMut() -> i32) -> Fallible<i32> {
-    caught(call).ok_or_else(|| Failure::told("TileDB internal", "the callback threw an exception"))
+    caught(call).map_err(|thrown| {
+        let text = thrown.text.unwrap_or_else(|| "the callback threw an exception".to_owned());
+        Failure::told("TileDB internal", text)
+    })
 }
 
 /// Calls back with a path; its answer.

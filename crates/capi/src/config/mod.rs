@@ -120,6 +120,13 @@ impl Config {
         self.get(key).as_deref() != default.values.get(key).map(String::as_str)
     }
 
+    /// Whether object stores are set up alike in both.
+    pub(crate) fn same_stores(&self, other: &Config) -> bool {
+        let of_stores = |key: &&String| key.starts_with("vfs.") || key.starts_with("ssl.");
+        let keys = self.values.keys().chain(other.values.keys()).filter(of_stores);
+        keys.into_iter().all(|key| self.get(key) == other.get(key))
+    }
+
     /// These settings over those of `below`: what was set in either.
     pub(crate) fn over(&self, below: &Config) -> Config {
         let mut merged = below.clone();

@@ -3,11 +3,11 @@
 use super::buffers::Buffers;
 use super::state::{ORIGIN, Status};
 use super::{Node, QueryHandle, SubarrayHandle};
-use crate::array::{ArrayHandle, READ};
+use crate::array::{ArrayHandle, READ, UPDATE};
 use crate::boundary::entry::{entries, free_entries};
 use crate::boundary::handle::locked;
 use crate::boundary::memory::{Buffer, give_text};
-use crate::boundary::{DataOut, In, New, Out, OutText, Text};
+use crate::boundary::{Data, DataOut, In, New, Out, OutText, Text};
 use crate::config::Config;
 use crate::context::Context;
 use crate::failure::{Failure, Fallible, fail};
@@ -16,7 +16,6 @@ use crate::values::{index, small_count};
 use smalti::Layout;
 use std::ffi::{c_char, c_void};
 
-/// Changes the buffers of a field.
 /// Sets one of the buffers of a field, which `place` finds among them.
 fn set(
     query: In<QueryHandle>,
@@ -187,6 +186,32 @@ entries! {
             return fail(ORIGIN, "Row-major and column-major writes are only possible for dense arrays");
         }
         query.layout = layout;
+        Ok(())
+    }
+
+    fn tiledb_query_add_update_value(
+        ctx,
+        query: In<QueryHandle>,
+        field_name: Text,
+        update_value: Data,
+        update_value_size: u64,
+    ) {
+        let mut query = query.write()?;
+        let name = field_name.get("field_name")?;
+        if query.mode != UPDATE {
+            return fail(
+                ORIGIN,
+                "Cannot add query update value; Operation only applicable to update queries",
+            );
+        }
+        if query.is_dense() {
+            return fail(ORIGIN, "Setting update values is only valid for sparse arrays");
+        }
+        if query.updates.iter().any(|(other, _)| other == name) {
+            return fail(ORIGIN, "Update value already set for attribute");
+        }
+        let value = update_value.optional(update_value_size)?.map(<[u8]>::to_vec);
+        query.updates.push((name.to_owned(), value));
         Ok(())
     }
 

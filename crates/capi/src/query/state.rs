@@ -4,12 +4,12 @@ use super::buffers::Buffers;
 use super::operations::Operations;
 use super::resume::Resume;
 use super::{Node, SubarrayHandle};
-use crate::array::{ArrayHandle, DELETE, MODIFY_EXCLUSIVE, READ, WRITE};
+use crate::array::{ArrayHandle, DELETE, MODIFY_EXCLUSIVE, READ, UPDATE, WRITE};
 use crate::boundary::handle::{Kept, kinds, seen};
 use crate::config::Config;
 use crate::failure::{Fallible, fail};
 use crate::schema::SchemaHandle;
-use smalti::{Array, ArrayType, GlobalWriter, Layout, Progress};
+use smalti::{Array, ArrayType, GlobalWriter, Layout, Progress, Value};
 use std::sync::{Arc, Mutex};
 
 /// What failures of queries are told by.
@@ -53,6 +53,8 @@ pub(crate) struct QueryHandle {
     pub(super) writer: Mutex<Option<GlobalWriter>>,
     pub(super) written: Vec<Written>,
     pub(super) aggregates: Operations,
+    /// The values of an update, by attribute; null where there are no bytes.
+    pub(super) updates: Vec<(String, Option<Vec<u8>>)>,
     /// The time of writes, where one was set.
     pub(super) at: Option<u64>,
     pub(super) progress: Arc<Progress>,
@@ -101,6 +103,7 @@ impl QueryHandle {
             writer: Mutex::new(None),
             written: Vec::new(),
             aggregates: Operations::default(),
+            updates: Vec::new(),
             at: array.write_time(),
             progress,
             schema,
@@ -119,7 +122,8 @@ impl QueryHandle {
             READ => self.read(),
             WRITE | MODIFY_EXCLUSIVE => self.submit_write(),
             DELETE => self.delete(),
-            _ => fail(ORIGIN, "update queries are not built yet"),
+            UPDATE => self.update(),
+            _ => fail(ORIGIN, "Cannot submit; Unsupported query type."),
         };
         if self.mode == READ {
             crate::statistics::count(&before, &self.progress.statistics());
@@ -147,6 +151,34 @@ impl QueryHandle {
         };
         let condition = node.bound(&mut self.schema)?;
         let mut builder = self.array.delete(condition);
+        if let Some(at) = self.at {
+            builder = builder.at(at);
+        }
+        builder.commit().map_err(crate::failure::Failure::of("DeletesAndUpdates"))?;
+        Ok(Status::Completed)
+    }
+
+    fn update(&mut self) -> Fallible<Status> {
+        let Some(node) = self.condition.clone() else {
+            return fail("DeletesAndUpdates", "Cannot initialize deletes; One condition is needed");
+        };
+        let mut builder = self.array.update(node.bound(&mut self.schema)?);
+        for (name, value) in &self.updates {
+            let attribute = match self.schema.schema.attribute(name) {
+                Some((_, attribute)) => attribute,
+                None if self.schema.schema.dimension(name).is_some() => {
+                    return fail("UpdateValue", "Can only update attributes");
+                }
+                None => return fail("UpdateValue", "Field name doesn't exist"),
+            };
+            builder = match value {
+                Some(bytes) => builder.set(name, Value::from_le_bytes(attribute.datatype, bytes.clone())?),
+                None if attribute.nullable => builder.set_null(name),
+                None => {
+                    return fail("UpdateValue", "Null value can only be used with nullable attributes");
+                }
+            };
+        }
         if let Some(at) = self.at {
             builder = builder.at(at);
         }

@@ -61,6 +61,7 @@ impl EvolutionHandle {
             let sides = sides.filter_map(|(dimension, side)| Some((dimension.name.clone(), side.clone()?)));
             change.current_domain = sides.collect();
         }
+        change.may_be_past = true;
         array.evolve_raw(&change).map(|_| ()).map_err(Failure::of(ORIGIN))
     }
 }

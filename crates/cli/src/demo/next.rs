@@ -4,11 +4,12 @@ use super::place::Place;
 use super::report::Report;
 use crate::args::Global;
 use smalti::storage::KEYS;
+use std::path::Path;
 
 /// Prints the lines; `first_write` is the time of the first write of the places, in milliseconds since 1970.
 pub(super) fn tell(global: &Global, place: &Place<'_>, first_write: u64, report: &mut Report) {
     let program = shell_word(&std::env::args().next().unwrap_or_else(|| "smalti".into()));
-    let (settings, secrets) = repeated(&global.config);
+    let (settings, secrets) = repeated(&global.config, global.cache.as_deref());
     let array = |name: &str| shell_word(&place.array(name));
     let file = |name: &str| shell_word(&place.file(name));
     report.line("\nTry next:".into());
@@ -50,7 +51,7 @@ pub(super) fn tell(global: &Global, place: &Place<'_>, first_write: u64, report:
 }
 
 /// The settings of this command as options for the next, and the variables for those that are secret.
-fn repeated(config: &[String]) -> (String, Vec<String>) {
+fn repeated(config: &[String], cache: Option<&Path>) -> (String, Vec<String>) {
     let (mut options, mut variables) = (String::new(), Vec::new());
     for setting in config {
         let name = setting.split_once('=').map_or(setting.as_str(), |(name, _)| name);
@@ -58,6 +59,9 @@ fn repeated(config: &[String]) -> (String, Vec<String>) {
             Some(key) => variables.push(key.own_variable()),
             None => options.push_str(&format!(" --config {}", shell_word(setting))),
         }
+    }
+    if let Some(folder) = cache {
+        options.push_str(&format!(" --cache {}", shell_word(&folder.display().to_string())));
     }
     (options, variables)
 }
@@ -87,8 +91,11 @@ mod tests {
         let config =
             ["s3.endpoint=http://127.0.0.1:9000", "s3.secret_access_key=hush", "network.timeout=10 s"];
         let config = config.map(str::to_owned);
-        let (options, variables) = repeated(&config);
-        assert_eq!(options, " --config s3.endpoint=http://127.0.0.1:9000 --config 'network.timeout=10 s'");
+        let (options, variables) = repeated(&config, Some(Path::new("kept here")));
+        assert_eq!(
+            options,
+            " --config s3.endpoint=http://127.0.0.1:9000 --config 'network.timeout=10 s' --cache 'kept here'"
+        );
         assert_eq!(variables, ["SMALTI_S3_SECRET_ACCESS_KEY"]);
     }
 }

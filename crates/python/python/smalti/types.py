@@ -29,6 +29,8 @@ _BY_UNIT = {unit: name for name, unit in _UNITS.items()}
 
 # From so many cells on it pays to import pyarrow, which makes objects of text faster than Python does.
 MANY_CELLS = 100_000
+# So many of them tell whether values repeat.
+SAMPLE = 8192
 
 
 def dtype_of(datatype, count=1):
@@ -104,9 +106,23 @@ def _made_by_arrow(datatype, data, offsets, count):
     kind = pyarrow.large_string() if datatype in _TEXT else pyarrow.large_binary()
     buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(data)]
     try:
-        return pyarrow.Array.from_buffers(kind, count, buffers).to_numpy(zero_copy_only=False)
+        cells = pyarrow.Array.from_buffers(kind, count, buffers)
+        if not _repeats(cells):
+            return cells.to_numpy(zero_copy_only=False)
+        # An object for each of the different values, which cells share.
+        encoded = cells.dictionary_encode()
+        return encoded.dictionary.to_numpy(zero_copy_only=False)[encoded.indices.to_numpy()]
     except (UnicodeDecodeError, pyarrow.ArrowException):
         return None
+
+
+def _repeats(cells):
+    """Whether each value comes several times, as far as a sample tells: of few different values more than one comes twice in it."""
+    count = min(SAMPLE, len(cells) // 2)
+    sample = cells.take(np.arange(count) * (len(cells) // count))
+    again = count - len(sample.unique())
+    # As many different values make that many coincidences (the birthday problem).
+    return again > 0 and count * count / (2 * again) < len(cells) / 8
 
 
 def value_of(told):

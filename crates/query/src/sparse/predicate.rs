@@ -1,11 +1,12 @@
 //! What takes cells out of a sparse read by their values, as each fragment has it: the condition of the read, and deletes.
 
 use crate::condition::{BoundCondition, BoundField};
-use crate::fetch::FieldSource;
+use crate::fetch::{FieldSource, attribute_in};
 use smalti_array::{FieldId, Fragment, Snapshot, find_field};
 use smalti_format::names::{CommitKind, commit_file_name};
 use smalti_format::{ArraySchema, ConditionNode, ConditionTree};
-use smalti_types::Result;
+use smalti_tile::CellShape;
+use smalti_types::{Error, Result};
 use std::sync::Arc;
 
 /// A condition, and where a fragment keeps the fields that it looks at.
@@ -73,18 +74,20 @@ impl Predicates {
     /// Those that cells of a fragment are asked for.
     ///
     /// # Errors
-    /// `Unsupported` when a field was of another type in the fragment; `Corrupt` and `Permission` from its metadata.
+    /// `Unsupported` when a field by which cells were deleted is of another type in the fragment; `Corrupt` and `Permission` from its metadata.
     pub(crate) fn of_fragment(
         &self,
         snapshot: &Snapshot,
         fragment: &Arc<Fragment>,
     ) -> Result<Vec<FragmentPredicate>> {
-        let sources = |condition: &BoundCondition| {
-            condition
-                .fields()
-                .iter()
-                .map(|field| source(snapshot, fragment, field))
-                .collect::<Result<Vec<_>>>()
+        let sources = |condition: &BoundCondition, is_delete: bool| {
+            let source = |field: &BoundField| {
+                if is_delete {
+                    check_deletes_by(fragment, field)?;
+                }
+                source(snapshot, fragment, field)
+            };
+            condition.fields().iter().map(source).collect::<Result<Vec<_>>>()
         };
         let mut predicates = Vec::new();
         if !self.deletes.is_empty() {
@@ -96,7 +99,7 @@ impl Predicates {
                 let spares_after = (fragment.includes_timestamps() && *at <= time.end).then_some(*at);
                 predicates.push(FragmentPredicate {
                     condition: Arc::clone(stays),
-                    sources: sources(stays)?,
+                    sources: sources(stays, true)?,
                     spares_after,
                     delete: Some((*at, place)),
                     is_condition: false,
@@ -106,7 +109,7 @@ impl Predicates {
         if let Some(condition) = &self.condition {
             predicates.push(FragmentPredicate {
                 condition: Arc::clone(condition),
-                sources: sources(condition)?,
+                sources: sources(condition, false)?,
                 spares_after: None,
                 delete: None,
                 is_condition: true,
@@ -132,6 +135,34 @@ fn source(snapshot: &Snapshot, fragment: &Arc<Fragment>, field: &BoundField) -> 
         FieldId::Timestamps if !fragment.includes_timestamps() => Ok(None),
         id => FieldSource::new(snapshot, fragment, id).map(Some),
     }
+}
+
+/// Checks that a field by which cells are deleted is what it was when the fragment was written: if not, nobody can tell which of the two the
+/// delete is about.
+fn check_deletes_by(fragment: &Fragment, field: &BoundField) -> Result<()> {
+    let is_attribute = matches!(field.id, FieldId::Attribute(_));
+    let Some((idx, _)) = fragment.schema().attribute(&field.name).filter(|_| is_attribute) else {
+        return Ok(());
+    };
+    if attribute_in(fragment, &field.name, field.shape)?.is_some() {
+        return Ok(());
+    }
+    Err(Error::unsupported(format!(
+        "cells were deleted by attribute {:?} of type {}, but it is of type {} in fragment {}; read at an earlier time",
+        field.name,
+        describe(field.shape),
+        describe(fragment.field_shape(FieldId::Attribute(idx))?),
+        fragment.name()
+    )))
+}
+
+fn describe(shape: CellShape) -> String {
+    let count = match shape.cell_val_num.fixed() {
+        Some(1) => String::new(),
+        Some(count) => format!(" times {count}"),
+        None => " of any length".to_owned(),
+    };
+    format!("{}{count}{}", shape.datatype, if shape.is_nullable { ", nullable" } else { "" })
 }
 
 impl FragmentPredicate {

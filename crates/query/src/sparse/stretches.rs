@@ -156,13 +156,15 @@ impl SparsePlan {
                     _ => false,
                 };
         }
-        // Without an order all that needs no sorting comes first, fragment by fragment.
+        // Without an order all that needs no sorting comes first, fragment by fragment, as they were written.
         let is_ordered = self.layout != Layout::Unordered;
         let rank = |tile: &TileRef| match is_stored[tile.group as usize] {
             true if !is_ordered => 0,
             _ => tile.group + 1,
         };
-        self.tiles.sort_by_key(|tile| (rank(tile), tile.fragment_idx, tile.tile_idx));
+        let last = self.fragments.len();
+        let age = |tile: &TileRef| if is_ordered { tile.fragment_idx } else { last - tile.fragment_idx };
+        self.tiles.sort_by_key(|tile| (rank(tile), age(tile), tile.tile_idx));
         let mut stretches: Vec<Stretch> = Vec::new();
         for run in self.tiles.chunk_by(|a, b| rank(a) == rank(b)) {
             let start = stretches.last().map_or(0, |stretch| stretch.tiles.end);

@@ -45,8 +45,11 @@ impl InputColumn<'_> {
         let mut codes = Codes::new(shape, labels.count());
         for cell in 0..labels.count() {
             match labels.get(cell) {
-                Some(label) => codes.push(code_of(label, cell, enumeration, &known)?, cell)?,
-                None => codes.push_null(),
+                Some(label) => {
+                    let code = codes.stored(code_of(label, cell, enumeration, &known)?, cell)?;
+                    codes.push(Some(code));
+                }
+                None => codes.push(None),
             }
         }
         codes.finish()
@@ -66,21 +69,25 @@ fn dictionary_codes(
 ) -> Result<FieldCells<'static>> {
     let dictionary = array.as_any_dictionary();
     let labels = Labels::new(InputColumn(Repr::Arrow(dictionary.values().clone())), enumeration)?;
-    let mut found: Vec<Option<u64>> = vec![None; labels.count()];
+    // By label, its code as the attribute stores it.
+    let mut found: Vec<Option<Code>> = vec![None; labels.count()];
     let keys = if labels.count() > 0 { dictionary.normalized_keys() } else { vec![0; array.len()] };
+    let nulls = dictionary.keys().nulls();
     let mut codes = Codes::new(shape, array.len());
     for (cell, key) in keys.into_iter().enumerate() {
-        let label = if dictionary.keys().is_null(cell) { None } else { labels.get(key) };
-        match (label, found.get_mut(key)) {
-            (Some(label), Some(slot)) => {
-                let code = match *slot {
-                    Some(code) => code,
-                    None => *slot.insert(code_of(label, cell, enumeration, known)?),
-                };
-                codes.push(code, cell)?;
-            }
-            _ => codes.push_null(),
-        }
+        let is_null = nulls.is_some_and(|nulls| nulls.is_null(cell));
+        let code = match found.get(key) {
+            Some(Some(code)) if !is_null => Some(*code),
+            _ if is_null => None,
+            _ => match labels.get(key) {
+                Some(label) => {
+                    let code = codes.stored(code_of(label, cell, enumeration, known)?, cell)?;
+                    found.get_mut(key).map(|slot| *slot.insert(code))
+                }
+                None => None,
+            },
+        };
+        codes.push(code);
     }
     codes.finish()
 }
@@ -137,6 +144,9 @@ impl<'a> Labels<'a> {
     }
 }
 
+/// A code as it is stored, little-endian, and zeros behind it.
+type Code = [u8; 8];
+
 /// Codes in the type of an attribute.
 struct Codes {
     shape: CellShape,
@@ -150,17 +160,28 @@ impl Codes {
         Codes { shape, data, validity: Vec::with_capacity(count) }
     }
 
-    fn push(&mut self, code: u64, cell: usize) -> Result<()> {
+    /// A code as it is stored.
+    fn stored(&self, code: u64, cell: usize) -> Result<Code> {
         let code = Scalar::U64(code).cast(self.shape.datatype);
         let code = code.map_err(|error| error.context(format_args!("the code of cell {cell}")))?;
-        self.data.extend(code.to_le_bytes());
-        self.validity.push(1);
-        Ok(())
+        let mut bytes = Code::default();
+        for (byte, stored) in bytes.iter_mut().zip(code.to_le_bytes()) {
+            *byte = stored;
+        }
+        Ok(bytes)
     }
 
-    fn push_null(&mut self) {
-        self.data.resize(self.data.len() + self.shape.datatype.byte_len(), 0);
-        self.validity.push(0);
+    /// The code of the next cell, or that it is null.
+    fn push(&mut self, code: Option<Code>) {
+        self.validity.push(u8::from(code.is_some()));
+        let bytes = code.unwrap_or_default();
+        // Of a length that is known when this is compiled, for all types that codes have.
+        match self.shape.datatype.byte_len() {
+            1 => self.data.push(bytes[0]),
+            2 => self.data.extend_from_slice(&bytes[..2]),
+            4 => self.data.extend_from_slice(&bytes[..4]),
+            _ => self.data.extend_from_slice(&bytes),
+        }
     }
 
     fn finish(self) -> Result<FieldCells<'static>> {

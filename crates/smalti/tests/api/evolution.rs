@@ -5,7 +5,7 @@ use arrow_array::types::{Int32Type, UInt8Type};
 use arrow_array::{Array as _, ArrayRef, DictionaryArray, Int64Array, StringArray};
 use smalti::ErrorKind;
 use smalti::arrow::{ArrowForm, ENUMERATION_KEY};
-use smalti::{Array, Dimension, prelude::*};
+use smalti::{Array, Dimension, SchemaChange, prelude::*};
 use std::sync::Arc;
 
 fn colored(name: &str) -> Array {
@@ -169,6 +169,24 @@ fn evolutions_that_break_a_rule_change_nothing() {
     assert_eq!(*array.reopen().unwrap().schema(), *schema);
     let dense = crate::line("refused-dense", 4, Attribute::of::<i32>("a"));
     assert!(dense.evolve().drop_attribute("a").commit().unwrap_err().message().contains("attribute"));
+}
+
+#[test]
+fn a_schema_of_the_past_is_seen_by_reads_of_its_time_alone() {
+    let array = colored("past-schema");
+    let schema = array.schema().clone();
+    let mut size = schema.attributes[0].clone();
+    (size.name, size.enumeration) = ("size".into(), None);
+    let change = SchemaChange {
+        add_attributes: vec![size],
+        at: Some(1),
+        may_be_past: true,
+        ..SchemaChange::default()
+    };
+    assert_eq!(array.evolve_raw(&change).unwrap(), 1);
+    assert_eq!(*array.reopen().unwrap().schema(), *schema);
+    let then = Array::open_with(&crate::uri("past-schema"), &crate::options().at(1)).unwrap();
+    assert!(then.schema().attribute("size").is_some());
 }
 
 #[test]

@@ -200,4 +200,7 @@ fn ascii_text_of_metadata_is_ascii() {
             assert!(error.message().contains("\"k\"") && error.message().contains(fault), "{error}");
         }
     }
+    let cafe = smalti::Value::from_le_bytes(Datatype::StringAscii, "caf\u{e9}".as_bytes()).unwrap();
+    array.write_metadata().put("k", cafe.clone()).any_text().commit().unwrap();
+    assert_eq!(array.metadata().unwrap().get("k"), Some(&cafe));
 }

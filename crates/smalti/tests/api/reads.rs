@@ -151,3 +151,23 @@ fn dense_reads_give_a_cell_for_each_range_that_holds_it_and_sparse_ones_once() {
         assert_eq!(sparse, [2, 3, 4, 5, 6], "{layout:?}");
     }
 }
+
+#[test]
+fn without_an_order_duplicates_come_as_they_were_written() {
+    let schema = Schema::sparse()
+        .dimension(Dimension::new("x", 0..=9))
+        .attribute(Attribute::of::<i32>("a"))
+        .allow_duplicates(true)
+        .build()
+        .unwrap();
+    let array = Array::create_with(&crate::uri("as-written"), &schema, &crate::options()).unwrap();
+    for (at, a) in [(30, 3), (10, 1), (20, 2)] {
+        array.write().column("x", &[9 - a, 5]).column("a", &[a, 10 + a]).at(at).commit().unwrap();
+    }
+    let read = || array.read().select(["a"]).order(Layout::Unordered);
+    assert_eq!(
+        read().collect().unwrap().column(0).as_primitive::<Int32Type>().values(),
+        &[11, 1, 12, 2, 13, 3]
+    );
+    assert_eq!(read().limit(2).collect().unwrap().column(0).as_primitive::<Int32Type>().values(), &[11, 1]);
+}

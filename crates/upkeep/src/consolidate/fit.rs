@@ -2,7 +2,7 @@
 
 use super::hulls::Hulls;
 use smalti_array::{Fragment, Snapshot, dense_grid, intervals};
-use smalti_format::{ArraySchema, Rule};
+use smalti_format::{ArraySchema, Attribute, Rule};
 use smalti_space::{Interval, intersect_rects};
 use smalti_types::{Error, Extent, Result, TimeRange};
 use std::cell::OnceCell;
@@ -139,10 +139,7 @@ impl<'a> Fit<'a> {
         let own = inputs.iter().rev().map(|input| &**input.schema());
         let has_all = |schema: &&ArraySchema| {
             inputs.iter().flat_map(|input| &input.schema().attributes).all(|wanted| {
-                schema.attribute(&wanted.name).is_some_and(|(_, found)| {
-                    (found.datatype, found.cell_val_num, found.nullable)
-                        == (wanted.datatype, wanted.cell_val_num, wanted.nullable)
-                })
+                schema.attribute(&wanted.name).is_some_and(|(_, found)| is_same_shape(wanted, found))
             })
         };
         std::iter::once(latest).chain(own).find(has_all).ok_or_else(|| {
@@ -181,6 +178,11 @@ fn schema_name(snapshot: &Snapshot, inputs: &[&Fragment], schema: &ArraySchema) 
         Some(input) => input.footer().schema_name.clone(),
         None => snapshot.schema_name().to_owned(),
     }
+}
+
+/// Whether cells of one attribute are cells of the other.
+pub(super) fn is_same_shape(a: &Attribute, b: &Attribute) -> bool {
+    (a.datatype, a.cell_val_num, a.nullable) == (b.datatype, b.cell_val_num, b.nullable)
 }
 
 /// The times of some fragments.

@@ -1,10 +1,11 @@
 //! Consolidation of fragments: choose, merge, publish.
 
-use super::fit::{Fit, span};
+use super::fit::{Fit, is_same_shape, span};
 use super::policy::Choice;
 use super::publish::{Published, publish};
 use super::verify::verify_merge;
 use smalti_array::{ArrayPlace, Fragment, NewFragment, Snapshot, UpkeepLock};
+use smalti_format::Attribute;
 use smalti_format::names::{CommitKind, commit_file_name};
 use smalti_query::{MergeRequest, Phase, Progress, Unit, merge};
 use smalti_types::{Error, Result, TimeRange};
@@ -260,7 +261,9 @@ fn purged_at(
     let deletes = deletes.filter(|at| purges_cells && *at >= time.start).max();
     let schema = part.schema();
     let drops = |fragment: &Arc<Fragment>| {
-        fragment.schema().attributes.iter().any(|attribute| schema.attribute(&attribute.name).is_none())
+        let is_there =
+            |own: &Attribute| schema.attribute(&own.name).is_some_and(|(_, found)| is_same_shape(own, found));
+        !fragment.schema().attributes.iter().all(is_there)
     };
     let evolved = part.fragments().iter().any(drops).then(|| {
         let name = smalti_format::names::TimestampedName::parse(part.schema_name());
