@@ -10,6 +10,9 @@ use std::process::Command;
 
 const REQUIREMENTS: &str = "tests/interop/drop-in-requirements.txt";
 
+/// What the library is called where it is built; that of the tests is in `deps`.
+const LIBRARY: &str = "libtiledb.so";
+
 /// Where the plugin for pytest is that knows which tests may fail.
 const PLUGIN_FOLDER: &str = "tests/interop";
 
@@ -24,25 +27,26 @@ pub(crate) fn tests(workspace: &Workspace, modules: &[&str]) -> Result<(), Strin
         all => (false, all),
     };
     build(workspace, is_debug)?;
-    run_modules(workspace, is_debug, modules, &mut Tally::default())
+    let library = workspace.target.join(if is_debug { "debug" } else { "release" }).join(LIBRARY);
+    run_modules(workspace, &library, modules, &mut Tally::default())
 }
 
 /// Runs the modules that every change must pass, on the library that was built with the tests.
 pub(crate) fn step(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {
-    run_modules(workspace, false, SHORT, tally)
+    let library = workspace.target.join("release").join("deps").join(LIBRARY);
+    run_modules(workspace, &library, SHORT, tally)
 }
 
 fn run_modules(
     workspace: &Workspace,
-    is_debug: bool,
+    library: &Path,
     modules: &[&str],
     tally: &mut Tally,
 ) -> Result<(), String> {
     let python = python::environment(workspace, "drop-in-venv", REQUIREMENTS)?;
-    let library = workspace.target.join(if is_debug { "debug" } else { "release" }).join("libtiledb.so");
     let packages = packages_of(&python)?;
-    put_in_place(&packages, &library)?;
-    check_loaded(&python, &library)?;
+    put_in_place(&packages, library)?;
+    check_loaded(&python, library)?;
     let folder = workspace.target.join("drop-in");
     fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
     let mut command = Command::new(&python);
