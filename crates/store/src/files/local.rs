@@ -1,6 +1,6 @@
 //! Files and folders of this machine.
 
-use super::FoundFile;
+use super::found::FoundFile;
 use smalti_types::{Error, Result};
 use std::fs;
 use std::io::ErrorKind as IoKind;

@@ -3,29 +3,22 @@
 //! A [`Store`] has immutable files that appear at once, which is what arrays are made of. Here files are opened, appended to, copied and moved, on this machine, in
 //! memory and in buckets alike. What a bucket cannot do says so: nothing is appended to objects.
 
+mod found;
 mod local;
 mod open;
+mod stored;
 
-use crate::{Store, Stores, SyncLevel, join};
+use crate::{Stores, SyncLevel, join};
 use smalti_types::{Error, ErrorKind, Result};
 use std::path::PathBuf;
-use std::sync::Arc;
 
+use stored::Stored;
+
+pub use found::FoundFile;
 pub use open::OpenFile;
 
 /// Bytes that are copied at once from one store to another.
 const COPY_BYTE_LEN: u64 = 8 << 20;
-
-/// A file or folder that a listing found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FoundFile {
-    /// Where it is: a path on this machine, a URI elsewhere.
-    pub uri: String,
-    /// The length of a file in bytes; 0 for folders.
-    pub byte_len: u64,
-    /// Whether it is a folder.
-    pub is_folder: bool,
-}
 
 /// Files on any path of some stores. Clones are the same.
 #[derive(Debug, Clone)]
@@ -39,32 +32,6 @@ pub struct Files {
 enum Spot {
     Local(PathBuf),
     Stored(Stored),
-}
-
-/// A file or folder in a store; the empty path is a bucket.
-struct Stored {
-    store: Arc<dyn Store>,
-    path: String,
-}
-
-impl Stored {
-    fn is_file(&self) -> Result<bool> {
-        if self.path.is_empty() { Ok(false) } else { self.store.has_file(&self.path) }
-    }
-
-    fn is_folder(&self) -> Result<bool> {
-        if !self.store.list_names(&self.path)?.is_empty() {
-            return Ok(true);
-        }
-        // Where there are folders one may be empty.
-        let (parent, name) = self.path.rsplit_once('/').unwrap_or(("", &self.path));
-        let is_it = |entry: &crate::Entry| entry.is_folder() && entry.name == name;
-        Ok(!self.store.is_distant() && self.store.list(parent)?.iter().any(is_it))
-    }
-
-    fn missing(&self, what: &str) -> Error {
-        Error::not_found(format!("there is no such {what}")).at_uri(self.store.address(&self.path))
-    }
 }
 
 impl Files {
@@ -318,25 +285,6 @@ impl Files {
             Spot::Local(path) => OpenFile::write_local(&path, true, self.file_mode),
             Spot::Stored(at) => OpenFile::append_stored(at),
         }
-    }
-}
-
-impl Stored {
-    /// Removes all that is below.
-    fn emptied(&self) -> Result<()> {
-        if !self.path.is_empty() {
-            return self.store.delete_folders(&[&self.path]);
-        }
-        let entries = self.store.list("")?;
-        let names = |is_folder: bool| {
-            entries
-                .iter()
-                .filter(move |entry| entry.is_folder() == is_folder)
-                .map(|entry| entry.name.as_str())
-                .collect::<Vec<_>>()
-        };
-        self.store.delete_folders(&names(true))?;
-        self.store.delete_files(&names(false))
     }
 }
 

@@ -1,6 +1,7 @@
 //! A file that is open.
 
-use super::{Stored, local};
+use super::local;
+use super::stored::Stored;
 use crate::{FileWriter, ReadInto, Store};
 use smalti_types::{Error, Result};
 use std::fs::File;
