@@ -54,7 +54,7 @@ const SCRIPTS: &[Script] = &[
     },
     Script {
         path: "tests/interop/crash_states.py",
-        defaults: &[("--count", "1000"), ("--seed", "1")],
+        defaults: &[("--count", "500"), ("--seed", "1")],
         knows_cases: false,
     },
     Script {
