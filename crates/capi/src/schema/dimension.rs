@@ -125,7 +125,11 @@ fn tile_extent(
         return exceeds();
     }
     let end = lo + (range - 1) / wide * wide + wide - 1;
-    if Scalar::try_from_wide(end, datatype).is_none() {
+    // Ends of tiles are computed in 64 bits, whatever the type.
+    let is_unsigned =
+        matches!(datatype, Datatype::UInt8 | Datatype::UInt16 | Datatype::UInt32 | Datatype::UInt64);
+    let greatest = if is_unsigned { i128::from(u64::MAX) } else { i128::from(i64::MAX) };
+    if end > greatest {
         return fail(
             ORIGIN,
             "Tile extent check failed; domain max expanded to multiple of tile extent exceeds max value representable \
@@ -133,21 +137,6 @@ fn tile_extent(
         );
     }
     Ok(Some(extent))
-}
-
-/// Whether numbers of a datatype reach so far.
-trait Wide {
-    fn try_from_wide(value: i128, datatype: Datatype) -> Option<i128>;
-}
-
-impl Wide for Scalar {
-    fn try_from_wide(value: i128, datatype: Datatype) -> Option<i128> {
-        let bits = u32::try_from(8 * datatype.byte_len()).ok()?;
-        let is_unsigned =
-            matches!(datatype, Datatype::UInt8 | Datatype::UInt16 | Datatype::UInt32 | Datatype::UInt64);
-        let most = if is_unsigned { (1_i128 << bits) - 1 } else { (1_i128 << (bits - 1)) - 1 };
-        (value <= most).then_some(value)
-    }
 }
 
 fn new(name: &str, datatype: Datatype, given: Data, extent: Data) -> Fallible<Dimension> {

@@ -61,6 +61,27 @@ fn a_library_is_linked_in_and_the_original_put_back() {
 }
 
 #[test]
+fn every_package_that_brings_the_library_gets_ours() {
+    let session = environment();
+    let places = [
+        "tiledbsoma.libs/libtiledb-2c1e8971.so.2.30",
+        "tiledb/vector_search/lib/libtiledb.so.2.30",
+        "other/lib/libtiledb.so.2.30",
+    ];
+    let paths = places.map(|place| format!("venv/lib/python3.11/site-packages/{place}"));
+    for path in &paths {
+        fs::create_dir_all(session.path(path).parent().unwrap()).unwrap();
+        session.file(path, "original");
+    }
+    let text = session.text("drop-in venv --library ours.so");
+    assert_eq!(text.lines().filter(|line| line.starts_with("linked ")).count(), 3, "{text}");
+    let contents = || paths.clone().map(|path| fs::read_to_string(session.path(&path)).unwrap());
+    assert_eq!(contents(), ["ours", "ours", "original"]);
+    session.text("drop-in venv --undo");
+    assert_eq!(contents(), ["original"; 3]);
+}
+
+#[test]
 fn a_copy_is_changed_alone_and_its_scripts_name_it() {
     let session = environment();
     let folder = session.path("venv");

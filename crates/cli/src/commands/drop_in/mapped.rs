@@ -6,21 +6,25 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Loads the package, and prints what is mapped then.
-const SCRIPT: &str = "import tiledb; print(open('/proc/self/maps').read())";
+/// Loads packages, and prints what is mapped then.
+const SCRIPT: &str = "import importlib, sys\n[importlib.import_module(name) for name in sys.argv[1:]]\nprint(open('/proc/self/maps').read())";
 
-/// Checks that the environment loads this library, and no other libtiledb: one that is loaded under another name would answer in its place
-/// without a word.
-pub(super) fn check(environment: &Environment, library: &Path) -> Outcome {
+/// Checks that packages of the environment load this library, and no other libtiledb: one that is loaded under another name would answer in its
+/// place without a word.
+pub(super) fn check(environment: &Environment, library: &Path, packages: &[&str]) -> Outcome {
     let python = environment.python();
     // Isolated from variables and packages of the user, which say nothing of the environment.
-    let output =
-        Command::new(&python).args(["-I", "-c", SCRIPT]).output().map_err(|error| told(&python, error))?;
+    let output = Command::new(&python)
+        .args(["-I", "-c", SCRIPT])
+        .args(packages)
+        .output()
+        .map_err(|error| told(&python, error))?;
     let at = |failure: Failure| failure.at(environment.folder().display().to_string());
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);
         let last = text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("Python says nothing");
-        return Err(at(Failure::invalid(format!("tiledb cannot be imported with this library: {last}"))));
+        let names = packages.join(", ");
+        return Err(at(Failure::invalid(format!("{names} cannot be imported with this library: {last}"))));
     }
     let mapped = mapped(&String::from_utf8_lossy(&output.stdout));
     let others: Vec<String> = mapped
@@ -33,7 +37,10 @@ pub(super) fn check(environment: &Environment, library: &Path) -> Outcome {
         (true, false) => {
             Err(at(Failure::invalid(format!("another libtiledb is loaded, too: {}", others.join(", ")))))
         }
-        (false, true) => Err(at(Failure::invalid("the library is not loaded when tiledb is imported"))),
+        (false, true) => Err(at(Failure::invalid(format!(
+            "the library is not loaded when {} is imported",
+            packages.join(", ")
+        )))),
         (false, false) => {
             Err(at(Failure::invalid(format!("the library is not loaded, but {}", others.join(", ")))))
         }
@@ -56,7 +63,8 @@ fn mapped(text: &str) -> BTreeSet<PathBuf> {
 fn is_libtiledb(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_module = [".cpython-", ".abi3.", ".pypy"].iter().any(|part| name.contains(part));
-    name.starts_with("libtiledb") && name.contains(".so") && !is_module
+    let rest = name.strip_prefix("libtiledb").unwrap_or_default();
+    rest.starts_with(['-', '.']) && rest.contains(".so") && !is_module
 }
 
 #[cfg(test)]
@@ -80,6 +88,7 @@ mod tests {
             ("/p/lib/libtiledb.so", true),
             ("/p/tiledb/libtiledb.cpython-311-x86_64-linux-gnu.so", false),
             ("/p/libtiledbsoma.abi3.so", false),
+            ("/p/tiledbsoma.libs/libtiledbsoma-782f5c19.so", false),
             ("/p/libc.so.6", false),
         ] {
             assert_eq!(is_libtiledb(Path::new(path)), expected, "{path}");

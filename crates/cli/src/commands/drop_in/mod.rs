@@ -53,7 +53,9 @@ fn library(given: Option<&Path>) -> Outcome<PathBuf> {
 fn put_in(global: &Global, environment: &Environment, library: &Path) -> Outcome {
     let places = swap::places(environment)?;
     let done = places.iter().try_for_each(|place| place.link_to(library));
-    if let Err(failure) = done.and_then(|()| mapped::check(environment, library)) {
+    let mut packages: Vec<&str> = places.iter().map(|place| place.package.as_str()).collect();
+    packages.dedup();
+    if let Err(failure) = done.and_then(|()| mapped::check(environment, library, &packages)) {
         // Of two failures the first one is told.
         for place in &places {
             let _ = place.put_back();

@@ -1,7 +1,7 @@
 //! The library of a wheel and the link in its place.
 //!
-//! The modules of a wheel find their library by a path that is built in, in the folder `NAME.libs` beside the package. So what has that name
-//! is what is loaded: neither LD_LIBRARY_PATH nor LD_PRELOAD of another name changes it.
+//! The modules of a wheel find their library by a path that is built in: in the folder `PACKAGE.libs` beside the package, or in a folder `lib` or
+//! `lib64` in it. So what has that name is what is loaded: neither LD_LIBRARY_PATH nor LD_PRELOAD of another name changes it.
 
 use super::environment::{Environment, entries, link, told};
 use crate::failure::{Failure, Outcome};
@@ -19,7 +19,12 @@ const ASIDE: &str = ".original";
 pub(super) struct Place {
     /// What the modules load.
     pub(super) library: PathBuf,
+    /// The package that they are of, as Python imports it.
+    pub(super) package: String,
 }
+
+/// How deep in a package a folder of libraries is looked for.
+const MAX_DEPTH: usize = 2;
 
 /// The libraries of an environment that ours can stand for.
 ///
@@ -28,14 +33,10 @@ pub(super) struct Place {
 pub(super) fn places(environment: &Environment) -> Outcome<Vec<Place>> {
     let mut found = Vec::new();
     for packages in environment.packages()? {
-        let folders = entries(&packages)?.into_iter();
-        for folder in
-            folders.filter(|path| path.extension().is_some_and(|end| end == "libs") && path.is_dir())
-        {
-            for library in entries(&folder)? {
-                if is_library(&name_of(&library)) {
-                    found.push(Place { library });
-                }
+        for folder in folders_in(&packages)? {
+            match name_of(&folder).strip_suffix(".libs") {
+                Some(package) => push_libraries(&folder, package, &mut found)?,
+                None => push_places(&folder, &name_of(&folder), MAX_DEPTH, &mut found)?,
             }
         }
     }
@@ -51,6 +52,35 @@ pub(super) fn places(environment: &Environment) -> Outcome<Vec<Place>> {
         ));
     }
     Ok(found)
+}
+
+/// The libraries in `lib` and `lib64` of a package, and of those in it.
+fn push_places(folder: &Path, package: &str, depth: usize, found: &mut Vec<Place>) -> Outcome {
+    // Packages that have nothing to do with it are many, and some of them large.
+    if !package.starts_with("tiledb") {
+        return Ok(());
+    }
+    for below in folders_in(folder)? {
+        let name = name_of(&below);
+        if matches!(name.as_str(), "lib" | "lib64") {
+            push_libraries(&below, package, found)?;
+        } else if depth > 0 && name != "__pycache__" {
+            push_places(&below, &format!("{package}.{name}"), depth - 1, found)?;
+        }
+    }
+    Ok(())
+}
+
+fn push_libraries(folder: &Path, package: &str, found: &mut Vec<Place>) -> Outcome {
+    let libraries = entries(folder)?.into_iter().filter(|library| is_library(&name_of(library)));
+    found.extend(libraries.map(|library| Place { library, package: package.to_owned() }));
+    Ok(())
+}
+
+/// The folders in a folder; links are what they lead to, found elsewhere.
+fn folders_in(folder: &Path) -> Outcome<Vec<PathBuf>> {
+    let folders = entries(folder)?.into_iter().filter(|path| path.is_dir() && !is_link(path));
+    Ok(folders.collect())
 }
 
 impl Place {
@@ -105,10 +135,13 @@ fn is_link(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_symlink())
 }
 
-/// Whether a file is the library as a wheel has it: its name, a part of its hash, and the version behind `.so`.
+/// Whether a file is the library as a wheel has it: its name, perhaps a part of its hash, and the version behind `.so`.
 fn is_library(name: &str) -> bool {
-    let version = name.strip_prefix("libtiledb-").and_then(|name| name.split_once(".so."));
-    version.is_some_and(|(_, version)| version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+    let parts = name.strip_prefix("libtiledb").and_then(|name| name.split_once(".so."));
+    parts.is_some_and(|(hash, version)| {
+        (hash.is_empty() || hash.starts_with('-'))
+            && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+    })
 }
 
 #[cfg(test)]
@@ -117,11 +150,14 @@ mod tests {
 
     #[test]
     fn the_library_of_a_wheel_is_told_from_what_stands_beside_it() {
-        assert!(is_library("libtiledb-edd2b82f.so.2.30") && is_library("libtiledb-0.so.2.31"));
+        for name in ["libtiledb-edd2b82f.so.2.30", "libtiledb-0.so.2.31", "libtiledb.so.2.30"] {
+            assert!(is_library(name), "{name}");
+        }
         for name in [
             "libtiledb-edd2b82f.so.2.30.original",
             "libtiledb-edd2b82f.so.2.30.link",
             "libtiledb.cpython-311-x86_64-linux-gnu.so",
+            "libtiledbsoma.so.2.30",
             "libgcc_s-1.so.1",
         ] {
             assert!(!is_library(name), "{name}");
