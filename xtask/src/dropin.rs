@@ -1,14 +1,17 @@
-//! `cargo xtask drop-in`: the tests inside the wheel of TileDB-Py, run on our library in the place of the original.
+//! `cargo xtask drop-in`: the tests inside the wheel of TileDB-Py, and programs of other clients, run on our library in the place of the original.
 
+use crate::Outcome;
 use crate::process::{run, run_counted};
 use crate::python;
 use crate::tally::Tally;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, cargo};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const REQUIREMENTS: &str = "tests/interop/drop-in-requirements.txt";
+const CLIENTS_REQUIREMENTS: &str = "tests/interop/drop-in-clients-requirements.txt";
+const CLIENTS: &str = "tests/interop/clients.py";
 
 /// What the library is called where it is built; that of the tests is in `deps`.
 const LIBRARY: &str = "libtiledb.so";
@@ -16,34 +19,68 @@ const LIBRARY: &str = "libtiledb.so";
 /// Where the plugin for pytest is that prints counts as the other tests do.
 const PLUGIN_FOLDER: &str = "tests/interop";
 
-/// Builds the library, puts a link to it over the one of a Python environment of its own, and runs the wheel's tests; `modules` are
-/// those of them to run, such as `test_libtiledb`, all where there are none. `is_debug` takes the debug build.
-pub(crate) fn tests(workspace: &Workspace, modules: &[&str]) -> Result<(), String> {
-    let (is_debug, modules) = match modules {
+/// A library of ours, and the program that puts it into an environment.
+struct Ours {
+    program: PathBuf,
+    library: PathBuf,
+}
+
+impl Ours {
+    /// Those of a build.
+    fn built(workspace: &Workspace, is_debug: bool) -> Result<Ours, String> {
+        let mut command = Command::new(cargo());
+        command.current_dir(&workspace.root).args([
+            "build",
+            "--locked",
+            "-p",
+            "smalti-capi",
+            "-p",
+            "smalti-cli",
+        ]);
+        if !is_debug {
+            command.arg("--release");
+        }
+        run(&mut command)?;
+        let folder = workspace.target.join(if is_debug { "debug" } else { "release" });
+        Ok(Ours { program: folder.join("smalti"), library: folder.join(LIBRARY) })
+    }
+
+    /// Puts the library into the environment of a Python, which is checked by what it maps.
+    fn put_into(&self, environment: &Path) -> Outcome {
+        let options = [Path::new("drop-in"), environment, Path::new("--library"), &self.library];
+        run(Command::new(&self.program).args(options))
+    }
+
+    /// Puts the original back.
+    fn take_out_of(&self, environment: &Path) -> Outcome {
+        run(Command::new(&self.program).arg("drop-in").arg(environment).arg("--undo"))
+    }
+}
+
+/// Builds the library, puts it in the place of the one of a Python environment of its own, and runs the wheel's tests; `modules` are
+/// those of them to run, such as `test_libtiledb`, all where there are none. `--debug` takes the debug build; `--clients` runs the other clients' programs instead.
+pub(crate) fn tests(workspace: &Workspace, options: &[&str]) -> Outcome {
+    let (is_debug, options) = match options {
         ["--debug", rest @ ..] => (true, rest),
         all => (false, all),
     };
-    build(workspace, is_debug)?;
-    let library = workspace.target.join(if is_debug { "debug" } else { "release" }).join(LIBRARY);
-    run_modules(workspace, &library, modules, &mut Tally::default())
+    let ours = Ours::built(workspace, is_debug)?;
+    match options {
+        ["--clients"] => clients(workspace, &ours),
+        modules => run_modules(workspace, &ours, modules, &mut Tally::default()),
+    }
 }
 
 /// Runs all of the wheel's tests on the library that was built with the tests of the workspace.
-pub(crate) fn step(workspace: &Workspace, tally: &mut Tally) -> Result<(), String> {
-    let library = workspace.target.join("release").join("deps").join(LIBRARY);
-    run_modules(workspace, &library, &[], tally)
+pub(crate) fn step(workspace: &Workspace, tally: &mut Tally) -> Outcome {
+    let release = workspace.target.join("release");
+    let ours = Ours { program: release.join("smalti"), library: release.join("deps").join(LIBRARY) };
+    run_modules(workspace, &ours, &[], tally)
 }
 
-fn run_modules(
-    workspace: &Workspace,
-    library: &Path,
-    modules: &[&str],
-    tally: &mut Tally,
-) -> Result<(), String> {
+fn run_modules(workspace: &Workspace, ours: &Ours, modules: &[&str], tally: &mut Tally) -> Outcome {
     let python = python::environment(workspace, "drop-in-venv", REQUIREMENTS)?;
-    let packages = packages_of(&python)?;
-    put_in_place(&packages, library)?;
-    check_loaded(&python, library)?;
+    ours.put_into(environment_of(&python)?)?;
     let folder = workspace.target.join("drop-in");
     fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
     let mut command = Command::new(&python);
@@ -75,59 +112,47 @@ fn run_modules(
     }
 }
 
-fn build(workspace: &Workspace, is_debug: bool) -> Result<(), String> {
-    let mut command = Command::new("cargo");
-    command.current_dir(&workspace.root).args(["build", "--package", "smalti-capi"]);
-    if !is_debug {
-        command.arg("--release");
+/// What other clients make on either library, and change, has to be told alike by both.
+fn clients(workspace: &Workspace, ours: &Ours) -> Outcome {
+    let python = python::environment(workspace, "drop-in-clients-venv", CLIENTS_REQUIREMENTS)?;
+    let environment = environment_of(&python)?;
+    let folder = workspace.target.join("drop-in-clients");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     }
-    run(&mut command)
-}
-
-/// The folder of the environment's packages.
-fn packages_of(python: &Path) -> Result<PathBuf, String> {
-    let code = "import sysconfig; print(sysconfig.get_path('purelib'))";
-    let output =
-        Command::new(python).args(["-c", code]).output().map_err(|e| format!("cannot run Python: {e}"))?;
-    Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()))
-}
-
-/// Moves the original aside and puts a link in its place: the wheel's modules look nowhere else.
-fn put_in_place(packages: &Path, library: &Path) -> Result<(), String> {
-    let folder = packages.join("tiledb.libs");
-    let told = |e: std::io::Error| format!("{}: {e}", folder.display());
-    for entry in fs::read_dir(&folder).map_err(told)? {
-        let place = entry.map_err(told)?.path();
-        let name = place.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if !name.starts_with("libtiledb-") || name.ends_with(".original") {
-            continue;
+    let told = |place: &str, steps: &[&str]| {
+        let place = folder.join(place);
+        fs::create_dir_all(&place).map_err(|e| format!("cannot make {}: {e}", place.display()))?;
+        let mut command = Command::new(&python);
+        let output = command.arg(workspace.root.join(CLIENTS)).arg(&place).args(steps).output();
+        let output = output.map_err(|e| format!("cannot run {CLIENTS}: {e}"))?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            false => Err(format!("{CLIENTS} {steps:?}: {}", String::from_utf8_lossy(&output.stderr))),
         }
-        if place.is_symlink() {
-            fs::remove_file(&place).map_err(told)?;
-        } else {
-            fs::rename(&place, folder.join(format!("{name}.original"))).map_err(told)?;
+    };
+    const ALL: &[&str] = &["make", "show", "change", "show", "index", "ask"];
+    const LOOKS: &[&str] = &["show", "ask"];
+    ours.take_out_of(environment)?;
+    let expected = told("theirs", ALL)?;
+    let seen = told("theirs", LOOKS)?;
+    ours.put_into(environment)?;
+    let answers = [
+        ("made on ours", told("ours", ALL)?, &expected),
+        ("made on theirs, read on ours", told("theirs", LOOKS)?, &seen),
+    ];
+    ours.take_out_of(environment)?;
+    let read = told("ours", LOOKS)?;
+    for (what, answer, expected) in answers.iter().chain([&("made on ours, read on theirs", read, &seen)]) {
+        if answer != *expected {
+            return Err(format!("{what}: the clients tell\n{answer}\nand not\n{expected}"));
         }
-        #[cfg(unix)]
-        std::os::unix::fs::symlink(library, &place).map_err(told)?;
-        return Ok(());
+        println!("{what}: {} lines, the same", answer.lines().count());
     }
-    Err(format!("{}: there is no libtiledb in it", folder.display()))
+    Ok(())
 }
 
-/// That the environment maps our library, and no other that is called so.
-fn check_loaded(python: &Path, library: &Path) -> Result<(), String> {
-    let code = "import tiledb; print(*{line.split()[-1] for line in open('/proc/self/maps') \
-                if 'libtiledb' in line and 'cpython' not in line})";
-    let output =
-        Command::new(python).args(["-c", code]).output().map_err(|e| format!("cannot run Python: {e}"))?;
-    let mapped = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    let wanted = fs::canonicalize(library).map_err(|e| format!("{}: {e}", library.display()))?;
-    if Path::new(&mapped) == wanted {
-        return Ok(());
-    }
-    Err(format!(
-        "{mapped:?} is mapped, not {}: {}",
-        wanted.display(),
-        String::from_utf8_lossy(&output.stderr)
-    ))
+/// The environment that a Python is of.
+fn environment_of(python: &Path) -> Result<&Path, String> {
+    python.ancestors().nth(2).ok_or_else(|| format!("{} is in no environment", python.display()))
 }

@@ -62,6 +62,8 @@ cargo xtask COMMAND
   servers [FILTER]...        the tests against servers of object stores on this machine: moto, s3s-fs, Azurite and others
   drop-in [--debug] [MODULE]...
                              the tests inside the wheel of TileDB-Py, run on our libtiledb; MODULE as test_libtiledb
+  drop-in [--debug] --clients
+                             tiledbsoma and tiledb-vector-search on our libtiledb and on the original: what either makes, both read
   docs                       writes docs/format anew from the tables in crates/format, and docs/commands from the command line
   bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
   objectstores [OPTION VALUE]...
