@@ -121,9 +121,9 @@ def main():
         with tempfile.TemporaryDirectory(prefix="smalti-imports-") as scratch:
             print(imports.table(measured, scratch))
     if options.write:
-        python = kept(options.write, "Python")
+        others = kept(options.write, "Python") + kept(options.write, "Drop-in library")
         with open(options.write, "w") as page:
-            page.write(document(rows, measurements, options) + python)
+            page.write(document(rows, measurements, options) + others)
     wrong = [row["name"] for row in rows if not row["same"]]
     if wrong:
         sys.exit("read something else than libtiledb: " + ", ".join(wrong))
