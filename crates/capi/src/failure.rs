@@ -26,6 +26,16 @@ impl Failure {
         move |error| Failure::told(origin, error)
     }
 
+    /// A failure to open an array; that there is none is told in libtiledb's words, which clients look for.
+    pub(crate) fn of_opening(origin: &'static str) -> impl Fn(smalti::Error) -> Failure {
+        move |error| match error.kind() {
+            smalti::ErrorKind::NotFound => {
+                Failure::told("TileDB internal", "Cannot open array; Array does not exist.")
+            }
+            _ => Failure::told(origin, error),
+        }
+    }
+
     /// What is left of a panic.
     pub(crate) fn of_panic(panic: &(dyn Any + Send)) -> Failure {
         let text = panic.downcast_ref::<&str>().copied();

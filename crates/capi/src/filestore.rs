@@ -68,7 +68,7 @@ fn mime(kind: i32) -> Fallible<&'static str> {
 
 fn open(ctx: &Context, uri: Text) -> Fallible<Array> {
     let Some(uri) = uri.optional()? else { return fail("C API", "Invalid uri pointer") };
-    Array::open_with(&uris::inner(uri), &ctx.options(None)?).map_err(Failure::of(ORIGIN))
+    Array::open_with(&uris::inner(uri), &ctx.options(None)?).map_err(Failure::of_opening(ORIGIN))
 }
 
 /// Notes what the file was: its length, kind and name.

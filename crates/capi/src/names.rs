@@ -15,8 +15,7 @@ const ARRAY_TYPE: Words = &[(0, c"dense"), (1, c"sparse")];
 const LAYOUT: Words =
     &[(0, c"row-major"), (1, c"col-major"), (2, c"global-order"), (3, c"unordered"), (4, c"hilbert")];
 const DATA_ORDER: Words = &[(0, c"unordered"), (1, c"increasing"), (2, c"decreasing")];
-const FILESYSTEM: Words =
-    &[(0, c"HDFS"), (1, c"S3"), (2, c"AZURE"), (3, c"GCS"), (4, c"MEM"), (5, c"TILEDBFS")];
+const FILESYSTEM: Words = &[(0, c"HDFS"), (1, c"S3"), (2, c"AZURE"), (3, c"GCS"), (4, c"MEM")];
 const FILTER_TYPE: Words = &[
     (0, c"NONE"),
     (1, c"GZIP"),

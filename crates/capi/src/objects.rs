@@ -30,7 +30,7 @@ entries! {
         let path = path.get("path")?;
         match Object::at_with(&uris::inner(path), &ctx.options(None)?)? {
             Some(found) => found.remove().map_err(Failure::of(ORIGIN)),
-            None => fail(ORIGIN, format!("Cannot remove object '{path}'; Not a valid TileDB object")),
+            None => fail(ORIGIN, format!("Cannot remove object '{path}'; Invalid TileDB object")),
         }
     }
 
@@ -38,7 +38,7 @@ entries! {
         let old = old_path.get("old_path")?;
         match Object::at_with(&uris::inner(old), &ctx.options(None)?)? {
             Some(found) => found.move_to(&uris::inner(new_path.get("new_path")?)).map(|_| ()).map_err(Failure::of(ORIGIN)),
-            None => fail(ORIGIN, format!("Cannot move object '{old}'; Not a valid TileDB object")),
+            None => fail(ORIGIN, format!("Cannot move object '{old}'; Invalid TileDB object")),
         }
     }
 }
@@ -59,7 +59,10 @@ callback_entries! {
     }
 
     fn tiledb_object_ls(ctx, path: Text, callback: ObjectCallback, data: Opaque) {
-        shown(Object::children_with(&uris::inner(path.get("path")?), &ctx.options(None)?)?, callback)
+        match Object::children_with(&uris::inner(path.get("path")?), &ctx.options(None)?) {
+            Err(error) if error.kind() == smalti::ErrorKind::NotFound => shown(Vec::new(), callback),
+            listed => shown(listed?, callback),
+        }
     } each |found| {
         call_object(callback, &found.0, found.1, data)
     }

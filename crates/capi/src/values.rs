@@ -69,7 +69,22 @@ pub(crate) fn extent(datatype: Datatype, lo: &[u8], hi: &[u8]) -> Fallible<Exten
     if datatype.is_string() {
         return Extent::between_strings(lo, hi).map_err(Failure::of("Range"));
     }
-    Extent::between(Scalar::read(datatype, lo)?, Scalar::read(datatype, hi)?).map_err(Failure::of("Range"))
+    let (low, high) = (Scalar::read(datatype, lo)?, Scalar::read(datatype, hi)?);
+    if low.ordinal() > high.ordinal() {
+        return Err(inverted(low, high));
+    }
+    Extent::between(low, high).map_err(Failure::of("Range"))
+}
+
+/// That a range ends before it begins.
+pub(crate) fn inverted(low: Scalar, high: Scalar) -> Failure {
+    let told = |value: Scalar| match value {
+        Scalar::F32(_) | Scalar::F64(_) => format!("{:.6}", value.as_f64()),
+        other => other.to_string(),
+    };
+    let (low, high) = (told(low), told(high));
+    let words = format!("Lower range bound {low} cannot be larger than the higher bound {high}");
+    Failure::told("TileDB internal", words)
 }
 
 /// The ends of an interval as bytes of its datatype; an interval of strings without an end has an empty one.

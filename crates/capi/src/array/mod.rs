@@ -32,6 +32,9 @@ pub(crate) const MODIFY_EXCLUSIVE: i32 = 4;
 /// What failures of arrays are told by.
 pub(crate) const ORIGIN: &str = "Array";
 
+/// What libtiledb tells those of opening by.
+const STATUS: &str = "[TileDB::Array] Error";
+
 /// An array, open or not.
 #[derive(Debug)]
 pub(crate) struct ArrayHandle {
@@ -77,13 +80,16 @@ impl ArrayHandle {
 
     fn open(&mut self, ctx: &Context, mode: i32) -> Fallible<()> {
         if self.open.is_some() {
-            return fail(ORIGIN, "Cannot open array; Array already open.");
+            return fail(STATUS, "Cannot open array; Array already open.");
         }
         if mode == UPDATE && !self.config.flag("sm.allow_updates_experimental")? {
-            return fail(ORIGIN, "Cannot open array; Update query type is only experimental, do not use.");
+            return fail(
+                STATUS,
+                "Array: Cannot open array; Update query type is only experimental, do not use.",
+            );
         }
         if !(READ..=MODIFY_EXCLUSIVE).contains(&mode) {
-            return fail(ORIGIN, "Cannot open array; Unsupported query type.");
+            return fail(STATUS, "Array: Cannot open array; Unsupported query type.");
         }
         self.open = Some(self.opened_for(ctx, mode)?);
         self.has_new_end = false;
@@ -103,9 +109,7 @@ impl ArrayHandle {
         }
         let array =
             Array::open_with(&uris::inner(&self.uri), &options).map_err(|error| match error.kind() {
-                ErrorKind::NotFound => {
-                    Failure::told(ORIGIN, format!("Cannot open array; Array does not exist. ({})", self.uri))
-                }
+                ErrorKind::NotFound => Failure::told(STATUS, "Cannot open array; Array does not exist."),
                 _ => Failure::told(ORIGIN, format!("Cannot open array; {error}")),
             })?;
         let schema = Arc::new(RwLock::new(SchemaHandle::of_array(&array)));
@@ -124,10 +128,10 @@ impl ArrayHandle {
 
     fn reopen(&mut self, ctx: &Context) -> Fallible<()> {
         let Some(opened) = &self.open else {
-            return fail(ORIGIN, "Cannot reopen array; Array is not open");
+            return fail(STATUS, "Cannot reopen array; Array is not open");
         };
         if opened.mode != READ {
-            return fail(ORIGIN, "Cannot reopen array; Array was not opened in read mode");
+            return fail(STATUS, "Cannot reopen array; Array was not opened in read mode");
         }
         // A time that an earlier opening took is over: what is opened again shows what is there now.
         if !self.has_new_end {

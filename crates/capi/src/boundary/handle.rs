@@ -158,21 +158,7 @@ impl<T: Handle> In<T> {
     pub(crate) fn place(&self) -> *const u8 {
         self.0.map_or(std::ptr::null(), |slot| slot.as_ptr().cast_const().cast())
     }
-
-    /// Keeps the pointer, to give it back to C later.
-    pub(crate) fn keep(&self) -> Kept<T> {
-        Kept(self.0)
-    }
 }
-
-/// A handle that is given back as it came; it is never followed.
-#[derive(Debug)]
-pub(crate) struct Kept<T>(Option<NonNull<Slot<T>>>);
-
-// SAFETY: the pointer is only handed back.
-unsafe impl<T> Send for Kept<T> {}
-// SAFETY: as above.
-unsafe impl<T> Sync for Kept<T> {}
 
 /// Where C wants a new handle, or where the handle is that it frees.
 #[derive(Debug, Clone, Copy)]
@@ -213,14 +199,6 @@ impl<T: Handle> New<T> {
         let Some(place) = self.0 else { return self.check() };
         // SAFETY: C passes a place for a pointer.
         unsafe { place.write(std::ptr::null_mut()) };
-        Ok(())
-    }
-
-    /// Gives C back a handle that it passed earlier; who frees both frees one too many, as with libtiledb.
-    pub(crate) fn give_back(&self, kept: &Kept<T>) -> Fallible<()> {
-        let Some(place) = self.0 else { return self.check() };
-        // SAFETY: C passes a place for a pointer.
-        unsafe { place.write(kept.0.map_or(std::ptr::null_mut(), NonNull::as_ptr)) };
         Ok(())
     }
 

@@ -186,18 +186,16 @@ impl Config {
 
 fn check(key: &str, value: &str) -> Fallible<()> {
     let Some((_, _, takes)) = KEYS.iter().find(|(name, _, _)| *name == key) else { return Ok(()) };
-    let bad = |kind: &str| {
-        fail(
-            "[TileDB::Utils] Error",
-            format!("Failed to convert string '{value}' to {kind}; Invalid argument"),
-        )
-    };
+    let refused = |what: String| fail("[TileDB::Utils] Error", format!("Failed to convert string {what}"));
+    let bad = |kind: &str| refused(format!("'{value}' to {kind}; Invalid argument"));
     match takes {
-        Takes::Flag if !matches!(value.to_lowercase().as_str(), "true" | "false") => bad("bool"),
+        Takes::Flag if !matches!(value.to_lowercase().as_str(), "true" | "false") => {
+            refused("to bool; Value not 'true' or 'false'".to_owned())
+        }
         Takes::Whole if value.parse::<u64>().is_err() => bad("uint64_t"),
         Takes::Small if value.parse::<u32>().is_err() => bad("uint32_t"),
         Takes::Signed if value.parse::<i64>().is_err() => bad("int64_t"),
-        Takes::Real if value.parse::<f32>().is_err() => bad("float"),
+        Takes::Real if value.parse::<f32>().is_err() => refused("to float32_t; Invalid argument".to_owned()),
         Takes::OneOf(words) if !words.contains(&value) => match key {
             "config.logging_format" => fail("Config", "Invalid logging format parameter value"),
             "sm.var_offsets.mode" => fail("Config", "Invalid offsets format parameter value"),

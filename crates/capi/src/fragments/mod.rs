@@ -39,8 +39,8 @@ kinds! { FragmentInfo => "fragment_info" }
 impl FragmentInfo {
     fn load(&mut self, ctx: &Context) -> Fallible<()> {
         let options = ctx.options(Some(&self.config))?;
-        let mut array = Array::open_with(&uris::inner(&self.uri), &options)
-            .map_err(|error| Failure::told(ORIGIN, format!("Cannot load fragment info; {error}")))?;
+        let mut array =
+            Array::open_with(&uris::inner(&self.uri), &options).map_err(Failure::of_opening(ORIGIN))?;
         let fragments = array.fragments().map_err(Failure::of(ORIGIN))?;
         let dry = VacuumOptions { is_dry_run: true, ignores_readers: true, ..VacuumOptions::default() };
         let gone = array.vacuum(&dry).map_err(Failure::of(ORIGIN))?.fragments;
@@ -55,7 +55,7 @@ impl FragmentInfo {
     }
 
     fn loaded(&self) -> Fallible<&Loaded> {
-        self.loaded.as_ref().ok_or_else(|| Failure::told(ORIGIN, "Fragment info has not been loaded"))
+        self.loaded.as_ref().ok_or_else(|| Failure::told(ORIGIN, "Fragment info has not been loaded."))
     }
 
     fn fragment(&self, fid: u32, what: &str) -> Fallible<&Fragment> {

@@ -1,6 +1,6 @@
 //! Members of groups.
 
-use super::{Change, GroupHandle, ORIGIN};
+use super::{Change, GroupHandle, ORIGIN, Opened};
 use crate::boundary::entry::entries;
 use crate::boundary::{In, New, Out, Text};
 use crate::context::Context;
@@ -41,10 +41,28 @@ fn add(
         open.changes.iter().any(|change| matches!(change, Change::Add(other) if key(other) == key(&member)));
     if is_added {
         let words = "a member with the same name or URI has already been added.";
-        return fail("GroupDetails", format!("Cannot add group member {}, {words}", key(&member)));
+        return fail("Group Details", format!("Cannot add group member {}, {words}", key(&member)));
     }
     open.changes.push(Change::Add(member));
     Ok(())
+}
+
+/// The key of the stored member that a name or URI is of, where it is the only one and still there.
+fn removable(open: &Opened, name: &str) -> Fallible<String> {
+    let refuse = |why: &str| fail("Group Details", format!("Cannot remove group member {name}, {why}"));
+    let by_name = open.members.iter().find(|member| member.key() == name);
+    let is_at = |member: &&Member| member.uri() == name || address(member) == uris::shown(name);
+    let mut by_uri = open.members.iter().filter(is_at);
+    let member = match by_name.or_else(|| by_uri.next()) {
+        Some(member) if by_name.is_some() || by_uri.next().is_none() => member,
+        Some(_) => return refuse("there are multiple members with the same URI, please remove by name."),
+        None => return refuse("member does not exist in group."),
+    };
+    let is_gone = |change: &Change| matches!(change, Change::Remove(key) if key == member.key());
+    if open.changes.iter().any(is_gone) {
+        return refuse("a member with the same name or URI has already been removed.");
+    }
+    Ok(member.key().to_owned())
 }
 
 fn address(member: &Member) -> String {
@@ -109,7 +127,8 @@ entries! {
         let mut group = group.write()?;
         let open = group.written("Cannot mark member for removal")?;
         let name = name_or_uri.get("name_or_uri")?;
-        open.changes.push(Change::Remove(name.to_owned()));
+        let key = removable(open, name)?;
+        open.changes.push(Change::Remove(key));
         Ok(())
     }
 
@@ -129,7 +148,7 @@ entries! {
         let open = group.read("Cannot get member by index")?;
         let members = open.members.len();
         let Some(member) = open.members.get(index(number)) else {
-            return fail("GroupDetails", format!("index {number} is larger than member count {members}"));
+            return fail("Group Details", format!("index {number} is larger than member count {members}"));
         };
         uri.put(TextHandle(address(member)))?;
         kind.put(kind_number(member.kind()))?;
@@ -150,7 +169,7 @@ entries! {
         let name = name.get("name")?;
         let open = group.read("Cannot get member by name")?;
         let Some(member) = open.members.iter().find(|member| member.key() == name) else {
-            return fail("GroupDetails", format!("{name} does not exist in group"));
+            return fail("Group Details", format!("{name} does not exist in group"));
         };
         uri.put(TextHandle(address(member)))?;
         kind.put(kind_number(member.kind()))
@@ -167,7 +186,7 @@ entries! {
         let open = group.read("Cannot get member by name")?;
         match open.members.iter().find(|member| member.key() == name) {
             Some(member) => relative.put(member.is_relative().into()),
-            None => fail("GroupDetails", format!("{name} does not exist in group")),
+            None => fail("Group Details", format!("{name} does not exist in group")),
         }
     }
 

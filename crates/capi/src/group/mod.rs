@@ -72,10 +72,7 @@ impl GroupHandle {
         let group =
             Group::open_with(&crate::uris::inner(&self.uri), &options).map_err(|error| {
                 match error.kind() {
-                    ErrorKind::NotFound => Failure::told(
-                        ORIGIN,
-                        format!("Cannot open group; Group '{}' does not exist.", self.uri),
-                    ),
+                    ErrorKind::NotFound => Failure::told(ORIGIN, "Cannot open group; Group does not exist."),
                     _ => Failure::told(ORIGIN, format!("Cannot open group; {error}")),
                 }
             })?;

@@ -234,6 +234,9 @@ entries! {
     ) {
         let left = left_cond.read()?.clone();
         if combination_op == 2 {
+            if !right_cond.is_null() {
+                return fail(ORIGIN, "Cannot combine query conditions; NOT takes one of them");
+            }
             return combined_cond.put(Node::Not(Box::new(left)));
         }
         let right = right_cond.read()?.clone();

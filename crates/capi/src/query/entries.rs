@@ -1,7 +1,7 @@
 //! The entries of queries.
 
 use super::buffers::Buffers;
-use super::state::{ORIGIN, Status};
+use super::state::{ORIGIN, STATUS, Status};
 use super::{Node, QueryHandle, SubarrayHandle};
 use crate::array::{ArrayHandle, READ, UPDATE};
 use crate::boundary::entry::{entries, free_entries};
@@ -30,12 +30,7 @@ fn set(
     let name = name.get("name")?;
     let is_aggregate = locked(&query.aggregates).iter().any(|applied| applied.output == name);
     if query.shape(name).is_none() && !is_aggregate {
-        return fail(
-            ORIGIN,
-            format!(
-                "Cannot set buffer; Buffer name '{name}' is not an attribute, dimension or label of the array"
-            ),
-        );
+        return fail(STATUS, format!("Cannot set buffer; Invalid attribute/dimension/label '{name}'"));
     }
     match query.fields.iter_mut().find(|(known, _)| known == name) {
         Some((_, buffers)) => *place(buffers) = Some(Buffer::new(buffer, buffer_size)),
@@ -46,6 +41,21 @@ fn set(
         }
     }
     Ok(())
+}
+
+/// That a field of the array takes a buffer of some kind; what an aggregate has is known later.
+fn check_shape(
+    query: In<QueryHandle>,
+    name: Text,
+    takes: impl Fn(&str, smalti::CellShape) -> Result<(), String>,
+) -> Fallible<()> {
+    let query = query.read()?;
+    let Some(name) = name.optional()? else { return Ok(()) };
+    let refusal = query.shape(name).and_then(|shape| takes(name, shape).err());
+    match refusal {
+        Some(what) => fail(STATUS, format!("Cannot set buffer; {what}")),
+        None => Ok(()),
+    }
 }
 
 fn buffers(query: &QueryHandle, name: Text) -> Fallible<Buffers> {
@@ -59,13 +69,13 @@ fn fragment(query: &QueryHandle, idx: u64) -> Fallible<&super::state::Written> {
         return fail(ORIGIN, "Getting a fragment of written ones is applicable only to writes");
     }
     let found = query.written.get(index(idx));
-    found.ok_or_else(|| Failure::told(ORIGIN, "Cannot get fragment; Invalid fragment index"))
+    found.ok_or_else(|| Failure::told(STATUS, "Cannot get fragment URI; Invalid fragment index"))
 }
 
 entries! {
     fn tiledb_query_alloc(ctx, array: In<ArrayHandle>, query_type: i32, query: New<QueryHandle>) {
         query.check()?;
-        let made = QueryHandle::new(&*array.read()?, array.keep(), query_type, ctx.progress())?;
+        let made = QueryHandle::new(&*array.read()?, array.share()?, query_type, ctx.progress())?;
         query.put(made)
     }
 
@@ -121,6 +131,10 @@ entries! {
         buffer: DataOut,
         buffer_size: Out<u64>,
     ) {
+        check_shape(query, name, |name, shape| match shape.cell_val_num.is_var() {
+            true => Ok(()),
+            false => Err(format!("Input attribute/dimension '{name}' is fixed-sized")),
+        })?;
         set(query, name, (buffer, buffer_size), |buffers| &mut buffers.offsets)
     }
 
@@ -131,6 +145,10 @@ entries! {
         buffer: DataOut,
         buffer_size: Out<u64>,
     ) {
+        check_shape(query, name, |name, shape| match shape.is_nullable {
+            true => Ok(()),
+            false => Err(format!("Input attribute '{name}' is not nullable")),
+        })?;
         set(query, name, (buffer, buffer_size), |buffers| &mut buffers.validity)
     }
 
@@ -183,7 +201,7 @@ entries! {
             return fail(ORIGIN, "Unordered writes are only possible for sparse arrays");
         }
         if query.mode != READ && !query.is_dense() && matches!(layout, Layout::RowMajor | Layout::ColMajor) {
-            return fail(ORIGIN, "Row-major and column-major writes are only possible for dense arrays");
+            return fail(STATUS, "Row-major and column-major writes are only possible for dense arrays");
         }
         query.layout = layout;
         Ok(())
@@ -200,7 +218,7 @@ entries! {
         let name = field_name.get("field_name")?;
         if query.mode != UPDATE {
             return fail(
-                ORIGIN,
+                STATUS,
                 "Cannot add query update value; Operation only applicable to update queries",
             );
         }
@@ -208,7 +226,7 @@ entries! {
             return fail(ORIGIN, "Setting update values is only valid for sparse arrays");
         }
         if query.updates.iter().any(|(other, _)| other == name) {
-            return fail(ORIGIN, "Update value already set for attribute");
+            return fail(STATUS, "Update value already set for attribute");
         }
         let value = update_value.optional(update_value_size)?.map(<[u8]>::to_vec);
         query.updates.push((name.to_owned(), value));
@@ -217,6 +235,9 @@ entries! {
 
     fn tiledb_query_set_condition(ctx, query: In<QueryHandle>, cond: In<Node>) {
         let condition = cond.read()?.clone();
+        if matches!(condition, Node::Empty) {
+            return fail("TileDB internal", "Query conditions must not be empty");
+        }
         let mut query = query.write()?;
         // What a schema says against it is told here, as libtiledb does at the first submit.
         query.condition = Some(condition);
@@ -269,7 +290,7 @@ entries! {
     }
 
     fn tiledb_query_get_array(ctx, query: In<QueryHandle>, array: New<ArrayHandle>) {
-        array.give_back(&query.read()?.handle)
+        array.put_shared(std::sync::Arc::clone(&query.read()?.handle))
     }
 
     fn tiledb_query_get_fragment_num(ctx, query: In<QueryHandle>, num: Out<u32>) {

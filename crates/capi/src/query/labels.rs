@@ -186,7 +186,12 @@ entries! {
         end_size: u64,
     ) {
         let (lo, hi) = (start.bytes(start_size, "start")?, end.bytes(end_size, "end")?);
-        subarray.write()?.add_label(label_name.get("label_name")?, lo, hi)
+        let name = label_name.get("label_name")?;
+        if !subarray.read()?.label_datatype(name)?.is_string() {
+            let words = "Cannot add a variable-sized range to a fixed-sized dimension label";
+            return fail(ORIGIN, format!("[add_label_range_var] {words}"));
+        }
+        subarray.write()?.add_label(name, lo, hi)
     }
 
     fn tiledb_subarray_get_label_name(

@@ -15,9 +15,9 @@ impl QueryHandle {
         let dups = self.schema.schema.allows_dups;
         match (self.mode == crate::array::READ, self.is_dense(), self.layout) {
             (true, true, _) => "DenseReader",
-            (true, false, Layout::Unordered) if dups => "SparseUnorderedWithDupsReader",
-            (true, false, Layout::Unordered | Layout::GlobalOrder) => "SparseGlobalOrderReader",
-            (true, false, _) => "Reader",
+            (true, false, Layout::Unordered) if dups => "SparseUnorderedWithDupsReader<h>",
+            (true, false, Layout::Unordered | Layout::GlobalOrder) => "SparseGlobalOrderReader<h>",
+            (true, false, _) => "LegacyReader",
             (false, _, Layout::GlobalOrder) => "GlobalOrderWriter",
             (false, true, _) => "OrderedWriter",
             (false, false, _) => "UnorderedWriter",
@@ -26,13 +26,7 @@ impl QueryHandle {
 
     fn plan(&self) -> String {
         let uri = uris::shown(&self.uri);
-        let backend = match uri.split_once("://").map_or("file", |(scheme, _)| scheme) {
-            "s3" => "S3",
-            "gcs" | "gs" => "GCS",
-            "azure" => "Azure",
-            "mem" => "Memory",
-            _ => "File",
-        };
+        let backend = uri.split_once("://").map_or("file", |(scheme, _)| scheme);
         let schema = &self.schema.schema;
         let is_dimension = |name: &str| schema.dimension(name).is_some();
         let names = self.fields.iter().map(|(name, _)| name.clone());
@@ -42,17 +36,27 @@ impl QueryHandle {
         }
         dimensions.sort();
         attributes.sort();
+        let layout = match self.layout {
+            Layout::GlobalOrder => "global-order",
+            other => other.name(),
+        };
         // Keys in the order of their names, as libtiledb has them.
         let plan = json!({ "TileDB Query Plan": {
             "Array.Type": if self.is_dense() { "dense" } else { "sparse" },
             "Array.URI": uri,
             "Query.Attributes": attributes,
             "Query.Dimensions": dimensions,
-            "Query.Layout": self.layout.name(),
+            "Query.Layout": layout,
             "Query.Strategy.Name": self.strategy(),
             "VFS.Backend": backend,
         } });
-        serde_json::to_string_pretty(&plan).unwrap_or_default()
+        // Four spaces a level, where the crate has two.
+        let text = serde_json::to_string_pretty(&plan).unwrap_or_default();
+        let lines = text.lines().map(|line| {
+            let words = line.trim_start();
+            format!("{}{words}", " ".repeat(2 * (line.len() - words.len())))
+        });
+        lines.collect::<Vec<_>>().join("\n")
     }
 }
 

@@ -5,7 +5,7 @@ use super::operations::Operations;
 use super::resume::Resume;
 use super::{Node, SubarrayHandle};
 use crate::array::{ArrayHandle, DELETE, MODIFY_EXCLUSIVE, READ, UPDATE, WRITE};
-use crate::boundary::handle::{Kept, kinds, seen};
+use crate::boundary::handle::{Shared, kinds, seen};
 use crate::config::Config;
 use crate::failure::{Fallible, fail};
 use crate::schema::SchemaHandle;
@@ -14,6 +14,9 @@ use std::sync::{Arc, Mutex};
 
 /// What failures of queries are told by.
 pub(super) const ORIGIN: &str = "Query";
+
+/// What libtiledb tells others of them by.
+pub(super) const STATUS: &str = "[TileDB::Query] Error";
 
 /// How far a query is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +39,7 @@ pub(super) struct Written {
 #[derive(Debug)]
 pub(crate) struct QueryHandle {
     pub(super) array: Array,
-    pub(super) handle: Kept<ArrayHandle>,
+    pub(super) handle: Shared<ArrayHandle>,
     pub(super) uri: String,
     pub(super) schema: SchemaHandle,
     pub(super) mode: i32,
@@ -66,22 +69,22 @@ impl QueryHandle {
     /// A query on an open array.
     pub(super) fn new(
         array: &ArrayHandle,
-        handle: Kept<ArrayHandle>,
+        handle: Shared<ArrayHandle>,
         mode: i32,
         progress: Arc<Progress>,
     ) -> Fallible<QueryHandle> {
         let open = match &array.open {
             Some(open) => open,
-            None => return fail(ORIGIN, "Cannot create query; Input array is not open"),
+            None => return fail("Error", "Cannot create query; Input array is not open"),
         };
         let is_same = open.mode == mode || (open.mode == MODIFY_EXCLUSIVE && mode == WRITE);
         if !is_same {
             let (has, wants) =
                 (crate::names::query_type_word(open.mode), crate::names::query_type_word(mode));
             return fail(
-                ORIGIN,
+                "Error",
                 format!(
-                    "Cannot create query; Array query type does not match declared query type: {has} != {wants}"
+                    "Cannot create query; Array query type does not match declared query type: ({has} != {wants})"
                 ),
             );
         }
@@ -147,7 +150,7 @@ impl QueryHandle {
             return fail(ORIGIN, "Cannot create query; Delete queries are not supported for dense arrays");
         }
         let Some(node) = self.condition.clone() else {
-            return fail("DeletesAndUpdates", "Cannot initialize deletes; One condition is needed");
+            return fail("Deletes", "Cannot initialize deletes; One condition is needed");
         };
         let condition = node.bound(&mut self.schema)?;
         let mut builder = self.array.delete(condition);

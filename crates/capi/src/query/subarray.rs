@@ -4,7 +4,7 @@ use crate::array::ArrayHandle;
 use crate::boundary::handle::{kinds, seen};
 use crate::config::Config;
 use crate::failure::{Failure, Fallible, fail};
-use crate::values::extent;
+use crate::values::{extent, inverted, number};
 use smalti::format::{ArraySchema, Dimension};
 use smalti::{Extent, LabelRange};
 
@@ -38,7 +38,8 @@ impl SubarrayHandle {
             labels: Vec::new(),
             unmet: Vec::new(),
             coalesces: true,
-            refuses_oob: refuses_oob(&array.config)?,
+            // What the array is configured with is for queries; a subarray crops ranges only where it is told to.
+            refuses_oob: true,
         })
     }
 
@@ -51,7 +52,7 @@ impl SubarrayHandle {
     /// The dimension of a number.
     pub(super) fn dimension(&self, idx: usize) -> Fallible<&Dimension> {
         let found = self.schema.dimensions.get(idx);
-        found.ok_or_else(|| Failure::told(ORIGIN, "Cannot add range to dimension; Invalid dimension index"))
+        found.ok_or_else(|| Failure::told(ORIGIN, "Cannot add range; Invalid dimension index"))
     }
 
     /// The number of a dimension.
@@ -118,16 +119,10 @@ impl SubarrayHandle {
         let scalar = |bytes: &[u8]| smalti::Scalar::read(datatype, bytes);
         let (low, high) = (scalar(lo)?, scalar(hi)?);
         if low.as_f64().is_nan() || high.as_f64().is_nan() {
-            return fail(ORIGIN, "Cannot add range to dimension; Range contains NaN");
+            return fail("TileDB internal", "Range contains NaN");
         }
         if low.ordinal() > high.ordinal() {
-            return fail(
-                ORIGIN,
-                format!(
-                    "Cannot add range to dimension '{}'; Lower range bound {low} cannot be larger than the higher bound {high}",
-                    dimension.name
-                ),
-            );
+            return Err(inverted(low, high));
         }
         let Some((first, last)) = dimension.domain else {
             return extent(datatype, lo, hi);
@@ -136,8 +131,11 @@ impl SubarrayHandle {
         let (least, most) = (first.ordinal(), last.ordinal());
         if from < least || until > most {
             let words = format!(
-                "Range [{low}, {high}] is out of domain bounds [{first}, {last}] on dimension '{}'",
-                dimension.name
+                "Range [{}, {}] is out of domain bounds [{}, {}]",
+                number(low),
+                number(high),
+                number(first),
+                number(last)
             );
             if self.refuses_oob {
                 return fail(ORIGIN, format!("Cannot add range to dimension '{}'; {words}", dimension.name));
@@ -173,7 +171,7 @@ impl SubarrayHandle {
             Some(side) if ranges.iter().any(|range| !side.as_ref().covers(range.as_ref())) => {
                 fail("Query", "A range was set outside of the current domain.")
             }
-            _ => Ok(ranges.clone()),
+            _ => Ok(without_inverted(ranges)),
         });
         ranges.collect()
     }
@@ -192,6 +190,13 @@ impl SubarrayHandle {
         });
         sides.collect::<Fallible<_>>().map(Some)
     }
+}
+
+/// Ranges without those of texts that end before they begin, as they select nothing, where others are left.
+fn without_inverted(ranges: &[Extent]) -> Vec<Extent> {
+    let is_inverted = |range: &Extent| matches!(range, Extent::Str { lo, hi: Some(hi) } if hi < lo);
+    let kept: Vec<_> = ranges.iter().filter(|range| !is_inverted(range)).cloned().collect();
+    if kept.is_empty() { ranges.to_vec() } else { kept }
 }
 
 fn refuses_oob(config: &Config) -> Fallible<bool> {

@@ -60,6 +60,16 @@ fn range_ends(subarray: &SubarrayHandle, idx: usize, range_idx: u64) -> Fallible
     }
 }
 
+/// The ends of a range of texts.
+fn text_ends(subarray: &SubarrayHandle, idx: usize, range_idx: u64) -> Fallible<(Vec<u8>, Vec<u8>)> {
+    match subarray.schema.dimensions.get(idx) {
+        Some(dimension) if !dimension.cell_val_num.is_var() => {
+            fail(ORIGIN, format!("Cannot get var range size; Dimension {} is not var sized", dimension.name))
+        }
+        _ => range_ends(subarray, idx, range_idx),
+    }
+}
+
 fn range_num(subarray: &SubarrayHandle, idx: usize, num: Out<u64>) -> Fallible<()> {
     if idx >= subarray.schema.dimensions.len() {
         return fail(ORIGIN, "Cannot get number of ranges for a dimension; Invalid dimension index");
@@ -260,7 +270,7 @@ entries! {
         start_size: Out<u64>,
         end_size: Out<u64>,
     ) {
-        let (lo, hi) = range_ends(&*subarray.read()?, index(dim_idx), range_idx)?;
+        let (lo, hi) = text_ends(&*subarray.read()?, index(dim_idx), range_idx)?;
         start_size.put(count(lo.len()))?;
         end_size.put(count(hi.len()))
     }
@@ -274,7 +284,7 @@ entries! {
         end_size: Out<u64>,
     ) {
         let subarray = subarray.read()?;
-        let (lo, hi) = range_ends(&subarray, subarray.idx_of(dim_name.get("dim_name")?)?, range_idx)?;
+        let (lo, hi) = text_ends(&subarray, subarray.idx_of(dim_name.get("dim_name")?)?, range_idx)?;
         start_size.put(count(lo.len()))?;
         end_size.put(count(hi.len()))
     }
@@ -287,7 +297,7 @@ entries! {
         start: DataOut,
         end: DataOut,
     ) {
-        let (lo, hi) = range_ends(&*subarray.read()?, index(dim_idx), range_idx)?;
+        let (lo, hi) = text_ends(&*subarray.read()?, index(dim_idx), range_idx)?;
         start.put(&lo)?;
         end.put(&hi)
     }
@@ -301,7 +311,7 @@ entries! {
         end: DataOut,
     ) {
         let subarray = subarray.read()?;
-        let (lo, hi) = range_ends(&subarray, subarray.idx_of(dim_name.get("dim_name")?)?, range_idx)?;
+        let (lo, hi) = text_ends(&subarray, subarray.idx_of(dim_name.get("dim_name")?)?, range_idx)?;
         start.put(&lo)?;
         end.put(&hi)
     }

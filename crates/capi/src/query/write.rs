@@ -1,7 +1,7 @@
 //! Writes.
 
 use super::buffers::{Buffers, OffsetForm};
-use super::state::{ORIGIN, QueryHandle, Status, Written};
+use super::state::{ORIGIN, QueryHandle, STATUS, Status, Written};
 use crate::boundary::handle::locked;
 use crate::failure::{Failure, Fallible, fail};
 use crate::uris;
@@ -28,15 +28,30 @@ impl Cells<'_> {
     }
 }
 
-/// A failure of a write; that of cells that repeat in libtiledb's words, which clients look for.
+/// A failure of a write; those of cells that repeat or leave the domain in libtiledb's words, which clients look for.
 fn told(error: smalti::Error) -> Failure {
-    let repeated = error.message().split_once(" have the same coordinates ");
-    match repeated.and_then(|(_, rest)| rest.split_once(", which")) {
-        Some((place, _)) => {
-            Failure::told("UnorderedWriter", format!("Duplicate coordinates {place} are not allowed"))
-        }
+    match repeated(error.message()).or_else(|| outside(error.message())) {
+        Some(failure) => failure,
         None => Failure::told("Writer", error),
     }
+}
+
+fn repeated(message: &str) -> Option<Failure> {
+    let (_, rest) = message.split_once(" have the same coordinates ")?;
+    let (place, _) = rest.split_once(", which")?;
+    let place = place.trim_matches(['(', ')']).split(", ");
+    let values: Vec<_> = place.map(|part| part.split_once(" = ").map_or(part, |(_, value)| value)).collect();
+    let words = format!("Duplicate coordinates ({}) are not allowed", values.join(", "));
+    Some(Failure::told("[TileDB::Writer] Error", words))
+}
+
+fn outside(message: &str) -> Option<Failure> {
+    let (_, rest) = message.split_once(" has the coordinate ")?;
+    let (value, rest) = rest.split_once(" on dimension \"")?;
+    let (name, domain) = rest.split_once("\", outside its domain ")?;
+    let (lo, hi) = domain.split_once(':')?;
+    let words = format!("Coordinate {value} is out of domain bounds [{lo}, {hi}] on dimension '{name}'");
+    Some(Failure::told("[TileDB::Dimension] Error", format!("Dimension: {words}")))
 }
 
 impl QueryHandle {
@@ -48,6 +63,13 @@ impl QueryHandle {
         }
         if !self.is_dense() && is_ordered {
             return fail(ORIGIN, "Cannot set layout; Ordered writes are only possible for dense arrays");
+        }
+        let has_data =
+            |name: &str| self.fields.iter().any(|(known, buffers)| known == name && buffers.data.is_some());
+        let has_coordinates = self.schema.schema.dimensions.iter().all(|dimension| has_data(&dimension.name));
+        if !self.is_dense() && !has_coordinates && !self.config.flag("sm.allow_separate_attribute_writes")? {
+            let words = "Sparse array writes expect the coordinates of the cells to be written";
+            return fail(STATUS, words);
         }
         if self.layout == Layout::GlobalOrder {
             return self.submit_global();
@@ -203,6 +225,10 @@ impl QueryHandle {
         if !form.extra {
             starts.push(count(data.len()));
         }
+        // Cells may begin later in the data, as those of slices do.
+        let skipped = starts.first().copied().unwrap_or(0);
+        starts.iter_mut().for_each(|start| *start -= skipped);
+        let data = data.get(index(skipped)..).unwrap_or_default();
         Ok(Cells { name, data, offsets: Some(starts), validity })
     }
 }

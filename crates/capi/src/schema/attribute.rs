@@ -90,7 +90,7 @@ entries! {
 
     fn tiledb_attribute_set_cell_val_num(ctx, attr: In<Attribute>, cell_val_num: u32) {
         let mut attr = attr.write()?;
-        if attr.datatype == Datatype::Any {
+        if attr.datatype == Datatype::Any && cell_val_num != u32::MAX {
             let words = "Attribute datatype `ANY` is always variable-sized";
             return fail(ORIGIN, format!("Cannot set number of values per cell; {words}"));
         }

@@ -18,7 +18,7 @@ kinds! { Dimension => "dimension" }
 const ORIGIN: &str = "Dimension";
 
 /// Whether dimensions are of such a type.
-fn check_datatype(datatype: Datatype) -> Fallible<()> {
+pub(super) fn check_datatype(datatype: Datatype) -> Fallible<()> {
     let is_number =
         datatype.is_integer() || datatype.is_float() || datatype.is_datetime() || datatype.is_time();
     if is_number || datatype == Datatype::StringAscii {
@@ -62,7 +62,7 @@ fn domain(datatype: Datatype, given: Data) -> Fallible<Option<(Scalar, Scalar)>>
     }
     if !datatype.is_float() {
         let (lo, hi) = (lo.as_i128().unwrap_or(0), hi.as_i128().unwrap_or(0));
-        if hi - lo >= i128::from(u64::MAX) {
+        if hi - lo >= i128::from(u64::MAX >> (64 - 8 * width)) {
             return fail(
                 ORIGIN,
                 "Domain check failed; Domain range (upper + lower + 1) is larger than the maximum unsigned number",

@@ -1,6 +1,7 @@
 //! Dimension labels.
 
 use super::SchemaHandle;
+use super::dimension::check_datatype;
 use super::state::ORIGIN;
 use crate::boundary::entry::{entries, free_entries};
 use crate::boundary::handle::kinds;
@@ -42,6 +43,9 @@ impl SchemaHandle {
         if self.schema.dimension_labels.iter().any(|item| item.name == name) {
             return taken("A different label");
         }
+        check_datatype(datatype).map_err(|failure| {
+            Failure::told(ORIGIN, format!("Failed to add dimension label '{name}'. ({failure})"))
+        })?;
         let label = DimensionLabel {
             dimension_idx: dim_idx,
             name: name.to_owned(),

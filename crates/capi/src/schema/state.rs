@@ -55,8 +55,15 @@ impl SchemaHandle {
     /// The schema of an array.
     pub(crate) fn of_array(array: &Array) -> SchemaHandle {
         let schema = array.schema();
+        // Dimensions without filters have those of the coordinates; what is stored says so only by leaving them out.
+        let mut shown = (*schema).clone();
+        for dimension in &mut shown.dimensions {
+            if dimension.filters.filters.is_empty() {
+                dimension.filters = shown.coords_filters.clone();
+            }
+        }
         SchemaHandle {
-            schema: (*schema).clone(),
+            schema: shown,
             enumerations: schema.definitions().enumerations.clone(),
             labels: schema.definitions().labels.clone(),
             timestamp: array.schema_timestamp(),

@@ -342,7 +342,7 @@ entries! {
     fn tiledb_array_schema_load(ctx, array_uri: Text, array_schema: New<SchemaHandle>) {
         array_schema.check()?;
         let array = smalti::Array::open_with(&crate::uris::inner(array_uri.get("array_uri")?), &ctx.options(None)?);
-        let array = array.map_err(Failure::of("ArraySchema"))?;
+        let array = array.map_err(Failure::of_opening("ArraySchema"))?;
         array_schema.put(SchemaHandle::of_array(&array))
     }
 
@@ -356,7 +356,7 @@ entries! {
         let config = if config.is_null() { None } else { Some(config.read()?) };
         let options = ctx.options(config.as_deref())?;
         let array = smalti::Array::open_with(&crate::uris::inner(array_uri.get("array_uri")?), &options);
-        let array = array.map_err(Failure::of("ArraySchema"))?;
+        let array = array.map_err(Failure::of_opening("ArraySchema"))?;
         array_schema.put(SchemaHandle::of_array(&array))
     }
 }

@@ -23,7 +23,11 @@ fn bucket(uri: Text) -> Fallible<String> {
 
 fn listing(vfs: In<VfsHandle>, path: Text, is_deep: bool) -> Fallible<Vec<FoundFile>> {
     let uri = path.get("path")?;
-    vfs.read()?.files.list(&inner(uri), is_deep).map_err(told("Cannot open directory", uri))
+    match vfs.read()?.files.list(&inner(uri), is_deep) {
+        // As libtiledb has it, nothing is in a folder that is not there.
+        Err(error) if error.kind() == smalti::ErrorKind::NotFound && !is_deep => Ok(Vec::new()),
+        listed => listed.map_err(told("Cannot open directory", uri)),
+    }
 }
 
 entries! {
@@ -62,10 +66,11 @@ entries! {
 
     fn tiledb_vfs_is_bucket(ctx, vfs: In<VfsHandle>, uri: Text, is_bucket: Out<i32>) {
         let vfs = vfs.read()?;
-        is_bucket.put(match bucket(uri) {
-            Ok(uri) => vfs.files.is_folder(&uri).is_ok().into(),
-            Err(_) => 0,
-        })
+        let has_buckets = bucket(uri);
+        match has_buckets {
+            Ok(uri) => is_bucket.put(vfs.files.is_folder(&uri).is_ok().into()),
+            Err(_) => fail("Filesystem", "is_bucket is not supported on the given filesystem."),
+        }
     }
 
     fn tiledb_vfs_create_dir(ctx, vfs: In<VfsHandle>, uri: Text) {
@@ -82,7 +87,7 @@ entries! {
         let uri = uri.get("uri")?;
         vfs.read()?.files.remove_folder(&inner(uri)).map_err(|error| match error.kind() {
             smalti::ErrorKind::NotFound => {
-                crate::failure::Failure::told("IOError", format!("Failed to delete path '{uri}';  No such file or directory"))
+                crate::failure::Failure::told("IO Error", format!("Failed to delete path '{uri}';  No such file or directory"))
             }
             _ => told("Failed to delete path", uri)(error),
         })

@@ -62,7 +62,7 @@ pub(crate) fn inner(uri: &str) -> String {
 /// A failure of a file.
 pub(crate) fn told(what: &str, uri: &str) -> impl Fn(smalti::Error) -> Failure + use<> {
     let words = format!("{what} '{uri}'");
-    let origin = if uri.contains("://") && !uri.starts_with("file://") { ORIGIN } else { "IOError" };
+    let origin = if uri.contains("://") && !uri.starts_with("file://") { ORIGIN } else { "IO Error" };
     move |error| Failure::told(origin, format!("{words}; {}", error.message()))
 }
 

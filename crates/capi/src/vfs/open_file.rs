@@ -53,7 +53,7 @@ impl OpenFileHandle {
         }
         file.read_at(offset, place).map_err(|error| match error.kind() {
             ErrorKind::InvalidArgument => Failure::told(
-                "IOError",
+                "IO Error",
                 format!(
                     "Cannot read from file; Read exceeds file size: offset {offset}, nbytes {}, URI {}",
                     place.len(),
