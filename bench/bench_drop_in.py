@@ -162,13 +162,9 @@ def main():
         return
     rows = measure(options)
     if options.write:
-        from compare import section
+        from compare import put_section
 
-        with open(options.write) as page:
-            old = page.read()
-        before, after = section(old, "Drop-in library"), document(rows, options)
-        with open(options.write, "w") as page:
-            page.write(old.replace(before, after) if before else f"{old.rstrip()}\n\n{after}")
+        put_section(options.write, "Drop-in library", document(rows, options))
     wrong = [row["name"] for row in rows if not row["same"]]
     if wrong:
         sys.exit("not all sides read the same: " + ", ".join(wrong))

@@ -38,7 +38,7 @@ import tiledb
 import xarray as xr
 import zarr
 
-from compare import machine, section
+from compare import machine, put_section
 
 OURS, THEIRS, CONTROL = "smalti", "TileDB-Py", "TileDB-Py again"
 # Beyond this a ratio is more than noise.
@@ -585,11 +585,7 @@ def main():
         with open(options.results, "w") as file:
             json.dump(rows, file, indent=1)
     if options.write:
-        with open(options.write) as page:
-            old = page.read()
-        before, after = section(old, "Python"), document(rows, options)
-        with open(options.write, "w") as page:
-            page.write(old.replace(before, after) if before else f"{old.rstrip()}\n\n{after}")
+        put_section(options.write, "Python", document(rows, options))
     wrong = [row["name"] for row in rows if not row["same"]]
     if wrong:
         sys.exit("not all sides read the same: " + ", ".join(wrong))

@@ -258,6 +258,15 @@ def kept(path, title):
     return found and f"\n{found}"
 
 
+def put_section(path, title, written):
+    """Puts a section into a page, in the place of the one with its title or behind all others."""
+    with open(path) as page:
+        old = page.read()
+    before = section(old, title)
+    with open(path, "w") as page:
+        page.write(old.replace(before, written) if before else f"{old.rstrip()}\n\n{written}")
+
+
 def section(text, title):
     """The section of a title: from its heading to the next one of its level, or to the end."""
     found = re.search(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
