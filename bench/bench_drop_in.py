@@ -61,7 +61,12 @@ def work(options):
     for line in sys.stdin:
         at, is_first = json.loads(line)
         case, variant = all_cases[at]
-        path = bench.made(side, case.kind, variant, options.scratch, "written" if case.writes else None)
+        name = "written" if case.writes else None
+        # What the line before wrote is something else.
+        left = os.path.join(options.scratch, options.worker.replace(" ", "-"), name or "nothing")
+        if is_first and os.path.exists(left):
+            bench.remove(left)
+        path = bench.made(side, case.kind, variant, options.scratch, name)
         make, read = getattr(side, f"make_{case.kind}"), getattr(side, f"read_{case.read}")
         if is_first:
             print(json.dumps(bench.sums_of(read(path, *case.arguments))), file=told, flush=True)
