@@ -107,6 +107,19 @@ fn another_attribute_of_an_old_name_does_not_take_its_bytes() {
 }
 
 #[test]
+fn deletes_by_an_attribute_that_is_another_one_now_are_refused() {
+    let place = array(ArrayType::Sparse);
+    let snapshot = Snapshot::open(place.clone(), TimeRange::ALL).unwrap();
+    smalti_query::delete(&snapshot, &Condition::compare("n", Relation::Eq, 10), Some(200)).unwrap();
+    assert_eq!(values(&cells(&place, "x", LATER - 1).unwrap()), [2, 3, 4, 5, 6, 7, 8]);
+    evolve(&place, |schema| schema.attributes[0].datatype = Datatype::Float32);
+    let error = cells(&place, "x", u64::MAX).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert!(error.to_string().contains("cells were deleted by attribute \"n\" of type FLOAT32"), "{error}");
+    assert_eq!(values(&cells(&place, "x", LATER - 1).unwrap()), [2, 3, 4, 5, 6, 7, 8]);
+}
+
+#[test]
 fn an_attribute_that_is_added_has_its_fill_value_in_older_fragments() {
     for array_type in [ArrayType::Dense, ArrayType::Sparse] {
         let place = array(array_type);

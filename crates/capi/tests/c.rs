@@ -125,6 +125,20 @@ fn array(ctx: Handle, uri: &CStr) -> Handle {
 }
 
 #[test]
+fn the_last_tile_of_a_narrow_dimension_may_end_beyond_its_type() {
+    let ctx = context();
+    let (domain, extent) = ([0_i32, i32::MAX], 2_000_000_i32);
+    let mut dimension = null_mut();
+    // SAFETY: a live context, numbers of the dimension's type, a place for a handle.
+    let code = unsafe {
+        let (bounds, width) = (domain.as_ptr().cast(), std::ptr::from_ref(&extent).cast());
+        tiledb_dimension_alloc(ctx, c"x".as_ptr(), INT32, bounds, width, &mut dimension)
+    };
+    assert_eq!(code, OK);
+    assert!(!dimension.is_null());
+}
+
+#[test]
 fn the_version_is_that_of_the_headers() {
     let (mut major, mut minor, mut rev) = (0, 0, 0);
     // SAFETY: places for numbers; null ones are left alone.

@@ -9,7 +9,7 @@ use crate::boundary::handle::{Shared, kinds, seen};
 use crate::config::Config;
 use crate::failure::{Fallible, fail};
 use crate::schema::SchemaHandle;
-use smalti::{Array, ArrayType, GlobalWriter, Layout, Progress, Value};
+use smalti::{Array, ArrayType, Condition, GlobalWriter, Layout, Progress, Value};
 use std::sync::{Arc, Mutex};
 
 /// What failures of queries are told by.
@@ -149,10 +149,7 @@ impl QueryHandle {
         if self.is_dense() {
             return fail(ORIGIN, "Cannot create query; Delete queries are not supported for dense arrays");
         }
-        let Some(node) = self.condition.clone() else {
-            return fail("Deletes", "Cannot initialize deletes; One condition is needed");
-        };
-        let condition = node.bound(&mut self.schema)?;
+        let condition = self.condition_of_change()?;
         let mut builder = self.array.delete(condition);
         if let Some(at) = self.at {
             builder = builder.at(at);
@@ -161,11 +158,17 @@ impl QueryHandle {
         Ok(Status::Completed)
     }
 
+    /// Which cells a delete or an update is for.
+    fn condition_of_change(&mut self) -> Fallible<Condition> {
+        match self.condition.clone() {
+            Some(node) => node.bound(&mut self.schema),
+            None => fail("Deletes", "Cannot initialize deletes; One condition is needed"),
+        }
+    }
+
     fn update(&mut self) -> Fallible<Status> {
-        let Some(node) = self.condition.clone() else {
-            return fail("DeletesAndUpdates", "Cannot initialize deletes; One condition is needed");
-        };
-        let mut builder = self.array.update(node.bound(&mut self.schema)?);
+        let condition = self.condition_of_change()?;
+        let mut builder = self.array.update(condition);
         for (name, value) in &self.updates {
             let attribute = match self.schema.schema.attribute(name) {
                 Some((_, attribute)) => attribute,
