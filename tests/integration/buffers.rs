@@ -3,8 +3,11 @@
 use crate::oracle::arrays::{Columns, Row, dimension, place, schema};
 use proptest::prelude::*;
 use smalti_array::{ArrayPlace, Snapshot};
+use smalti_format::ArraySchema;
 use smalti_query::{BufferedRead, Duplicates, FieldBuffers, ReadRequest, WriteRequest, read, write};
+use smalti_tile::ColumnRef;
 use smalti_types::{ArrayType, ErrorKind, Extent, Layout, Physical, Scalar, TimeRange};
+use std::ops::Range;
 
 const LEN: usize = 60;
 
@@ -12,36 +15,55 @@ fn row(cell: usize) -> Row {
     (cell as u32 * 3, (cell % 4 != 1).then(|| vec![b'a' + (cell % 26) as u8; cell % 9]))
 }
 
-fn array() -> ArrayPlace {
+fn extent(lo: usize, hi: usize) -> Extent {
+    Extent::Num { lo: (lo as i32).ordinal(), hi: (hi as i32).ordinal() }
+}
+
+fn array(array_type: ArrayType) -> ArrayPlace {
     let x = dimension("x", Some((Scalar::I32(0), Scalar::I32(LEN as i32 - 1))), Some(Scalar::I32(7)));
     let place = place(5);
-    place.create(&schema(ArrayType::Dense, vec![x], (Layout::RowMajor, Layout::RowMajor))).unwrap();
+    place
+        .create(&ArraySchema {
+            capacity: 7,
+            ..schema(array_type, vec![x], (Layout::RowMajor, Layout::RowMajor))
+        })
+        .unwrap();
     let rows: Vec<Row> = (0..LEN).map(row).collect();
-    let columns = Columns::of(rows.iter());
-    let request = WriteRequest {
+    let (columns, x): (_, Vec<i32>) = (Columns::of(rows.iter()), (0..LEN as i32).collect());
+    let mut request = WriteRequest {
         columns: columns.refs(),
-        subarray: Some(vec![Extent::Num { lo: 0i32.ordinal(), hi: (LEN as i32 - 1).ordinal() }]),
+        subarray: Some(vec![extent(0, LEN - 1)]),
         layout: Layout::RowMajor,
         at: None,
         duplicates: Duplicates::Refuse,
         progress: None,
     };
+    if array_type == ArrayType::Sparse {
+        (request.subarray, request.layout) = (None, Layout::Unordered);
+        request.columns.push(("x".into(), ColumnRef::fixed(bytemuck::cast_slice(&x))));
+    }
     write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
     place
 }
 
-/// Reads `n` and `s` in pieces that fit the buffers; the rows and the number of cells of each piece.
-fn pieces(numbers: usize, text: usize, batch: usize) -> (Vec<Row>, Vec<usize>) {
-    let place = array();
+/// Reads `n` and `s` of some cells in pieces that fit the buffers; the rows and the number of cells of each piece.
+fn pieces(
+    array_type: ArrayType,
+    cells: Range<usize>,
+    (numbers, text): (usize, usize),
+    limit: Option<u64>,
+) -> (Vec<Row>, Vec<usize>) {
+    let place = array(array_type);
     let snapshot = Snapshot::open(place, TimeRange::ALL).unwrap();
     let request = ReadRequest {
         fields: vec!["n".into(), "s".into()],
-        batch_cell_count: Some(batch),
+        ranges: vec![vec![extent(cells.start, cells.end - 1)]],
+        limit,
         ..ReadRequest::default()
     };
     let mut buffered = BufferedRead::new(read(&snapshot, &request).unwrap());
     let (mut n, mut s) = (vec![0u8; numbers * 4], vec![0u8; text]);
-    let (mut starts, mut validity) = (vec![0u64; LEN], vec![0u8; LEN]);
+    let (mut starts, mut validity) = (vec![0u64; LEN + 1], vec![0u8; LEN]);
     let (mut rows, mut counts) = (Vec::new(), Vec::new());
     loop {
         let filled = buffered
@@ -66,14 +88,16 @@ fn pieces(numbers: usize, text: usize, batch: usize) -> (Vec<Row>, Vec<usize>) {
 
 #[test]
 fn buffers_of_one_cell_give_one_cell_a_time() {
-    let (rows, counts) = pieces(1, 9, 1000);
-    assert_eq!(rows, (0..LEN).map(row).collect::<Vec<_>>());
-    assert!(counts[..LEN].iter().all(|count| *count == 1));
+    for array_type in [ArrayType::Dense, ArrayType::Sparse] {
+        let (rows, counts) = pieces(array_type, 0..LEN, (1, 9), None);
+        assert_eq!(rows, (0..LEN).map(row).collect::<Vec<_>>());
+        assert!(counts[..LEN].iter().all(|count| *count == 1));
+    }
 }
 
 #[test]
 fn a_cell_that_does_not_fit_says_what_it_needs_and_is_not_lost() {
-    let place = array();
+    let place = array(ArrayType::Dense);
     let snapshot = Snapshot::open(place, TimeRange::ALL).unwrap();
     let request = ReadRequest { fields: vec!["s".into()], ..ReadRequest::default() };
     let mut buffered = BufferedRead::new(read(&snapshot, &request).unwrap());
@@ -98,9 +122,61 @@ fn a_cell_that_does_not_fit_says_what_it_needs_and_is_not_lost() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn pieces_of_any_size_give_the_same_cells(numbers in 1usize..70, text in 9usize..300, batch in 1usize..70) {
-        let (rows, counts) = pieces(numbers, text, batch);
-        prop_assert_eq!(rows, (0..LEN).map(row).collect::<Vec<_>>());
-        prop_assert_eq!(counts.iter().sum::<usize>(), LEN);
+    fn pieces_of_any_size_give_the_same_cells(
+        is_dense in any::<bool>(),
+        (start, len) in (0..LEN, 1..=LEN),
+        numbers in 1usize..70,
+        text in 9usize..300,
+        limit in proptest::option::of(1u64..70),
+    ) {
+        let array_type = if is_dense { ArrayType::Dense } else { ArrayType::Sparse };
+        let cells = start..(start + len).min(LEN);
+        let (rows, counts) = pieces(array_type, cells.clone(), (numbers, text), limit);
+        let wanted = cells.clone().take(limit.unwrap_or(u64::MAX) as usize);
+        prop_assert_eq!(rows, wanted.clone().map(row).collect::<Vec<_>>());
+        prop_assert_eq!(counts.iter().sum::<usize>(), wanted.count());
+    }
+}
+
+/// The array is written once more, in part: what is in one tile comes from two fragments then, and goes whole no more.
+#[test]
+fn tiles_of_which_newer_ones_hide_a_part_are_copied_and_others_are_decoded_in_the_buffers() {
+    let place = array(ArrayType::Dense);
+    let rows: Vec<Row> = (100..105).map(row).collect();
+    let columns = Columns::of(rows.iter());
+    let request = WriteRequest {
+        columns: columns.refs(),
+        subarray: Some(vec![extent(10, 14)]),
+        layout: Layout::RowMajor,
+        at: None,
+        duplicates: Duplicates::Refuse,
+        progress: None,
+    };
+    write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
+    let snapshot = Snapshot::open(place, TimeRange::ALL).unwrap();
+    for ranges in [vec![], vec![extent(0, LEN - 1)], vec![extent(3, 40)]] {
+        let cells = if ranges.len() == 1 && ranges[0] == extent(3, 40) { 3..41 } else { 0..LEN };
+        let request =
+            ReadRequest { fields: vec!["s".into()], ranges: vec![ranges], ..ReadRequest::default() };
+        // Twice: what was seen stays, and is copied the third time.
+        for _ in 0..3 {
+            let mut buffered = BufferedRead::new(read(&snapshot, &request).unwrap());
+            let (mut text, mut starts, mut validity) = ([0u8; 1000], [0u64; LEN + 1], [0u8; LEN]);
+            let filled = buffered
+                .fill(&mut [FieldBuffers {
+                    data: &mut text,
+                    offsets: Some(&mut starts),
+                    validity: Some(&mut validity),
+                }])
+                .unwrap();
+            assert!(filled.is_complete);
+            assert_eq!(filled.cell_count, cells.len());
+            for (at, cell) in cells.clone().enumerate() {
+                let (_, expected) = row(if (10..15).contains(&cell) { cell + 90 } else { cell });
+                let end = if at + 1 < cells.len() { starts[at + 1] } else { filled.data_byte_lens[0] as u64 };
+                let told = text[starts[at] as usize..end as usize].to_vec();
+                assert_eq!((validity[at] == 1).then_some(told), expected, "{cell}");
+            }
+        }
     }
 }

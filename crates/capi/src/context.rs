@@ -10,7 +10,8 @@ use crate::text::ErrorText;
 use smalti::{Options, Progress};
 use std::collections::BTreeMap;
 use std::ffi::c_char;
-use std::sync::{Arc, Mutex, Weak};
+use std::hint::black_box;
+use std::sync::{Arc, Mutex, Once, Weak};
 
 /// A context.
 pub(crate) struct Context {
@@ -25,8 +26,25 @@ pub(crate) struct Context {
 
 kinds! { Context => "context" }
 
+/// The largest block that glibc takes from the system by itself and learns from (`DEFAULT_MMAP_THRESHOLD_MAX`), with its header.
+const LEARNED_BYTE_LEN: usize = (32 << 20) - (64 << 10);
+
+/// Has the allocator keep blocks up to 32 MiB when they are freed, as it does in programs on libtiledb, which frees such blocks all the time
+/// (docs/decisions/0022). Where the program has said what the allocator is to do, nothing changes.
+fn settle_allocator() {
+    static SETTLED: Once = Once::new();
+    SETTLED.call_once(|| {
+        let mut block: Vec<u8> = Vec::new();
+        // Not touched, so that it takes no memory; where there is none, nothing is to be kept either.
+        if block.try_reserve_exact(LEARNED_BYTE_LEN).is_ok() {
+            drop(black_box(block));
+        }
+    });
+}
+
 impl Context {
     fn new(config: Config) -> Fallible<Context> {
+        settle_allocator();
         let threads = |key: &str| config.parse::<usize>(key);
         let threads = threads("sm.compute_concurrency_level")?.max(threads("sm.io_concurrency_level")?);
         let engine = smalti::Context::new().threads(threads).storage(crate::stores::settings(&config)?);

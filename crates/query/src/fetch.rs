@@ -18,7 +18,8 @@ use smalti_format::Rule;
 use smalti_space::Check;
 use smalti_store::{AheadStore, ByteRange, ReadInto, Request, Store, coalesce};
 use smalti_tile::{
-    CellShape, ChunkDirectory, Codec, Column, FieldCodec, FilteredTileRef, PlainLayout, Scratch,
+    CellShape, ChunkDirectory, Codec, Column, ColumnRef, FieldCodec, FilteredTileRef, PlainLayout, Scratch,
+    VarPlaces,
 };
 use smalti_types::parallel::Shareable as _;
 use smalti_types::{AlignedBuf, CellValNum, Error, ErrorKind, Result, Spares};
@@ -81,6 +82,27 @@ pub(crate) fn attribute_in(fragment: &Fragment, name: &str, shape: CellShape) ->
     let Some((idx, _)) = fragment.schema().attribute(name) else { return Ok(None) };
     let field = FieldId::Attribute(idx);
     Ok((fragment.field_shape(field)? == shape).then_some(field))
+}
+
+/// Tiles whose values are counted for a mean.
+const MEAN_OF_TILES: usize = 16;
+
+/// The mean bytes of the values of a cell of a field of any length, as the metadata of some tiles says; `cell_count` is that of a tile.
+pub(crate) fn mean_var_byte_len<'s>(
+    sources: impl Iterator<Item = &'s FieldSource>,
+    cell_count: impl Fn(&FieldSource, usize) -> Option<usize>,
+) -> usize {
+    let of_source = |source: &FieldSource| {
+        let tile_count = usize::try_from(source.fragment.tile_count()).unwrap_or(usize::MAX);
+        let tiles = (0..tile_count).step_by(tile_count.div_ceil(MEAN_OF_TILES).max(1));
+        let (mut byte_len, mut cells) = (0usize, 0usize);
+        for tile_idx in tiles {
+            byte_len = byte_len.saturating_add(source.fragment.var_byte_len(source.field, tile_idx).ok()?);
+            cells = cells.saturating_add(cell_count(source, tile_idx)?);
+        }
+        (cells > 0).then(|| byte_len.div_ceil(cells))
+    };
+    sources.take(MEAN_OF_TILES).filter_map(of_source).max().unwrap_or(0).max(1)
 }
 
 fn cached_file(source: &FieldSource, store: &dyn Store) -> Option<CachedFile> {
@@ -157,6 +179,9 @@ const MAX_ANNOUNCED_BYTE_LEN: u64 = 64 << 20;
 
 /// The only tile of a fragment on a near store is not kept if it is smaller, decoded and without what is of any length.
 const LEAST_KEPT_BYTE_LEN: usize = 2048;
+
+/// Tiles whose values take more times what they take in their file are looked at before memory is taken for them.
+const MOST_WHOLE_RATIO: u64 = 64;
 
 /// What a near store is told of at a time: enough for hundreds of small tiles, and so little that it is still in memory when it is
 /// read.
@@ -361,6 +386,73 @@ impl Fetch {
         Ok(column)
     }
 
+    /// The bytes of the values of a tile of cells of any length, if its values can be decoded where they go: `None` where what the metadata says
+    /// of it is to be looked at before memory is taken for it, as [`tile`](Fetch::tile) does.
+    pub(crate) fn whole_var_byte_len(
+        &self,
+        source: &FieldSource,
+        tile_idx: usize,
+        cell_count: usize,
+    ) -> Option<usize> {
+        let FieldSource { fragment, field, codec, .. } = source;
+        let filtered_byte_len = |plane| {
+            // From far away the length of a file is another request.
+            let place = fragment.tile_place(*field, plane, tile_idx).ok()?;
+            if self.is_distant() && place.end - place.start > MAX_UNCHECKED_BYTE_LEN {
+                return None;
+            }
+            self.tile_place(source, plane, tile_idx).ok().map(|place| place.end - place.start)
+        };
+        let fits = |byte_len: u64, filtered: u64| byte_len / MOST_WHOLE_RATIO <= filtered;
+        let byte_len = fragment.var_byte_len(*field, tile_idx).ok()?;
+        let (var, fixed) = (filtered_byte_len(Plane::Var)?, filtered_byte_len(Plane::Fixed)?);
+        let offsets = codec.offsets()?;
+        let cells_fit = codec.data().folds_offsets() || {
+            let starts = (cell_count as u64).checked_mul(8)?;
+            starts <= offsets.max_decoded_len(fixed) && !is_suspicious(starts, fixed)
+        };
+        (cells_fit && fits(byte_len as u64, var)).then_some(byte_len)
+    }
+
+    /// Decodes a tile of cells of any length to where they are wanted.
+    ///
+    /// # Errors
+    /// As [`tile`](Fetch::tile).
+    pub(crate) fn whole_tile(
+        &self,
+        source: &FieldSource,
+        tile_idx: usize,
+        places: VarPlaces<'_>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let key = self.key(source, tile_idx, TilePart::Column);
+        let known = key.as_ref().and_then(|key| self.kept.find(key));
+        // As of other values: a copy stays when it is wanted again, and at once of what comes from far away.
+        if known.is_some() || (self.ahead.is_some() && self.kept.are_used()) {
+            let VarPlaces { data, ends, validity } = places;
+            let column = self.tile(source, tile_idx, ends.len(), workspace)?;
+            let ColumnRef { data: values, offsets, validity: flags } = Column::as_ref(&column);
+            let (offsets, flags) = (offsets.unwrap_or_default(), flags.unwrap_or_default());
+            if (values.len(), offsets.len(), flags.len()) != (data.len(), ends.len() + 1, validity.len()) {
+                return Err(Error::corrupt(
+                    "a tile that is kept has other cells than the one that is wanted",
+                ));
+            }
+            data.copy_from_slice(values);
+            ends.copy_from_slice(&offsets[1..]);
+            validity.copy_from_slice(flags);
+            return Ok(());
+        }
+        self.progress.count_tile();
+        self.read_tile(source, tile_idx, workspace, |tile, scratch| {
+            source.codec.decode_var_into(tile, places, scratch)
+        })?;
+        if let Some(key) = key {
+            self.kept.keep(key, CachedTile::Seen);
+        }
+        Ok(())
+    }
+
     fn decode_tile(
         &self,
         source: &FieldSource,
@@ -369,6 +461,29 @@ impl Fetch {
         workspace: &mut Workspace,
     ) -> Result<Column> {
         self.progress.count_tile();
+        let FieldSource { fragment, field, codec, .. } = source;
+        let shape = codec.shape();
+        let column = self.read_tile(source, tile_idx, workspace, |tile, scratch| {
+            let var_byte_len = match shape.is_var() {
+                true => fragment.var_byte_len(*field, tile_idx)?,
+                false => 0,
+            };
+            codec.decode_tile(tile, cell_count, var_byte_len, scratch)
+        })?;
+        match source.coordinate {
+            Some(dim) => coordinates(&column, dim, shape, fragment.zips_coordinates()),
+            None => Ok(column),
+        }
+    }
+
+    /// Reads the filtered bytes of a tile and decodes them.
+    fn read_tile<T>(
+        &self,
+        source: &FieldSource,
+        tile_idx: usize,
+        workspace: &mut Workspace,
+        decode: impl FnOnce(FilteredTileRef<'_>, &mut Scratch) -> Result<T>,
+    ) -> Result<T> {
         let FieldSource { fragment, field, codec, .. } = source;
         let shape = codec.shape();
         let fixed = self.tile_place(source, Plane::Fixed, tile_idx)?;
@@ -397,21 +512,13 @@ impl Fetch {
         }
         self.read(&mut reads)?;
         drop(reads);
-        let var_byte_len = match shape.is_var() {
-            true => fragment.var_byte_len(*field, tile_idx)?,
-            false => 0,
-        };
         let tile = FilteredTileRef { fixed: fixed_bytes, var: var_bytes, validity: validity_bytes };
-        let column = codec.decode_tile(tile, cell_count, var_byte_len, scratch).map_err(|error| {
+        decode(tile, scratch).map_err(|error| {
             source
                 .explain(error)
                 .context(format_args!("tile {tile_idx}"))
                 .at_uri(self.store.address(&paths[usize::from(shape.is_var())]))
-        })?;
-        match source.coordinate {
-            Some(dim) => coordinates(&column, dim, shape, fragment.zips_coordinates()),
-            None => Ok(column),
-        }
+        })
     }
 
     /// The bytes of a tile in its data file. Those of a large tile are known to be there: the lengths of data files in the

@@ -40,12 +40,79 @@ impl<'a> Output<'a> {
             None => AlignedBuf::zeroed_checked(byte_len, self.check),
         }
     }
+}
 
-    fn offsets(&self, cell_count: usize) -> Result<AlignedBuf> {
-        let mut offsets = self.buffer((cell_count + 1) * 8)?;
-        offsets.values_mut::<u64>()[0] = 0;
-        Ok(offsets)
+/// Where a caller has room for the next cells of a field, so that a column is made there and not in a buffer of its own.
+pub(crate) struct Room<'b> {
+    pub(crate) data: &'b mut [u8],
+    /// For fields of any length, with a place for the end of the last cell.
+    pub(crate) offsets: &'b mut [u64],
+    /// For nullable fields.
+    pub(crate) validity: &'b mut [u8],
+    /// What offsets count from: the bytes of values in front of `data`.
+    pub(crate) base: u64,
+    /// The bytes of values of the column that was made here.
+    pub(crate) filled: Option<usize>,
+}
+
+/// The memory of a column in the making.
+pub(crate) struct Places<'p> {
+    pub(crate) data: &'p mut [u8],
+    /// One more than cells where they are of any length, the first of them set; otherwise none.
+    offsets: &'p mut [u64],
+    /// As many as cells where they may be null; otherwise none.
+    pub(crate) validity: &'p mut [u8],
+    base: u64,
+}
+
+impl Room<'_> {
+    fn holds(&self, shape: CellShape, cell_count: usize, byte_len: usize) -> bool {
+        byte_len <= self.data.len()
+            && (!shape.is_var() || cell_count < self.offsets.len())
+            && (!shape.is_nullable || cell_count <= self.validity.len())
     }
+}
+
+/// The memory for a column of so many cells, whose values take so many bytes: the room of a caller if it is there and they fit, and otherwise
+/// buffers that the column gets. Every byte is to be written.
+///
+/// # Errors
+/// `OutOfMemory` when the allocator refuses; what the check returns.
+pub(crate) fn places<'p>(
+    room: Option<&'p mut Room<'_>>,
+    column: &'p mut Column,
+    shape: CellShape,
+    (cell_count, byte_len): (usize, usize),
+    to: Output<'_>,
+) -> Result<Places<'p>> {
+    let offset_count = if shape.is_var() { cell_count + 1 } else { 0 };
+    let flag_count = if shape.is_nullable { cell_count } else { 0 };
+    let places = match room.filter(|room| room.holds(shape, cell_count, byte_len)) {
+        Some(room) => {
+            room.filled = Some(byte_len);
+            Places {
+                data: &mut room.data[..byte_len],
+                offsets: &mut room.offsets[..offset_count],
+                validity: &mut room.validity[..flag_count],
+                base: room.base,
+            }
+        }
+        None => {
+            column.data = to.buffer(byte_len)?;
+            column.offsets = shape.is_var().then(|| to.buffer(offset_count * 8)).transpose()?;
+            column.validity = shape.is_nullable.then(|| to.buffer(flag_count)).transpose()?;
+            Places {
+                data: column.data.as_mut_slice(),
+                offsets: column.offsets.as_mut().map(AlignedBuf::values_mut).unwrap_or_default(),
+                validity: column.validity.as_mut().map(AlignedBuf::as_mut_slice).unwrap_or_default(),
+                base: 0,
+            }
+        }
+    };
+    if let [first, ..] = &mut *places.offsets {
+        *first = places.base;
+    }
+    Ok(places)
 }
 
 /// A run of neighbouring cells of one decoded tile.
@@ -69,6 +136,31 @@ const BYTES_BETWEEN_CHECKS: usize = 1 << 20;
 struct Piece<'r> {
     runs: &'r [CellRun],
     cell_count: usize,
+}
+
+/// Tiles of which every cell is wanted, in their order and once: they are decoded where they go.
+pub(crate) trait WholeTiles: Sync {
+    /// The bytes of the values of a tile that goes whole; `None` for one whose cells are copied.
+    fn var_byte_len(&self, slot: u32) -> Option<usize>;
+
+    /// Decodes its values, the offset in them at which each cell ends, and the validity where cells may be null.
+    ///
+    /// # Errors
+    /// What store and codecs report.
+    fn decode(&self, slot: u32, data: &mut [u8], ends: &mut [u64], validity: &mut [u8]) -> Result<()>;
+}
+
+/// None of them.
+struct NoWhole;
+
+impl WholeTiles for NoWhole {
+    fn var_byte_len(&self, _: u32) -> Option<usize> {
+        None
+    }
+
+    fn decode(&self, _: u32, _: &mut [u8], _: &mut [u64], _: &mut [u8]) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Copies the cells of `runs` out of `tiles` into a new column.
@@ -103,16 +195,12 @@ pub(crate) fn gather_lists(
     let check = to.check;
     let pieces = cut(lists, check)?;
     let total = pieces.iter().map(|piece| piece.cell_count).sum::<usize>();
-    let mut column = Column::default();
     if shape.is_var() {
-        let mut offsets = to.offsets(total)?;
-        column.data = gather_var(&pieces, tiles, offsets.values_mut(), to)?;
-        column.offsets = Some(offsets);
-    } else {
-        column.data = to.buffer(total * shape.cell_byte_len())?;
-        let out = column.data.as_mut_slice();
-        gather_fixed(&pieces, out, shape.cell_byte_len(), |slot| tiles[slot].data, check)?;
+        return gather_var(&pieces, total, tiles, &NoWhole, shape, (to, None));
     }
+    let mut column = Column { data: to.buffer(total * shape.cell_byte_len())?, ..Column::default() };
+    let out = column.data.as_mut_slice();
+    gather_fixed(&pieces, out, shape.cell_byte_len(), |slot| tiles[slot].data, check)?;
     if shape.is_nullable {
         let mut validity = to.buffer(total)?;
         let source = |slot: usize| tiles[slot].validity.unwrap_or_default();
@@ -120,6 +208,26 @@ pub(crate) fn gather_lists(
         column.validity = Some(validity);
     }
     Ok(column)
+}
+
+/// As [`gather_lists`] for cells of any length, of tiles some of which go whole: the slots of these are not looked at in `tiles`. The column is made in
+/// the room of a caller, if that is there and holds it.
+///
+/// # Errors
+/// As [`gather`]; what the tiles that go whole return.
+///
+/// # Panics
+/// As [`gather`].
+pub(crate) fn gather_whole(
+    lists: &[impl AsRef<[CellRun]>],
+    tiles: &[ColumnRef<'_>],
+    whole: &impl WholeTiles,
+    shape: CellShape,
+    (to, room): (Output<'_>, Option<&mut Room<'_>>),
+) -> Result<Column> {
+    let pieces = cut(lists, to.check)?;
+    let total = pieces.iter().map(|piece| piece.cell_count).sum::<usize>();
+    gather_var(&pieces, total, tiles, whole, shape, (to, room))
 }
 
 /// Some neighbouring cells of a column.
@@ -242,20 +350,23 @@ fn gather_fixed<'t>(
         tasks.push((piece, head));
         out = rest;
     }
-    for_each(tasks, check, |(piece, out)| match byte_len {
-        1 => copy_runs::<1>(piece.runs, out, &tile),
-        2 => copy_runs::<2>(piece.runs, out, &tile),
-        4 => copy_runs::<4>(piece.runs, out, &tile),
-        8 => copy_runs::<8>(piece.runs, out, &tile),
-        _ => {
-            let mut at = 0;
-            for run in piece.runs {
-                let from = run.start as usize * byte_len;
-                let len = run.len as usize * byte_len;
-                out[at..at + len].copy_from_slice(&tile(run.slot as usize)[from..from + len]);
-                at += len;
+    for_each(tasks, check, |(piece, out)| {
+        match byte_len {
+            1 => copy_runs::<1>(piece.runs, out, &tile),
+            2 => copy_runs::<2>(piece.runs, out, &tile),
+            4 => copy_runs::<4>(piece.runs, out, &tile),
+            8 => copy_runs::<8>(piece.runs, out, &tile),
+            _ => {
+                let mut at = 0;
+                for run in piece.runs {
+                    let from = run.start as usize * byte_len;
+                    let len = run.len as usize * byte_len;
+                    out[at..at + len].copy_from_slice(&tile(run.slot as usize)[from..from + len]);
+                    at += len;
+                }
             }
         }
+        Ok(())
     })
 }
 
@@ -276,10 +387,12 @@ fn copy_runs<'t, const N: usize>(runs: &[CellRun], out: &mut [u8], tile: &impl F
 
 fn gather_var(
     pieces: &[Piece<'_>],
+    total: usize,
     tiles: &[ColumnRef<'_>],
-    offsets: &mut [u64],
-    to: Output<'_>,
-) -> Result<AlignedBuf> {
+    whole: &impl WholeTiles,
+    shape: CellShape,
+    (to, room): (Output<'_>, Option<&mut Room<'_>>),
+) -> Result<Column> {
     let check = to.check;
     let source = |slot: u32| {
         let tile = &tiles[slot as usize];
@@ -289,46 +402,83 @@ fn gather_var(
         .par_iter()
         .shared()
         .map(|piece| {
-            let span = |run: &CellRun| {
-                let offsets = source(run.slot).1;
-                offsets[(run.start + run.len) as usize] - offsets[run.start as usize]
+            let span = |run: &CellRun| match whole.var_byte_len(run.slot) {
+                Some(byte_len) => byte_len,
+                None => {
+                    let offsets = source(run.slot).1;
+                    (offsets[(run.start + run.len) as usize] - offsets[run.start as usize]) as usize
+                }
             };
             check()?;
-            Ok(piece.runs.iter().map(span).sum::<u64>() as usize)
+            Ok(piece.runs.iter().map(span).sum())
         })
         .collect::<Result<_>>()?;
-    let mut data = to.buffer(byte_lens.iter().sum())?;
-    let (mut out, mut ends) = (data.as_mut_slice(), &mut offsets[1..]);
+    let mut column = Column::default();
+    let made = places(room, &mut column, shape, (total, byte_lens.iter().sum()), to)?;
+    let (mut out, mut ends, mut valid) = (made.data, &mut made.offsets[1..], made.validity);
     let mut tasks = Vec::with_capacity(pieces.len());
-    let mut base = 0u64;
+    let mut base = made.base;
     for (piece, &byte_len) in pieces.iter().zip(&byte_lens) {
         let (bytes, bytes_rest) = out.split_at_mut(byte_len);
         let (cells, cells_rest) = ends.split_at_mut(piece.cell_count);
-        tasks.push((piece, bytes, cells, base));
-        (out, ends) = (bytes_rest, cells_rest);
+        let (flags, flags_rest) = valid.split_at_mut(if shape.is_nullable { piece.cell_count } else { 0 });
+        tasks.push(VarTask { runs: piece.runs, bytes, ends: cells, validity: flags, base });
+        (out, ends, valid) = (bytes_rest, cells_rest, flags_rest);
         base += byte_len as u64;
     }
-    for_each(tasks, check, |(piece, bytes, ends, base)| {
-        let (mut at, mut cell) = (0usize, 0usize);
-        for run in piece.runs {
-            let (data, offsets) = source(run.slot);
-            let offsets = &offsets[run.start as usize..=(run.start + run.len) as usize];
-            let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
-            let len = (last - first) as usize;
-            bytes[at..at + len].copy_from_slice(&data[first as usize..last as usize]);
-            let shift = (base + at as u64).wrapping_sub(first);
-            for (end, &offset) in ends[cell..].iter_mut().zip(&offsets[1..]) {
-                *end = offset.wrapping_add(shift);
-            }
-            at += len;
-            cell += run.len as usize;
+    for_each(tasks, check, |task: VarTask<'_>| {
+        let VarTask { runs, mut bytes, mut ends, mut validity, mut base } = task;
+        for run in runs {
+            let cells = run.start as usize..(run.start + run.len) as usize;
+            let (ends_here, ends_behind) = ends.split_at_mut(cells.len());
+            let (flags, flags_behind) =
+                validity.split_at_mut(if shape.is_nullable { cells.len() } else { 0 });
+            let byte_len = if let Some(byte_len) = whole.var_byte_len(run.slot) {
+                whole.decode(run.slot, &mut bytes[..byte_len], ends_here, flags)?;
+                ends_here.iter_mut().for_each(|end| *end += base);
+                byte_len
+            } else {
+                let (data, offsets) = source(run.slot);
+                let offsets = &offsets[cells.start..=cells.end];
+                let (first, last) = (offsets[0] as usize, offsets[offsets.len() - 1] as usize);
+                bytes[..last - first].copy_from_slice(&data[first..last]);
+                let shift = base.wrapping_sub(first as u64);
+                for (end, &offset) in ends_here.iter_mut().zip(&offsets[1..]) {
+                    *end = offset.wrapping_add(shift);
+                }
+                if shape.is_nullable {
+                    let from = tiles[run.slot as usize].validity.unwrap_or_default();
+                    match flags {
+                        [flag] => *flag = from[cells.start],
+                        _ => flags.copy_from_slice(&from[cells]),
+                    }
+                }
+                last - first
+            };
+            (bytes, ends, validity) = (&mut bytes[byte_len..], ends_behind, flags_behind);
+            base += byte_len as u64;
         }
+        Ok(())
     })?;
-    Ok(data)
+    Ok(column)
 }
 
-fn for_each<T: Send>(tasks: Vec<T>, check: Check<'_>, work: impl Fn(T) + Sync + Send) -> Result<()> {
-    let work = |task| check().map(|()| work(task));
+/// A piece of a column of cells of any length: the runs that go there, and the place.
+struct VarTask<'t> {
+    runs: &'t [CellRun],
+    bytes: &'t mut [u8],
+    ends: &'t mut [u64],
+    validity: &'t mut [u8],
+    /// What its first offset is.
+    base: u64,
+}
+
+fn for_each<T: Send>(
+    tasks: Vec<T>,
+    check: Check<'_>,
+    work: impl Fn(T) -> Result<()> + Sync + Send,
+) -> Result<()> {
+    let work = |task| check().and_then(|()| work(task));
     if tasks.len() <= 1 {
         tasks.into_iter().try_for_each(work)
     } else {

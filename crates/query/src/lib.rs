@@ -34,6 +34,7 @@ mod split;
 mod steps;
 mod summary;
 mod tile_statistics;
+mod whole;
 mod workspace;
 mod write;
 

@@ -8,7 +8,7 @@ use crate::explanation::{self, Explanation, Strategy};
 use crate::field_statistics::FieldStatistics;
 use crate::fields::{check_layout, result_field, result_fields};
 use crate::folded::Folded;
-use crate::gather::{CellRun, Output, gather_lists};
+use crate::gather::{CellRun, Output, Room, gather_lists};
 use crate::labels::{self, LabelFields, LabelsAlone};
 use crate::part::OrderPart;
 use crate::progress::{Announced, Phase, Progress};
@@ -399,11 +399,50 @@ impl Batches {
         self.announced.complete(Phase::Reading);
     }
 
-    fn pull(&mut self) -> Result<Option<Batch>> {
+    /// From now on [`next_into`](Batches::next_into) says how many cells a batch has, unless the read has a limit.
+    pub(crate) fn widen(&mut self) {
+        self.steps.widen();
+    }
+
+    /// The mean bytes of the values of a cell of each field, as the metadata of some tiles says.
+    pub(crate) fn mean_byte_lens(&self) -> Vec<usize> {
+        let of_field = |(idx, field): (usize, &ResultField)| match (field.shape.is_var(), &self.state) {
+            (false, _) => field.shape.cell_byte_len(),
+            (true, State::Dense(batches)) => batches.plan().mean_var_byte_len(idx),
+            (true, State::Sparse(batches)) => batches.plan().mean_var_byte_len(idx),
+            (true, _) => TYPICAL_BYTE_LEN as usize,
+        };
+        self.fields.iter().enumerate().map(of_field).collect()
+    }
+
+    /// Whether no tile is decoded more often for smaller batches, as long as a tile fits into one.
+    pub(crate) fn goes_tile_after_tile(&self) -> bool {
+        match &self.state {
+            State::Dense(batches) => batches.plan().axes.len() == 1,
+            State::Sparse(_) => true,
+            State::Labels(_) | State::Done => false,
+        }
+    }
+
+    /// Whether there are more cells behind so many, as far as it is known without a look at them.
+    pub(crate) fn has_more_than(&self, cell_count: u64) -> bool {
+        matches!(self.cell_count(), Count::Exact(count) if count > cell_count)
+    }
+
+    /// The next batch, of about so many cells, into `rooms` where they hold its columns: those are empty in the batch then.
+    pub(crate) fn next_into(&mut self, cell_count: usize, rooms: &mut [Room<'_>]) -> Option<Result<Batch>> {
+        let is_wide = self.labels.is_none() && self.steps.are_wide();
+        if self.steps.are_wide() {
+            self.steps.set_step(cell_count);
+        }
+        self.advance(if is_wide { rooms } else { &mut [] })
+    }
+
+    fn pull(&mut self, rooms: &mut [Room<'_>]) -> Result<Option<Batch>> {
         let Batches { progress, spares, state, steps, .. } = self;
         let pull = |max_cell_count| match state {
-            State::Dense(batches) => batches.pull(max_cell_count),
-            State::Sparse(batches) => batches.pull(max_cell_count),
+            State::Dense(batches) => batches.pull(max_cell_count, rooms),
+            State::Sparse(batches) => batches.pull(max_cell_count, rooms),
             State::Labels(labels) => labels.pull(max_cell_count),
             State::Done => Ok(None),
         };
@@ -415,6 +454,13 @@ impl Iterator for Batches {
     type Item = Result<Batch>;
 
     fn next(&mut self) -> Option<Result<Batch>> {
+        self.advance(&mut [])
+    }
+}
+
+impl Batches {
+    /// The next batch, into `rooms` where they hold its columns.
+    fn advance(&mut self, rooms: &mut [Room<'_>]) -> Option<Result<Batch>> {
         if matches!(self.state, State::Done) {
             return None;
         }
@@ -426,7 +472,7 @@ impl Iterator for Batches {
             return Some(Err(error));
         }
         let pulled = self.run(|this| {
-            let pulled = this.progress.check().and_then(|()| this.pull());
+            let pulled = this.progress.check().and_then(|()| this.pull(rooms));
             pulled.and_then(|batch| match (&this.labels, batch) {
                 (Some(labels), Some(batch)) => labels.apply(batch).map(Some),
                 (_, batch) => Ok(batch),

@@ -25,6 +25,7 @@ pub(crate) struct Steps {
     step_cell_count: usize,
     /// How many cells are still to be handed out at most.
     left: u64,
+    is_limited: bool,
     /// Whether steps may hold fewer cells than were looked at.
     leaves_out: bool,
     /// The cells of a step, and the first that was not handed out.
@@ -42,15 +43,33 @@ impl Steps {
             Some(_) => batch_cell_count.min(cells(left).max(1)),
             None => batch_cell_count.max(FIRST_STEP_CELL_COUNT),
         };
-        Steps { shapes, batch_cell_count, step_cell_count, left, leaves_out, held: None }
+        Steps {
+            shapes,
+            batch_cell_count,
+            step_cell_count,
+            left,
+            is_limited: request.limit.is_some(),
+            leaves_out,
+            held: None,
+        }
     }
 
     /// From now on batches have as many cells as memory allows, for those who join them: of a read with a limit steps grow as before.
     pub(crate) fn widen(&mut self) {
         self.batch_cell_count = usize::MAX;
-        if self.left == u64::MAX {
+        if !self.is_limited {
             self.step_cell_count = usize::MAX;
         }
+    }
+
+    /// Whether a step may have any number of cells: no batch is cut out of it, and there is no limit.
+    pub(crate) fn are_wide(&self) -> bool {
+        self.batch_cell_count == usize::MAX && !self.is_limited
+    }
+
+    /// How many cells the next step asks for.
+    pub(crate) fn set_step(&mut self, cell_count: usize) {
+        self.step_cell_count = cell_count.max(1);
     }
 
     /// Whether the next batch is cut out of cells that are there.

@@ -127,6 +127,35 @@ pub fn check_offsets(offsets: &[u64], data_byte_len: usize, value_byte_len: usiz
     Err(Error::corrupt(format!("an offset is no multiple of the {value_byte_len} bytes of a value")))
 }
 
+/// Turns the offsets of cells, without the one behind the last, into those of their ends, and checks them as [`check_offsets`] does.
+///
+/// # Errors
+/// As [`check_offsets`].
+pub(crate) fn starts_to_ends(offsets: &mut [u64], data_byte_len: usize, value_byte_len: usize) -> Result<()> {
+    let Some(&first) = offsets.first() else {
+        return check_offsets(&[0], data_byte_len, value_byte_len);
+    };
+    offsets.copy_within(1.., 0);
+    if let Some(last) = offsets.last_mut() {
+        *last = data_byte_len as u64;
+    }
+    let (mut falls, mut before, mut bits) = (false, first, first);
+    for &end in &*offsets {
+        falls |= end < before;
+        bits |= end;
+        before = end;
+    }
+    if first == 0 && !falls && bits & (value_byte_len as u64 - 1) == 0 {
+        return Ok(());
+    }
+    // One that is beyond the data is told as that, not as the end that falls behind it.
+    let mut all: Vec<u64> = std::iter::once(first).chain(offsets.iter().copied()).collect();
+    if let [.., start, end] = &mut all[..] {
+        *end = (*end).max(*start);
+    }
+    check_offsets(&all, data_byte_len, value_byte_len)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +163,10 @@ mod tests {
     #[test]
     fn wrong_offsets_are_named() {
         assert!(check_offsets(&[0, 4, 8], 8, 4).is_ok());
+        let mut offsets = [0, 4];
+        starts_to_ends(&mut offsets, 8, 4).unwrap();
+        assert_eq!(offsets, [4, 8]);
+        assert!(starts_to_ends(&mut [], 0, 4).is_ok() && starts_to_ends(&mut [], 4, 4).is_err());
         for (offsets, words) in [
             (&[1u64, 4, 8][..], "cell 0 is 1"),
             (&[0, 6, 4, 8], "cell 2 is 4, below 6"),
@@ -144,6 +177,12 @@ mod tests {
         ] {
             let error = check_offsets(offsets, 8, 4).unwrap_err();
             assert!(error.message().contains(words), "{error}");
+            // Without the last one there is no end to be wrong.
+            if let Some((_, starts)) = offsets.split_last().filter(|_| !words.contains("end at")) {
+                let error = starts_to_ends(&mut starts.to_vec(), 8, 4).unwrap_err();
+                let words = words.split(',').next().unwrap();
+                assert!(error.message().contains(words), "{error}");
+            }
         }
     }
 }

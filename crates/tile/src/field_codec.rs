@@ -1,5 +1,6 @@
 //! The codecs of one field, and its tiles between disk and memory.
 
+use crate::column::starts_to_ends;
 use crate::{Column, ColumnRef, check_offsets};
 use smalti_codecs::{Codec, CodecRules, Encryption, FOLDED_OFFSETS_TILE, FieldKind, Scratch};
 use smalti_types::{AlignedBuf, CellValNum, Datatype, Error, FilterPipeline, Result};
@@ -75,6 +76,17 @@ pub struct FilteredTileRef<'a> {
     pub var: &'a [u8],
     /// From `NAME_validity.tdb`.
     pub validity: &'a [u8],
+}
+
+/// Where the cells of a tile of a var-sized field are wanted.
+#[derive(Debug)]
+pub struct VarPlaces<'p> {
+    /// For the values; their length.
+    pub data: &'p mut [u8],
+    /// For the byte offset in `data` at which each cell ends; as many as cells.
+    pub ends: &'p mut [u64],
+    /// For the validity of nullable fields; as many as cells.
+    pub validity: &'p mut [u8],
 }
 
 impl FieldCodec {
@@ -222,6 +234,42 @@ impl FieldCodec {
         Ok(column)
     }
 
+    /// The codec of the offsets of a var-sized field.
+    pub fn offsets(&self) -> Option<&Codec> {
+        self.offsets.as_ref()
+    }
+
+    /// Unfilters a tile of var-sized cells to where they are wanted.
+    ///
+    /// # Errors
+    /// As [`decode_tile`](FieldCodec::decode_tile); what the places hold is arbitrary then.
+    pub fn decode_var_into(
+        &self,
+        tile: FilteredTileRef<'_>,
+        VarPlaces { data, ends, validity }: VarPlaces<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let codec = self.offsets.as_ref().ok_or_else(|| Error::invalid("the cells have one length"))?;
+        let values = self.values_codec(tile, ends.len());
+        check_len(values, tile.var, data.len())?;
+        if values.folds_offsets() {
+            let offsets = values.decode_counted_strings(tile.var, data, ends.len(), scratch)?;
+            for (end, start) in ends.iter_mut().zip(offsets.values::<u64>()) {
+                *end = *start;
+            }
+        } else {
+            check_len(codec, tile.fixed, size_of_val(ends))?;
+            codec.decode_into(tile.fixed, bytemuck::cast_slice_mut(ends), scratch)?;
+            values.decode_into(tile.var, data, scratch)?;
+        }
+        starts_to_ends(ends, data.len(), self.shape.datatype.byte_len())?;
+        if let Some(codec) = &self.validity {
+            check_len(codec, tile.validity, validity.len())?;
+            codec.decode_into(tile.validity, validity, scratch)?;
+        }
+        Ok(())
+    }
+
     /// The codec of the values of a tile of var-sized cells.
     fn values_codec(&self, tile: FilteredTileRef<'_>, cell_count: usize) -> &Codec {
         match &self.folded {
@@ -266,6 +314,22 @@ mod tests {
         assert_eq!(column.as_ref().data, cells.data);
         assert_eq!(column.as_ref().offsets, cells.offsets);
         assert_eq!(column.as_ref().validity, cells.validity);
+        let (mut data, mut ends, mut validity) = ([0; 6], [0; 5], [0; 5]);
+        let mut decode = |bytes: usize, cells: usize, flags: usize| {
+            let places = VarPlaces {
+                data: &mut data[..bytes],
+                ends: &mut ends[..cells],
+                validity: &mut validity[..flags],
+            };
+            codec.decode_var_into(filtered, places, &mut scratch)
+        };
+        decode(6, 4, 4).unwrap();
+        assert!([(5, 4, 4), (6, 5, 4), (6, 4, 5)].into_iter().all(|(a, b, c)| decode(a, b, c).is_err()));
+        decode(6, 4, 4).unwrap();
+        assert_eq!(
+            (&data[..], &ends[..4], &validity[..4]),
+            (cells.data, &[1, 3, 3, 6][..], &[1, 1, 0, 1][..])
+        );
         assert!(codec.decode_tile(filtered, 5, 6, &mut scratch).is_err());
         assert!(codec.decode_tile(filtered, 4, 7, &mut scratch).is_err());
     }

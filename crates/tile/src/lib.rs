@@ -23,7 +23,7 @@ mod stats;
 
 pub use chunked::ChunkedTile;
 pub use column::{Column, ColumnRef, check_offsets};
-pub use field_codec::{CellShape, FieldCodec, FieldFilters, FilteredTile, FilteredTileRef};
+pub use field_codec::{CellShape, FieldCodec, FieldFilters, FilteredTile, FilteredTileRef, VarPlaces};
 pub use generic::{DEFAULT_GENERIC_TILE_LIMIT, beyond_limit, read_generic_tile, write_generic_tile};
 pub use rules::codec_rules;
 pub use smalti_codecs::{ChunkDirectory, Codec, Encryption, PlainLayout, Scratch};

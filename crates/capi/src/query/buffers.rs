@@ -3,6 +3,7 @@
 use crate::boundary::memory::Buffer;
 use crate::config::Config;
 use crate::failure::{Fallible, fail};
+use crate::values::{count, index};
 
 /// The buffers of a field, and how long they are.
 #[derive(Debug, Clone, Copy, Default)]
@@ -56,6 +57,20 @@ impl OffsetForm {
     /// Bytes of an offset.
     pub(super) fn width(self) -> usize {
         if self.is_narrow { 4 } else { 8 }
+    }
+
+    /// How many cells there are offsets for.
+    pub(super) fn slots(self, buffers: &Buffers) -> usize {
+        (index(buffers.offsets_room) / self.width()).saturating_sub(usize::from(self.extra))
+    }
+
+    /// The places for so many offsets, if they look like those of the engine.
+    pub(super) fn wide(self, offsets: &mut Option<Buffer>, slots: usize) -> Option<&mut [u64]> {
+        if self.is_narrow {
+            return None;
+        }
+        let bytes = offsets.as_mut()?.bytes_mut(count(slots * self.width()));
+        bytemuck::try_cast_slice_mut(bytes).ok()
     }
 
     /// Puts the offset of a cell, given in bytes, in its place.

@@ -5,12 +5,8 @@ use super::resume::Resume;
 use super::state::{ORIGIN, QueryHandle, Status};
 use crate::boundary::handle::locked;
 use crate::failure::{Failure, Fallible, fail};
-use crate::values::index;
 use smalti::{Layout, ReadRequest};
 use std::sync::Arc;
-
-/// The most bytes of a step, which is held beside the buffers that it is copied into.
-const MAX_STEP_BYTE_LEN: usize = 256 << 20;
 
 impl QueryHandle {
     /// The read in the engine's words.
@@ -81,10 +77,7 @@ impl QueryHandle {
         }
         let fields: Vec<String> = wanted.iter().map(|(name, _)| name.clone()).collect();
         if is_first {
-            let mut request = self.request(fields)?;
-            // What fits into the buffers at once is decoded at once.
-            let room = self.room(&wanted, form);
-            request.batch_cell_count = Some(room.max(smalti::DEFAULT_BATCH_CELL_COUNT));
+            let request = self.request(fields)?;
             let batches = self.array.read_raw(&request).map_err(Failure::of("Reader"))?;
             *locked(&self.reading) = Some(Resume::new(batches));
         }
@@ -108,19 +101,6 @@ impl QueryHandle {
         drop(reading);
         self.reason = i32::from(!is_complete);
         Ok(if is_complete { Status::Completed } else { Status::Incomplete })
-    }
-
-    /// About how many cells fit into all buffers, and into no more memory than one step should take.
-    fn room(&self, wanted: &[(String, Buffers)], form: OffsetForm) -> usize {
-        let shapes = || wanted.iter().filter_map(|(name, buffers)| Some((self.shape(name)?, buffers)));
-        let width = |shape: smalti::CellShape| if shape.is_var() { 8 } else { shape.cell_byte_len().max(1) };
-        let all: usize = shapes().map(|(shape, _)| width(shape)).sum();
-        let fits = shapes().map(|(shape, buffers)| match (shape.is_var(), &buffers.offsets, &buffers.data) {
-            (true, Some(offsets), _) => index(offsets.byte_len()) / form.width(),
-            (false, _, Some(data)) => index(data.byte_len()) / width(shape),
-            _ => 0,
-        });
-        fits.min().unwrap_or(0).min(MAX_STEP_BYTE_LEN / all.max(1))
     }
 
     fn check_buffers(&self, name: &str, buffers: &Buffers) -> Fallible<()> {

@@ -39,7 +39,7 @@ impl DensePlan {
                 .zip(&filter.results)
                 .map(|(field, result)| {
                     let purpose = if result.is_some() { Purpose::Result } else { Purpose::Condition };
-                    self.read_field(field, &tasks, cell_count, purpose)
+                    self.read_field(field, &tasks, cell_count, purpose, None)
                 })
                 .collect::<Result<Vec<_>>>()?;
             let refs: Vec<Option<ColumnRef<'_>>> =
@@ -62,7 +62,7 @@ impl DensePlan {
                 let is_wanted = mask.any() || (matches!(field, DenseField::Dimension { .. }) && kept > 0);
                 let column = match known {
                     Some(column) => column,
-                    None if is_wanted => self.read_field(field, &tasks, cell_count, Purpose::Result)?,
+                    None if is_wanted => self.read_field(field, &tasks, cell_count, Purpose::Result, None)?,
                     None => return constant_of(field, kept, self.fetch.output(&check)),
                 };
                 keep(field, column, &mask, filter.leaves_out, self.fetch.output(&check))

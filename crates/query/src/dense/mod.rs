@@ -24,6 +24,7 @@ use crate::condition::{BoundCondition, Verdict};
 use crate::count::Count;
 use crate::fetch::Fetch;
 use crate::folded::Folded;
+use crate::gather::Room;
 use crate::progress::{Phase, Progress, Unit};
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField};
 use crate::summary::FragmentSummary;
@@ -194,18 +195,18 @@ impl DenseBatches {
         &self.plan
     }
 
-    /// The next cells of the read, at most so many unless a single tile has more; `None` at the end.
+    /// The next cells of the read, at most so many unless a single tile has more, into `rooms` where they hold them; `None` at the end.
     ///
     /// # Errors
     /// What store and codecs report.
-    pub(crate) fn pull(&mut self, max_cell_count: usize) -> Result<Option<Batch>> {
+    pub(crate) fn pull(&mut self, max_cell_count: usize, rooms: &mut [Room<'_>]) -> Result<Option<Batch>> {
         if self.work.is_none() {
             self.work = Some(match self.leaves_out {
                 true => Work::counted(&mut self.plan)?,
                 false => Work::whole(&self.plan)?,
             });
         }
-        self.pull_any(max_cell_count, |_, _| Ok(false), &mut |_, _| Ok(()))
+        self.pull_any(max_cell_count, |_, _| Ok(false), &mut |_, _| Ok(()), rooms)
     }
 
     /// The next cells of an aggregate that no statistics answer for; what is answered is folded.
@@ -239,7 +240,7 @@ impl DenseBatches {
             }
         };
         let on_blank: OnBlank<'_> = &mut |plan, part| plan.fold_blank(part, &mut folded.borrow_mut());
-        let pulled = self.pull_any(DEFAULT_BATCH_CELL_COUNT, is_answered, on_blank);
+        let pulled = self.pull_any(DEFAULT_BATCH_CELL_COUNT, is_answered, on_blank, &mut []);
         self.summaries = summaries;
         pulled
     }
@@ -250,12 +251,13 @@ impl DenseBatches {
         max_cell_count: usize,
         is_answered: impl FnMut(&DensePlan, &[Interval]) -> Result<bool>,
         on_blank: OnBlank<'_>,
+        rooms: &mut [Room<'_>],
     ) -> Result<Option<Batch>> {
         let max_cell_count = self.plan.step_cell_count(max_cell_count) as u64;
         let Some(mut work) = self.work.take() else { return Ok(None) };
         let pulled = match work.has_tiles() {
-            true => self.pull_tiles(&mut work, max_cell_count, is_answered, on_blank),
-            false => self.pull_parts(&mut work, max_cell_count, on_blank),
+            true => self.pull_tiles(&mut work, max_cell_count, is_answered, on_blank, rooms),
+            false => self.pull_parts(&mut work, max_cell_count, on_blank, rooms),
         };
         self.work = Some(work);
         pulled
@@ -266,6 +268,7 @@ impl DenseBatches {
         work: &mut Work,
         max_cell_count: u64,
         on_blank: OnBlank<'_>,
+        rooms: &mut [Room<'_>],
     ) -> Result<Option<Batch>> {
         let (mut parts, mut cell_count): (Vec<Part>, u64) = (Vec::new(), 0);
         while parts.is_empty()
@@ -288,7 +291,7 @@ impl DenseBatches {
         if parts.is_empty() {
             return Ok(None);
         }
-        let batch = self.plan.read_parts(&parts)?;
+        let batch = self.plan.read_parts(&parts, rooms)?;
         self.plan.went(cell_count);
         Ok(Some(batch))
     }
@@ -299,6 +302,7 @@ impl DenseBatches {
         max_cell_count: u64,
         mut is_answered: impl FnMut(&DensePlan, &[Interval]) -> Result<bool>,
         on_blank: OnBlank<'_>,
+        rooms: &mut [Room<'_>],
     ) -> Result<Option<Batch>> {
         let mut rects = Vec::new();
         let (mut cell_count, mut var_byte_len) = (0u128, 0u64);
@@ -323,7 +327,7 @@ impl DenseBatches {
             return Ok(None);
         }
         let cell_count = rects.iter().fold(0, |sum: u64, rect| sum.saturating_add(rect_cell_count(rect)));
-        let batch = self.plan.read_tiles(rects)?;
+        let batch = self.plan.read_tiles(rects, rooms)?;
         self.plan.went(cell_count);
         Ok(Some(batch))
     }

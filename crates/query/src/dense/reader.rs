@@ -6,16 +6,17 @@ use super::coordinates::write_coordinates;
 use super::plan::{DenseField, DenseFragment, DensePlan, FragmentTiles, contains};
 use super::target::{Piece, Target, part_len};
 use super::task::{Purpose, Share, Task};
-use crate::fetch::{FieldSource, MAX_GAP};
-use crate::gather::{CellRun, gather_lists};
+use crate::fetch::{FieldSource, MAX_GAP, mean_var_byte_len};
+use crate::gather::{CellRun, Room, gather_whole, places};
 use crate::request::Batch;
+use crate::whole::{Whole, wanted_whole};
 use crate::workspace::{Workspace, Workspaces, room};
 use rayon::prelude::*;
 use smalti_array::{Plane, Snapshot};
 use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Interval, Pace};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::parallel::{self, Shareable as _};
-use smalti_types::{Error, Result};
+use smalti_types::{CellValNum, Error, Result};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,11 +25,11 @@ use std::sync::Arc;
 const LEAST_TASK_CELL_COUNT: u64 = 1 << 14;
 
 impl DensePlan {
-    /// Reads parts of the result in row-major or column-major order, one behind the other.
+    /// Reads parts of the result in row-major or column-major order, one behind the other, into `rooms` where they hold them.
     ///
     /// # Errors
     /// What store and codecs report.
-    pub(crate) fn read_parts(&self, parts: &[Part]) -> Result<Batch> {
+    pub(crate) fn read_parts(&self, parts: &[Part], rooms: &mut [Room<'_>]) -> Result<Batch> {
         let mut tasks = Vec::new();
         for part in parts {
             let task_cell_count = match parts {
@@ -41,20 +42,20 @@ impl DensePlan {
                 tasks.push(Task::new(target, cell_count));
             }
         }
-        self.run(tasks)
+        self.run(tasks, rooms)
     }
 
-    /// Reads the wanted cells of some tiles in global order: tile after tile, each in its cell order.
+    /// Reads the wanted cells of some tiles in global order: tile after tile, each in its cell order, into `rooms` where they hold them.
     ///
     /// # Errors
     /// What store and codecs report.
-    pub(crate) fn read_tiles(&self, rects: Vec<Vec<Interval>>) -> Result<Batch> {
+    pub(crate) fn read_tiles(&self, rects: Vec<Vec<Interval>>, rooms: &mut [Room<'_>]) -> Result<Batch> {
         let mut tasks = Vec::with_capacity(rects.len());
         for rect in rects {
             let cell_count = rect.iter().map(|side| (side.hi - side.lo + 1) as usize).product();
             tasks.push(Task::new(Target::of_tile(&self.grid, &rect, self.cell_order)?, cell_count));
         }
-        self.run(tasks)
+        self.run(tasks, rooms)
     }
 
     /// Cells of a task: whole rows of tiles where that leaves work for every thread, so that no tile is decoded twice. Of ranges in
@@ -77,18 +78,21 @@ impl DensePlan {
         }
     }
 
-    fn run(&self, tasks: Vec<Task>) -> Result<Batch> {
+    fn run(&self, tasks: Vec<Task>, rooms: &mut [Room<'_>]) -> Result<Batch> {
         let cell_count = tasks.iter().map(|task| task.cell_count).sum();
         self.ask_ahead(&tasks)?;
         if let Some(filter) = &self.filter {
             return self.run_filtered(filter, tasks, cell_count);
         }
-        let columns = self
-            .fields
-            .iter()
-            .map(|field| self.read_field(field, &tasks, cell_count, Purpose::Result))
-            .collect::<Result<_>>()?;
-        Ok(Batch { cell_count, columns })
+        let mut rooms = rooms.iter_mut();
+        let fields: Vec<_> = self.fields.iter().map(|field| (field, rooms.next())).collect();
+        // The last tasks of a field leave no thread idle: there are those of the next.
+        let columns: Vec<Result<Column>> = fields
+            .into_par_iter()
+            .shared()
+            .map(|(field, room)| self.read_field(field, &tasks, cell_count, Purpose::Result, room))
+            .collect();
+        Ok(Batch { cell_count, columns: columns.into_iter().collect::<Result<_>>()? })
     }
 
     pub(super) fn read_field(
@@ -97,47 +101,35 @@ impl DensePlan {
         tasks: &[Task],
         cell_count: usize,
         purpose: Purpose,
+        room: Option<&mut Room<'_>>,
     ) -> Result<Column> {
         let check = || self.fetch.check();
+        let to = self.fetch.output(&check);
+        let mut column = Column::default();
         match field {
             DenseField::Dimension { dim, datatype } => {
-                let mut data = self.fetch.output(&check).buffer(cell_count * datatype.byte_len())?;
-                for_each_task(tasks, data.as_mut_slice(), datatype.byte_len(), |task, out| {
+                let shape =
+                    CellShape { datatype: *datatype, cell_val_num: CellValNum::ONE, is_nullable: false };
+                let byte_len = datatype.byte_len();
+                let made = places(room, &mut column, shape, (cell_count, cell_count * byte_len), to)?;
+                for_each_task(tasks, made.data, byte_len, |task, out| {
                     write_coordinates(&task.target, *dim, *datatype, out, &check)
                 })?;
-                Ok(Column { data, ..Column::default() })
             }
             DenseField::Attribute { shape, fill, fill_valid, sources } if shape.is_var() => {
-                self.read_var(*shape, (fill, *fill_valid), sources, tasks, purpose)
+                return self.read_var(*shape, (fill, *fill_valid), sources, tasks, purpose, room);
             }
             DenseField::Attribute { shape, fill, fill_valid, sources } => {
                 let byte_len = shape.cell_byte_len();
-                let mut data = self.fetch.output(&check).buffer(cell_count * byte_len)?;
-                self.read_plane(
-                    (Plane::Fixed, byte_len),
-                    fill,
-                    sources,
-                    tasks,
-                    data.as_mut_slice(),
-                    purpose,
-                )?;
-                let mut column = Column { data, ..Column::default() };
+                let made = places(room, &mut column, *shape, (cell_count, cell_count * byte_len), to)?;
+                self.read_plane((Plane::Fixed, byte_len), fill, sources, tasks, made.data, purpose)?;
                 if shape.is_nullable {
-                    let mut validity = self.fetch.output(&check).buffer(cell_count)?;
                     let fill = [u8::from(*fill_valid)];
-                    self.read_plane(
-                        (Plane::Validity, 1),
-                        &fill,
-                        sources,
-                        tasks,
-                        validity.as_mut_slice(),
-                        purpose,
-                    )?;
-                    column.validity = Some(validity);
+                    self.read_plane((Plane::Validity, 1), &fill, sources, tasks, made.validity, purpose)?;
                 }
-                Ok(column)
             }
         }
+        Ok(column)
     }
 
     /// Reads values or validity of a fixed-size attribute: every task fills its own piece of the output.
@@ -221,6 +213,7 @@ impl DensePlan {
         sources: &[Option<FieldSource>],
         tasks: &[Task],
         purpose: Purpose,
+        room: Option<&mut Room<'_>>,
     ) -> Result<Column> {
         let trace = |task: &Task| self.trace(sources, task, purpose);
         let mut traces: Vec<Trace> = match tasks {
@@ -254,36 +247,58 @@ impl DensePlan {
             })
             .collect::<Result<_>>()?;
         let tile_cell_count = self.tile_cell_count()?;
-        let columns: Vec<Arc<Column>> = wanted
+        let cell_count = |source: &FieldSource, tile_idx: usize| match source.fragment.is_dense() {
+            true => Ok(tile_cell_count),
+            false => source.fragment.cell_count_of_tile(tile_idx as u64),
+        };
+        let is_whole = wanted_whole(lists.iter().flatten(), wanted.len(), |_| tile_cell_count);
+        let tell = |at: usize| self.tell_tiles(sources, &wanted, at);
+        let mut whole = Whole::new(&self.fetch, &self.workspaces, wanted.len(), &tell);
+        for (slot, &(fragment_idx, tile_idx)) in wanted.iter().enumerate().filter(|(slot, _)| is_whole[*slot])
+        {
+            let source = sources[fragment_idx].as_ref().filter(|source| source.fragment.is_dense());
+            if let Some(source) = source
+                && let Some(byte_len) = self.fetch.whole_var_byte_len(source, tile_idx, tile_cell_count)
+            {
+                whole.take(slot, source, tile_idx, byte_len);
+            }
+        }
+        let columns: Vec<Option<Arc<Column>>> = wanted
             .par_iter()
             .enumerate()
             .shared()
             .map(|(at, &(fragment_idx, tile_idx))| {
-                self.tell_tiles(sources, &wanted, at);
+                if whole.has(at) {
+                    return Ok(None);
+                }
+                tell(at);
                 let source = sources[fragment_idx]
                     .as_ref()
                     .ok_or_else(|| Error::corrupt("a tile without a source"))?;
-                let cell_count = match source.fragment.is_dense() {
-                    true => tile_cell_count,
-                    false => source.fragment.cell_count_of_tile(tile_idx as u64)?,
-                };
-                self.workspaces.with(|workspace| self.fetch.tile(source, tile_idx, cell_count, workspace))
+                let cell_count = cell_count(source, tile_idx)?;
+                let read =
+                    |workspace: &mut Workspace| self.fetch.tile(source, tile_idx, cell_count, workspace);
+                self.workspaces.with(read).map(Some)
             })
             .collect::<Result<_>>()?;
         let fill_offsets = [0, fill.len() as u64];
         let fill_validity = [u8::from(fill_valid)];
-        let mut tiles: Vec<ColumnRef<'_>> = columns.iter().map(|column| Column::as_ref(column)).collect();
+        let nothing = || ColumnRef::var(&[], &[0]);
+        let cells = columns.iter().map(|column| column.as_deref().map_or_else(nothing, Column::as_ref));
+        let mut tiles: Vec<ColumnRef<'_>> = cells.collect();
         tiles.push(ColumnRef::var(fill, &fill_offsets).with_validity(&fill_validity));
-        gather_lists(&lists, &tiles, shape, self.fetch.output(&check))
+        gather_whole(&lists, &tiles, &whole, shape, (self.fetch.output(&check), room))
     }
 
     /// Where the cells of a task come from.
     fn trace(&self, sources: &[Option<FieldSource>], task: &Task, purpose: Purpose) -> Result<Trace> {
+        let tile_strides = self.grid.cell_strides(self.cell_order)?;
+        if let Some(trace) = self.trace_in_order(sources, task, purpose, &tile_strides)? {
+            return Ok(trace);
+        }
         // By cell of the output `slot + 1 << 32 | cell`; 0 for the fill value, so that memory is fresh where nothing is.
         let mut origins = vec![0u64; task.cell_count];
-        let mut tiles: Vec<TracedTile> = Vec::new();
-        let mut slots = HashMap::new();
-        let tile_strides = self.grid.cell_strides(self.cell_order)?;
+        let mut slots = Slots::default();
         let check = || self.fetch.check();
         let mut pace = Pace::new(&check);
         for piece in task.pieces(purpose) {
@@ -292,11 +307,7 @@ impl DensePlan {
                 if sources[share.fragment_idx].is_none() {
                     continue;
                 }
-                let place = (share.fragment_idx, share.tile_idx);
-                let slot: u64 = *slots.entry(place).or_insert_with(|| {
-                    tiles.push(TracedTile { place, slot: 0 });
-                    tiles.len() as u64
-                });
+                let slot = u64::from(slots.of((share.fragment_idx, share.tile_idx))) + 1;
                 share.cells().for_each_run(&task.target.strides, &tile_strides, |at, cell, len| {
                     let first = slot << 32 | share.cell.unwrap_or(cell) as u64;
                     for (place, from) in origins[at..at + len].iter_mut().zip(first..) {
@@ -306,7 +317,47 @@ impl DensePlan {
                 })?;
             }
         }
-        Ok(Trace { tiles, runs: runs_of(&origins, &check)? })
+        Ok(Trace { tiles: slots.tiles, runs: runs_of(&origins, &check)? })
+    }
+
+    /// As [`trace`](DensePlan::trace), where the pieces follow each other in the output, and one tile gives all of each as it has it;
+    /// `None` elsewhere.
+    fn trace_in_order(
+        &self,
+        sources: &[Option<FieldSource>],
+        task: &Task,
+        purpose: Purpose,
+        tile_strides: &[usize],
+    ) -> Result<Option<Trace>> {
+        let (mut slots, mut runs) = (Slots::default(), Vec::<CellRun>::new());
+        let mut next = 0;
+        for piece in task.pieces(purpose) {
+            self.fetch.check()?;
+            let (shares, is_covered) = self.shares(&piece, sources)?;
+            let [share] = &shares[..] else { return Ok(None) };
+            let cells = share.cells();
+            let is_run = cells.is_box() && same_order(tile_strides, &task.target.strides, &share.rect);
+            if !is_covered || !is_run || share.is_single_cell() || sources[share.fragment_idx].is_none() {
+                return Ok(None);
+            }
+            let slot = slots.of((share.fragment_idx, share.tile_idx));
+            let mut is_next = true;
+            cells.for_each_run(&task.target.strides, tile_strides, |at, cell, len| {
+                is_next &= at == next;
+                next += len;
+                match runs.last_mut() {
+                    Some(run) if run.slot == slot && (run.start + run.len) as usize == cell => {
+                        run.len += len as u32
+                    }
+                    _ => runs.push(CellRun { slot, start: cell as u32, len: len as u32 }),
+                }
+                Ok(())
+            })?;
+            if !is_next {
+                return Ok(None);
+            }
+        }
+        Ok((next == task.cell_count).then_some(Trace { tiles: slots.tiles, runs }))
     }
 
     /// Which fragments give the cells of a piece, oldest first, none that newer ones hide; and whether they give all.
@@ -377,6 +428,14 @@ impl DensePlan {
         }
     }
 
+    /// The mean bytes of the values of a cell of an attribute of any length.
+    pub(crate) fn mean_var_byte_len(&self, field: usize) -> usize {
+        let Some(DenseField::Attribute { sources, .. }) = self.fields.get(field) else { return 1 };
+        let cell_count = self.tile_cell_count().ok();
+        let whole = sources.iter().flatten().filter(|source| source.fragment.is_dense());
+        mean_var_byte_len(whole, |_, _| cell_count)
+    }
+
     pub(super) fn tile_cell_count(&self) -> Result<usize> {
         self.grid
             .cell_count_per_tile()
@@ -421,6 +480,23 @@ struct TracedTile {
     place: (usize, usize),
     /// The slot among the tiles of all tasks, once it is known.
     slot: u32,
+}
+
+/// The tiles of a trace, each with a place of its own.
+#[derive(Default)]
+struct Slots {
+    tiles: Vec<TracedTile>,
+    known: HashMap<(usize, usize), u32>,
+}
+
+impl Slots {
+    /// The place of a tile of a fragment.
+    fn of(&mut self, place: (usize, usize)) -> u32 {
+        *self.known.entry(place).or_insert_with(|| {
+            self.tiles.push(TracedTile { place, slot: 0 });
+            self.tiles.len() as u32 - 1
+        })
+    }
 }
 
 const FILL_SLOT: u32 = u32::MAX;

@@ -94,7 +94,7 @@ impl Lookup {
         let fields = result_fields(self.array.schema(), &request.fields)?;
         let layout = Layout::RowMajor;
         let mut batches = DenseBatches::new(&self.array, &request, layout, &fields, None, &Arc::default())?;
-        while let Some(batch) = batches.pull(DEFAULT_BATCH_CELL_COUNT)? {
+        while let Some(batch) = batches.pull(DEFAULT_BATCH_CELL_COUNT, &mut [])? {
             self.progress.check()?;
             let slot = parts.len() as u32;
             runs.push(CellRun { slot, start: 0, len: batch.cell_count as u32 });

@@ -6,6 +6,7 @@ use super::plan::{SparsePlan, Stretch};
 use super::windows::Windows;
 use crate::explanation::{Explanation, Strategy};
 use crate::folded::Folded;
+use crate::gather::Room;
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT};
 use smalti_types::Result;
 
@@ -45,16 +46,16 @@ impl SparseBatches {
         matches!(&self.current, Current::Stored(stored) if stored.is_ready())
     }
 
-    /// The next cells of the read, at most so many unless a single tile has more; `None` at the end.
+    /// The next cells of the read, at most so many unless a single tile has more, into `rooms` where they hold them; `None` at the end.
     ///
     /// # Errors
     /// What store and codecs report.
-    pub(crate) fn pull(&mut self, max_cell_count: usize) -> Result<Option<Batch>> {
+    pub(crate) fn pull(&mut self, max_cell_count: usize, rooms: &mut [Room<'_>]) -> Result<Option<Batch>> {
         loop {
             let plan = &self.plan;
             let pulled = match &mut self.current {
                 Current::None => None,
-                Current::Stored(stored) => plan.next_stored(stored, max_cell_count)?,
+                Current::Stored(stored) => plan.next_stored(stored, max_cell_count, rooms)?,
                 Current::Ordered(ordered) => plan.next_ordered(ordered, max_cell_count)?,
                 Current::Windows(windows) => plan.next_of_windows(windows, max_cell_count)?,
             };
@@ -86,7 +87,7 @@ impl SparseBatches {
             self.is_summarised = true;
             self.plan.summarise(folded)?;
         }
-        self.pull(DEFAULT_BATCH_CELL_COUNT)
+        self.pull(DEFAULT_BATCH_CELL_COUNT, &mut [])
     }
 
     /// Explains the read.

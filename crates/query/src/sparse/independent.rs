@@ -6,8 +6,9 @@
 use super::neighbours::Ahead;
 use super::plan::{SparseField, SparsePlan, TileRef};
 use super::select::Selection;
-use crate::gather::{CellRun, gather};
+use crate::gather::{CellRun, Room, gather_whole, places};
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT};
+use crate::whole::Whole;
 use crate::workspace::{Workspace, room};
 use rayon::prelude::*;
 use smalti_array::{FieldId, Plane};
@@ -37,13 +38,26 @@ pub(crate) struct StoredCells {
 }
 
 /// A batch in the making.
-struct Reading<'p> {
+struct Reading<'p, 'b> {
     tiles: &'p [TileRef],
     selected: Vec<Selection>,
     cell_count: usize,
+    /// Those that are made in a room of the caller's stay empty.
     columns: Vec<Column>,
-    /// By field, the decoded tiles of values of any length, which are copied when all are there.
-    decoded: Vec<Vec<Option<Arc<Column>>>>,
+    /// By field, if the caller has any.
+    rooms: &'p mut [Room<'b>],
+    /// By field, the tiles of values of any length, of which the column is made when all are there.
+    decoded: Vec<Vec<VarTile>>,
+}
+
+/// Where the values of a tile come from that are of any length.
+#[derive(Clone)]
+enum VarTile {
+    /// From nowhere yet, or no source has any.
+    Unknown,
+    Decoded(Arc<Column>),
+    /// They are decoded where they go, so many bytes.
+    Whole(usize),
 }
 
 /// A piece of work that threads share.
@@ -51,7 +65,7 @@ enum Task<'r> {
     /// Decodes a tile into its share of the output.
     Fill { field: usize, plane: Plane, byte_len: usize, share: Share<'r> },
     /// Decodes a tile of values of any length.
-    Decode { field: usize, tile: &'r TileRef, out: &'r mut Option<Arc<Column>> },
+    Decode { field: usize, tile: &'r TileRef, out: &'r mut VarTile },
 }
 
 impl StoredCells {
@@ -67,7 +81,7 @@ impl StoredCells {
 }
 
 impl SparsePlan {
-    /// The next cells of a stretch that is read tile after tile; `None` at the end.
+    /// The next cells of a stretch that is read tile after tile, into `rooms` where they hold them; `None` at the end.
     ///
     /// # Errors
     /// What store and codecs report.
@@ -75,6 +89,7 @@ impl SparsePlan {
         &self,
         stored: &mut StoredCells,
         max_cell_count: usize,
+        rooms: &mut [Room<'_>],
     ) -> Result<Option<Batch>> {
         let task_count = parallel::thread_count().saturating_mul(TASKS_PER_THREAD);
         let wanted_tile_count = match self.limit {
@@ -101,75 +116,98 @@ impl SparsePlan {
             let start = std::mem::replace(&mut stored.tiles.start, last.end);
             self.run_ahead(start..last.end);
             let selected = self.select_stored(start..last.end, &mut stored.ahead, stored.tiles.end);
-            stored.ready.extend(self.read_groups(&groups, selected));
+            // What is handed out later has no place there yet.
+            let rooms = if groups.len() == 1 { &mut *rooms } else { &mut [] };
+            stored.ready.extend(self.read_groups(&groups, selected, rooms));
         }
     }
 
     /// Reads the wanted cells of groups of tiles that follow each other, each into a batch, in the order of the tiles.
-    fn read_groups(&self, groups: &[Range<usize>], selected: Vec<Result<Selection>>) -> Vec<Result<Batch>> {
-        let mut selected = selected.into_iter();
-        let mut readings: Vec<Result<Reading<'_>>> = groups
+    fn read_groups(
+        &self,
+        groups: &[Range<usize>],
+        selected: Vec<Result<Selection>>,
+        rooms: &mut [Room<'_>],
+    ) -> Vec<Result<Batch>> {
+        let (mut selected, mut rooms) = (selected.into_iter(), Some(rooms));
+        let mut readings: Vec<Result<Reading<'_, '_>>> = groups
             .iter()
             .map(|group| {
                 // All of the group's, so that an error leaves none of them to the next one.
                 let selected: Vec<Result<Selection>> = selected.by_ref().take(group.len()).collect();
-                self.reading(&self.tiles[group.clone()], selected.into_iter().collect::<Result<_>>()?)
+                let selected = selected.into_iter().collect::<Result<_>>()?;
+                self.reading(&self.tiles[group.clone()], selected, rooms.take().unwrap_or_default())
             })
             .collect();
-        let mut tasks: Vec<(usize, Task<'_>)> = Vec::new();
+        let (mut tasks, mut refused): (Vec<(usize, Task<'_>)>, Vec<(usize, Result<()>)>) = Default::default();
         for (at, reading) in readings.iter_mut().enumerate() {
             if let Ok(reading) = reading {
-                self.push_tasks(at, reading, &mut tasks);
+                refused.push((at, self.push_tasks(at, reading, &mut tasks)));
             }
         }
-        let done: Vec<(usize, Result<()>)> =
+        let mut done: Vec<(usize, Result<()>)> =
             tasks.into_par_iter().shared().map(|(at, task)| (at, self.run(task))).collect();
+        done.extend(refused);
         for (at, done) in done {
             if let (Err(error), Ok(_)) = (done, &readings[at]) {
                 readings[at] = Err(error);
             }
         }
-        readings.into_iter().map(|reading| self.finish(reading?)).collect()
+        readings.into_par_iter().shared().map(|reading| self.finish(reading?)).collect()
     }
 
-    /// Readies a batch: checks what tiles claim, then takes the memory for it.
-    fn reading<'p>(&self, tiles: &'p [TileRef], selected: Vec<Selection>) -> Result<Reading<'p>> {
+    /// Readies a batch: checks what tiles claim, so that memory may be taken for it.
+    fn reading<'p, 'b>(
+        &self,
+        tiles: &'p [TileRef],
+        selected: Vec<Selection>,
+        rooms: &'p mut [Room<'b>],
+    ) -> Result<Reading<'p, 'b>> {
         let cell_count = selected.iter().map(|selection| selection.count).sum();
-        let mut columns = Vec::with_capacity(self.fields.len());
         let mut decoded = Vec::with_capacity(self.fields.len());
         for (field, SparseField { shape, .. }) in self.fields.iter().enumerate() {
-            let mut column = Column::default();
             if shape.is_var() {
-                decoded.push(vec![None; tiles.len()]);
+                decoded.push(vec![VarTile::Unknown; tiles.len()]);
             } else {
                 self.check_claims(field, tiles, &selected)?;
-                let buffer = |byte_len| self.fetch.output(&|| self.fetch.check()).buffer(byte_len);
-                column.data = buffer(cell_count * shape.cell_byte_len())?;
-                column.validity = shape.is_nullable.then(|| buffer(cell_count)).transpose()?;
                 decoded.push(Vec::new());
             }
-            columns.push(column);
         }
-        Ok(Reading { tiles, selected, cell_count, columns, decoded })
+        let columns = vec![Column::default(); self.fields.len()];
+        Ok(Reading { tiles, selected, cell_count, columns, rooms, decoded })
     }
 
-    fn push_tasks<'r>(&self, at: usize, reading: &'r mut Reading<'_>, tasks: &mut Vec<(usize, Task<'r>)>) {
-        let Reading { tiles, selected, columns, decoded, .. } = reading;
+    /// Takes the memory for a batch, and tells what is to be done for it.
+    fn push_tasks<'r>(
+        &self,
+        at: usize,
+        reading: &'r mut Reading<'_, '_>,
+        tasks: &mut Vec<(usize, Task<'r>)>,
+    ) -> Result<()> {
+        let Reading { tiles, selected, columns, decoded, rooms, cell_count } = reading;
         let (tiles, selected): (&'r [TileRef], &'r [Selection]) = (tiles, selected);
+        let mut rooms = rooms.iter_mut();
         for (field, (column, decoded)) in columns.iter_mut().zip(decoded).enumerate() {
-            let SparseField { id, shape, .. } = &self.fields[field];
+            let (SparseField { id, shape, .. }, room) = (&self.fields[field], rooms.next());
             if shape.is_var() {
                 for ((tile, selection), out) in tiles.iter().zip(selected).zip(decoded) {
                     let is_known = matches!(id, FieldId::Dimension(dim) if selection.coords[*dim].is_some());
-                    if selection.count > 0 && !is_known {
-                        tasks.push((at, Task::Decode { field, tile, out }));
+                    if selection.count == 0 || is_known {
+                        continue;
+                    }
+                    match self.whole_byte_len(field, tile, selection) {
+                        Some(byte_len) => *out = VarTile::Whole(byte_len),
+                        None => tasks.push((at, Task::Decode { field, tile, out })),
                     }
                 }
                 continue;
             }
-            let mut planes = vec![(Plane::Fixed, shape.cell_byte_len(), column.data.as_mut_slice())];
-            if let Some(validity) = &mut column.validity {
-                planes.push((Plane::Validity, 1, validity.as_mut_slice()));
+            let byte_len = *cell_count * shape.cell_byte_len();
+            let check = || self.fetch.check();
+            let made = places(room, column, *shape, (*cell_count, byte_len), self.fetch.output(&check))?;
+            let mut planes = vec![(Plane::Fixed, shape.cell_byte_len(), made.data)];
+            if shape.is_nullable {
+                planes.push((Plane::Validity, 1, made.validity));
             }
             for (plane, byte_len, mut out) in planes {
                 for (tile, selection) in tiles.iter().zip(selected) {
@@ -182,6 +220,7 @@ impl SparsePlan {
                 }
             }
         }
+        Ok(())
     }
 
     fn run(&self, task: Task<'_>) -> Result<()> {
@@ -196,18 +235,20 @@ impl SparsePlan {
             }
             Task::Decode { field, tile, out } => {
                 if let Some(source) = &self.fragments[tile.fragment_idx].sources[field] {
-                    *out = Some(self.tile_column(source, tile)?);
+                    *out = VarTile::Decoded(self.tile_column(source, tile)?);
                 }
                 Ok(())
             }
         }
     }
 
-    fn finish(&self, reading: Reading<'_>) -> Result<Batch> {
-        let Reading { tiles, selected, cell_count, mut columns, decoded } = reading;
+    fn finish(&self, reading: Reading<'_, '_>) -> Result<Batch> {
+        let Reading { tiles, selected, cell_count, mut columns, rooms, decoded } = reading;
+        let mut rooms = rooms.iter_mut();
         for (field, (column, decoded)) in columns.iter_mut().zip(decoded).enumerate() {
+            let room = rooms.next();
             if self.fields[field].shape.is_var() {
-                *column = self.gather_field(field, tiles, &selected, &decoded)?;
+                *column = self.gather_field(field, tiles, &selected, &decoded, room)?;
             }
         }
         Ok(Batch { cell_count, columns })
@@ -286,13 +327,21 @@ impl SparsePlan {
         Ok(())
     }
 
-    /// Copies the wanted cells of decoded tiles of a field.
+    /// The bytes of the values of a tile, if all of its cells are wanted as they are, and can be decoded where they go.
+    fn whole_byte_len(&self, field: usize, tile: &TileRef, selection: &Selection) -> Option<usize> {
+        let source = self.fragments[tile.fragment_idx].sources[field].as_ref();
+        let source = source.filter(|source| selection.mask.is_none() && source.coordinate.is_none())?;
+        self.fetch.whole_var_byte_len(source, tile.tile_idx, tile.cell_count)
+    }
+
+    /// Makes a column of cells of any length: copies the wanted cells of decoded tiles, and decodes those that go whole.
     fn gather_field(
         &self,
         field: usize,
         tiles: &[TileRef],
         selected: &[Selection],
-        decoded: &[Option<Arc<Column>>],
+        decoded: &[VarTile],
+        room: Option<&mut Room<'_>>,
     ) -> Result<Column> {
         let SparseField { id, shape, fill, fill_valid } = &self.fields[field];
         let fill_offsets = [0, fill.len() as u64];
@@ -300,24 +349,33 @@ impl SparsePlan {
         let mut columns: Vec<ColumnRef<'_>> = Vec::with_capacity(tiles.len() + 1);
         let mut runs: Vec<CellRun> = Vec::new();
         let fill_slot = tiles.len() as u32;
-        for (slot, ((tile, selection), column)) in tiles.iter().zip(selected).zip(decoded).enumerate() {
-            let known = match id {
-                FieldId::Dimension(dim) => selection.coords[*dim].as_ref(),
+        let mut whole = Whole::new(&self.fetch, &self.workspaces, tiles.len(), &|_| {});
+        for (slot, ((tile, selection), decoded)) in tiles.iter().zip(selected).zip(decoded).enumerate() {
+            let known = match (decoded, id) {
+                (VarTile::Decoded(column), _) => Some(column),
+                (_, FieldId::Dimension(dim)) => selection.coords[*dim].as_ref(),
                 _ => None,
             };
-            match column.as_ref().or(known) {
-                Some(column) => {
+            let source = self.fragments[tile.fragment_idx].sources[field].as_ref();
+            match (known, decoded, source) {
+                (Some(column), ..) => {
                     columns.push(Column::as_ref(column));
                     selection.push_runs(slot as u32, tile.cell_count, &mut runs);
                 }
-                None => {
+                (None, VarTile::Whole(byte_len), Some(source)) => {
+                    whole.take(slot, source, tile.tile_idx, *byte_len);
+                    columns.push(ColumnRef::var(&[], &[0]));
+                    selection.push_runs(slot as u32, tile.cell_count, &mut runs);
+                }
+                _ => {
                     columns.push(ColumnRef::var(&[], &[0]));
                     runs.extend((0..selection.count).map(|_| CellRun { slot: fill_slot, start: 0, len: 1 }));
                 }
             }
         }
         columns.push(ColumnRef::var(fill, &fill_offsets).with_validity(&fill_validity));
-        gather(&runs, &columns, *shape, self.fetch.output(&|| self.fetch.check()))
+        let check = || self.fetch.check();
+        gather_whole(&[runs], &columns, &whole, *shape, (self.fetch.output(&check), room))
     }
 }
 
