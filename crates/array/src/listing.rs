@@ -117,7 +117,7 @@ impl LookedUp {
 
 /// Whether a fragment takes part in a read: sparse ones that may be consolidated with timestamps do if they overlap, as
 /// their cells tell their own times; others only as a whole.
-fn is_visible(name: &TimestampedName, time: TimeRange, is_dense: bool) -> bool {
+pub(crate) fn is_visible(name: &TimestampedName, time: TimeRange, is_dense: bool) -> bool {
     let splits = !is_dense
         && name.stated_version().is_some_and(|version| Rule::CellTimestamps.span().contains(version));
     if splits { time.overlaps(name.range()) } else { time.contains(name.range()) }

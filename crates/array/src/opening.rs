@@ -1,12 +1,12 @@
 //! What opening an array will ask of its store, asked for early: on a distant store each question alone would be a round trip.
 //!
 //! Three rounds open an array, however many fragments it has: the listings of its folders; the schema, the lists of commits and the newest
-//! consolidated fragment metadata that these name; the footers and delete commits that are in neither. Opening goes the
-//! same way on every store, and finds here what was asked for.
+//! consolidated fragment metadata that these name; the footers and delete commits that are in neither. Where there are no such lists, the footers
+//! come with the schema. Opening goes the same way on every store, and finds here what was asked for.
 
 use crate::commits::MAX_LIST_BYTE_LEN;
-use crate::listing::{MAX_GONE_BYTE_LEN, newest_meta, schema_paths};
-use crate::{ArrayPlace, ListedDelete, ListedFragment};
+use crate::listing::{MAX_GONE_BYTE_LEN, is_visible, newest_meta, schema_paths};
+use crate::{ArrayPlace, Fragment, ListedDelete, ListedFragment};
 use smalti_format::Rule;
 use smalti_format::names::{
     COMMITS_FOLDER, CommitKind, FRAGMENT_META_FOLDER, FRAGMENTS_FOLDER, LABELS_FOLDER, SCHEMA_FOLDER,
@@ -14,6 +14,7 @@ use smalti_format::names::{
 };
 use smalti_store::{AheadStore, Entry, Page, Request, Store, join};
 use smalti_types::TimeRange;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The folders of fragments from before there were commit files, among the entries of an array's folder.
@@ -80,6 +81,7 @@ impl ArrayPlace {
             .take(1 + OLDER_SCHEMA_COUNT)
             .map(|path| tail(path, tile_byte_len))
             .collect();
+        let schema_count = wanted.len();
         for (folder, entries) in [("", &root), (COMMITS_FOLDER, &commits)] {
             for entry in entries.iter().filter(|entry| entry.is_file()) {
                 let path = self.join(&join(folder, &entry.name));
@@ -96,19 +98,34 @@ impl ArrayPlace {
                 }
             }
         }
+        let has_lists = wanted.len() > schema_count;
         // Fragments of these versions are there if their metadata is; its bytes follow in the third round.
         wanted.extend(old_names(&root).map(|name| Request::List { folder: self.join(name) }));
-        let folder_count = match &some_folders {
-            Some(page) => page.entries.len(),
+        let folders = match &some_folders {
+            Some(_) => Vec::new(),
             None => {
                 ahead.announce(vec![list(FRAGMENTS_FOLDER)]);
-                listed(self.join(FRAGMENTS_FOLDER)).len()
+                listed(self.join(FRAGMENTS_FOLDER))
             }
         };
-        if folder_count + root.iter().filter(|entry| entry.is_folder()).count() >= 2
-            && let Some(path) = newest_meta(&root, &meta)
-        {
+        let folder_count = some_folders.as_ref().map_or(folders.len(), |page| page.entries.len());
+        let meta = newest_meta(&root, &meta)
+            .filter(|_| folder_count + root.iter().filter(|entry| entry.is_folder()).count() >= 2);
+        if let Some(path) = meta {
             wanted.push(tail(self.join(&path), tile_byte_len));
+        } else if !has_lists && some_folders.is_none() {
+            // The commits say all about what is there, and nothing else has the footers: they need not wait for the lists.
+            let shown = commits.iter().filter_map(|entry| parse_commit_file(&entry.name));
+            let shown = shown.filter(|(_, kind)| *kind == CommitKind::Write).map(|(name, _)| name);
+            let there: HashSet<&str> = folders.iter().map(|folder| folder.name.as_str()).collect();
+            // Of those that are partly within the time only a sparse array shows any.
+            let shown = shown.filter(|name| is_visible(name, time, true) && there.contains(name.as_str()));
+            let shown = shown.filter_map(|name| ListedFragment::named(name).ok());
+            wanted.extend(
+                shown
+                    .filter(|listed| listed.version.has(Rule::FragmentFooter))
+                    .map(|listed| tail(self.join(&listed.metadata_path()), Fragment::TAIL_BYTE_LEN)),
+            );
         }
         ahead.announce(wanted);
         some_folders

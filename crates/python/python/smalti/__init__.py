@@ -97,6 +97,12 @@ def open(uri, *, at=None, since=None, key=None, context=None, sync=None, metadat
     settings = Settings(at, since, key, sync, metadata_limit, context)
     uri = _path(uri)
     options = settings.options()
+    if "://" in uri and not uri.startswith(("file:", "mem:")):
+        # From far away every question takes a while, and most things that are opened are arrays.
+        try:
+            return Array(_smalti.Array.open(uri, options), settings)
+        except FileNotFoundError:
+            pass
     if _smalti.kind_of(uri, options) == "group":
         return Group(_smalti.Group.open(uri, options), settings)
     return Array(_smalti.Array.open(uri, options), settings)
