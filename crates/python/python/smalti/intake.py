@@ -17,7 +17,7 @@ USUAL_BYTES, MOST_BYTES = 512 << 20, 3 << 30
 BUDGET_PER_BYTE = 8
 
 
-def from_numpy(uri, values, *, name="value", dims=None, tile=None, filters=None, at=None, key=None, context=None, progress=None):
+def from_numpy(uri, values, *, name="value", dims=None, tile=None, filters=None, at=None, key=None, context=None, sync=None, progress=None):
     """A dense array of an array of NumPy, or of several of one shape.
 
     Args:
@@ -27,6 +27,7 @@ def from_numpy(uri, values, *, name="value", dims=None, tile=None, filters=None,
         dims: the names of the dimensions; ``dim_0``, ``dim_1`` and so on if not said.
         tile: the extents of a tile; chosen as ``smalti import`` does if not said.
         filters: filters of the attributes; zstd if not said.
+        key, context, sync: as for :func:`open`.
 
     >>> import numpy as np
     >>> A = from_numpy("mem://from-numpy-docs", np.eye(3), dims=("row", "col"))
@@ -53,7 +54,7 @@ def from_numpy(uri, values, *, name="value", dims=None, tile=None, filters=None,
     for each, value in given.items():
         nullable = isinstance(value, np.ma.MaskedArray) or _has_none(value)
         attrs.append(attr(each, _text_or(value), nullable=nullable, filters=filters))
-    array = create(uri, made_dims, attrs, key=key, context=context)
+    array = create(uri, made_dims, attrs, key=key, context=context, sync=sync)
     array.write(given, at=at, progress=progress)
     return array
 
@@ -89,6 +90,7 @@ def from_arrow(
     at=None,
     key=None,
     context=None,
+    sync=None,
     memory=None,
     progress=None,
 ):
@@ -106,11 +108,12 @@ def from_arrow(
         duplicates: whether several rows may have the same coordinates.
         memory: the bytes that the import may take; half a GiB if not said, and for a table that is in memory as much as makes one fragment of
             it, up to 3 GiB.
+        key, context, sync: as for :func:`open`.
     """
     from . import _path
     from .array import Array
 
-    settings = Settings(None, None, key, None, None, context)
+    settings = Settings(None, None, key, sync, None, context)
     if memory is None and not settings.is_bounded:
         memory = _memory_for(table)
     request = _Import(dims, sparse, enums, tile, capacity, duplicates, moment_of(at), memory)
@@ -157,7 +160,7 @@ def from_pandas(uri, frame, dims=None, **options):
     return from_arrow(uri, table, dims, **options)
 
 
-def from_scipy(uri, matrix, *, name="value", dims=("row", "col"), tile=None, at=None, key=None, context=None, progress=None, filters=None):
+def from_scipy(uri, matrix, *, name="value", dims=("row", "col"), tile=None, at=None, key=None, context=None, sync=None, progress=None, filters=None):
     """A sparse array of a sparse matrix or array of SciPy, of any number of dimensions; zeros that are stored are stored."""
     from . import create
 
@@ -167,7 +170,7 @@ def from_scipy(uri, matrix, *, name="value", dims=("row", "col"), tile=None, at=
     tile = tile if tile is not None else [max(1, length // 64) for length in matrix.shape]
     tile = [tile] * len(coords) if np.ndim(tile) == 0 else list(tile)
     made = [dim(axis, (0, max(length - 1, 0)), "uint64", tile=extent) for axis, length, extent in zip(dims, matrix.shape, tile)]
-    array = create(uri, made, attr(name, cells.data.dtype, filters=filters), sparse=True, key=key, context=context)
+    array = create(uri, made, attr(name, cells.data.dtype, filters=filters), sparse=True, key=key, context=context, sync=sync)
     cells.sum_duplicates()
     coords = getattr(cells, "coords", None) or (cells.row, cells.col)
     columns = {axis: np.asarray(where).astype("u8") for axis, where in zip(dims, coords)}
