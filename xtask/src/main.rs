@@ -98,6 +98,7 @@ fn main() -> ExitCode {
             Workspace::load().and_then(|workspace| states::long_run(&workspace, options))
         }
         ["deny", options @ ..] => Workspace::load().and_then(|workspace| deny::command(&workspace, options)),
+        [test::SECOND_LANE] => Workspace::load().and_then(|workspace| test::second_lane(&workspace)),
         ["timed"] => Workspace::load().and_then(|workspace| timed::run_all(&workspace)),
         ["python"] => Workspace::load().and_then(|workspace| wheel::tests_alone(&workspace)),
         ["servers", filters @ ..] => {

@@ -3,8 +3,11 @@
 use crate::process::{run, run_counted};
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
-use crate::{Outcome, arrows, deny, dropin, interop, knots, oldreaders, servers, sources, unsafety, wheel};
-use std::process::Command;
+use crate::{
+    Outcome, arrows, deny, dropin, interop, knots, oldreaders, python, servers, sources, unsafety, wheel,
+};
+use std::fs::File;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// Whether the steps that need libtiledb run.
@@ -35,6 +38,18 @@ const BUILDS: &[(&str, Step)] = &[
     ("documentation", documentation),
 ];
 
+/// The steps that run programs of Python on what was built: in two lanes, because each of them keeps little more than one processor busy. No step
+/// builds what one of the other lane runs.
+const FIRST: &[(&str, Step)] =
+    &[("the Python package", wheel::tests), ("TileDB-Py on our libtiledb", dropin::step)];
+const SECOND: &[(&str, Step)] = &[
+    ("interop with libtiledb", interop_cases),
+    ("old releases of libtiledb read old versions", oldreaders::short_run),
+];
+
+/// The command of the second lane's process.
+pub(crate) const SECOND_LANE: &str = "second-lane";
+
 /// Runs all steps. The last line printed holds the counts of tests.
 pub(crate) fn run_all(workspace: &Workspace, with: Interop) -> Outcome {
     let mut steps = [RULES, DEPENDENCIES, BUILDS].concat();
@@ -48,16 +63,17 @@ pub(crate) fn run_all(workspace: &Workspace, with: Interop) -> Outcome {
     }
     match with {
         Interop::Run => {
-            steps.push(("the Python package", wheel::tests));
-            steps.push(("TileDB-Py on our libtiledb", dropin::step));
-            steps.push(("interop with libtiledb", interop_cases));
-            steps.push(("old releases of libtiledb read old versions", oldreaders::short_run));
+            // Before the two lanes, which both want it.
+            steps.push(("the environment of libtiledb", environment));
         }
         Interop::Skip => {}
     }
     let start = Instant::now();
     let mut tally = Tally::default();
-    let outcome = run_steps(workspace, &steps, &mut tally);
+    let mut outcome = run_steps(workspace, &steps, &mut tally);
+    if with == Interop::Run && outcome.is_ok() {
+        outcome = run_lanes(workspace, &mut tally);
+    }
     if outcome.is_err() && tally.failed == 0 {
         tally.failed = 1;
     }
@@ -73,6 +89,45 @@ pub(crate) fn run_all(workspace: &Workspace, with: Interop) -> Outcome {
     }
     println!("{tally}");
     outcome
+}
+
+/// Runs the steps of both lanes, each lane on about one processor; the output of the second follows when it is done.
+fn run_lanes(workspace: &Workspace, tally: &mut Tally) -> Outcome {
+    let own = std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
+    let log = workspace.target.join("tmp").join("second-lane.log");
+    let wrong = |e: std::io::Error| format!("{}: {e}", log.display());
+    std::fs::create_dir_all(workspace.target.join("tmp")).map_err(wrong)?;
+    let output = File::create(&log).map_err(wrong)?;
+    let mut second = Command::new(own);
+    second.arg(SECOND_LANE).current_dir(&workspace.root).stdin(Stdio::null());
+    second.stdout(output.try_clone().map_err(wrong)?).stderr(output);
+    let mut second = second.spawn().map_err(|e| format!("cannot start the second lane: {e}"))?;
+    println!("\nin the second lane, told when the first is done: {}", names_of(SECOND));
+    let first = run_steps(workspace, FIRST, tally);
+    let status = second.wait().map_err(|e| format!("cannot wait for the second lane: {e}"))?;
+    let told = std::fs::read(&log).map_err(wrong)?;
+    let told = String::from_utf8_lossy(&told);
+    println!("{told}");
+    // Its last line is the sum of what it counted.
+    *tally += told.lines().rev().find_map(Tally::of_line).unwrap_or_default();
+    let second = if status.success() { Ok(()) } else { Err("a step of the second lane failed".to_owned()) };
+    first.and(second)
+}
+
+/// The steps of the second lane, for the process that [`run_lanes`] starts.
+pub(crate) fn second_lane(workspace: &Workspace) -> Outcome {
+    let mut tally = Tally::default();
+    let outcome = run_steps(workspace, SECOND, &mut tally);
+    if let Err(what) = &outcome {
+        println!("FAILED: {what}");
+        tally.failed = tally.failed.max(1);
+    }
+    println!("{tally}");
+    outcome
+}
+
+fn names_of(steps: &[(&str, Step)]) -> String {
+    steps.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 /// Runs the steps that compile nothing.
@@ -116,6 +171,10 @@ fn rules(workspace: &Workspace, _: &mut Tally) -> Outcome {
 fn lints(workspace: &Workspace, _: &mut Tally) -> Outcome {
     let clippy = ["clippy", "--release", "--locked", "--workspace", "--all-targets"];
     run(cargo_in(workspace).args(clippy).args(["--", "-D", "warnings"]))
+}
+
+fn environment(workspace: &Workspace, _: &mut Tally) -> Outcome {
+    python::environment(workspace, "venv", interop::REQUIREMENTS).map(drop)
 }
 
 fn program(workspace: &Workspace, _: &mut Tally) -> Outcome {
