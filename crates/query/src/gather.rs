@@ -37,7 +37,10 @@ impl<'a> Output<'a> {
     pub(crate) fn buffer(&self, byte_len: usize) -> Result<AlignedBuf> {
         match self.spares {
             Some(spares) => AlignedBuf::from_spares(spares, byte_len, self.check),
-            None => AlignedBuf::zeroed_checked(byte_len, self.check),
+            None => {
+                (self.check)()?;
+                AlignedBuf::zeroed(byte_len)
+            }
         }
     }
 }

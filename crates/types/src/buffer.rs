@@ -32,20 +32,8 @@ impl AlignedBuf {
         if byte_len == 0 {
             return Ok(AlignedBuf::default());
         }
-        let units = bytemuck::try_zeroed_slice_box::<Unit>(unit_count(byte_len)?);
-        Ok(AlignedBuf::aligned(units.map_err(|()| refused(byte_len))?.into_vec(), byte_len))
-    }
-
-    /// As [`zeroed`](AlignedBuf::zeroed), for work that can be stopped: where the zeros are likely to be written, `check` is asked
-    /// about every MiB whether to go on.
-    ///
-    /// # Errors
-    /// `OutOfMemory` when the allocator refuses; what `check` returns.
-    pub fn zeroed_checked(byte_len: usize, check: &dyn Fn() -> Result<()>) -> Result<Self> {
-        if byte_len == 0 {
-            return check().map(|()| AlignedBuf::default());
-        }
-        Ok(AlignedBuf::aligned(fresh_units(unit_count(byte_len)?, 0, check)?, byte_len))
+        let units = fresh_units(unit_count(byte_len)?).map_err(|_| refused(byte_len))?;
+        Ok(AlignedBuf::aligned(units, byte_len))
     }
 
     fn aligned(units: Vec<Unit>, byte_len: usize) -> Self {
@@ -54,7 +42,8 @@ impl AlignedBuf {
     }
 
     /// A buffer of a length out of what others gave back, for those who write all of it: the content is arbitrary. When it is dropped it
-    /// goes back. `check` is asked about every MiB that is written of new memory whether to go on.
+    /// goes back. `check` is asked whether to go on before new memory is taken, and about
+    /// every MiB of what has to be written.
     ///
     /// # Errors
     /// `OutOfMemory` when the allocator refuses; what `check` returns.
@@ -64,7 +53,8 @@ impl AlignedBuf {
         check: &dyn Fn() -> Result<()>,
     ) -> Result<Self> {
         if !spares.takes(byte_len) {
-            return AlignedBuf::zeroed_checked(byte_len, check);
+            check()?;
+            return AlignedBuf::zeroed(byte_len);
         }
         let mut buf = AlignedBuf::aligned(spares.take(unit_count(byte_len)?, check)?, byte_len);
         let end = buf.start + byte_len;
@@ -176,7 +166,6 @@ impl Drop for AlignedBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::MAX_REUSED_BYTE_LEN;
     use crate::{Error, ErrorKind};
 
     #[test]
@@ -192,28 +181,18 @@ mod tests {
     }
 
     #[test]
-    fn zeros_of_any_length_can_be_asked_for_in_steps() {
-        for byte_len in [0, 1, 1 << 20, (3 << 20) + 5, MAX_REUSED_BYTE_LEN + 1] {
-            let buf = AlignedBuf::zeroed_checked(byte_len, &|| Ok(())).unwrap();
+    fn zeros_of_any_length_can_be_asked_for() {
+        for byte_len in [0, 1, 1 << 20, (3 << 20) + 5, (32 << 20) + 1] {
+            let buf = AlignedBuf::zeroed(byte_len).unwrap();
             assert_eq!((buf.len(), buf.as_slice().as_ptr() as usize % 64 * buf.len().min(1)), (byte_len, 0));
             assert!(buf.as_slice().iter().all(|&byte| byte == 0));
         }
-        let asked = std::cell::Cell::new(0);
-        let check = || {
-            asked.set(asked.get() + 1);
-            if asked.get() < 3 { Ok(()) } else { Err(Error::new(ErrorKind::Cancelled, "stopped")) }
-        };
-        let error = AlignedBuf::zeroed_checked(8 << 20, &check).unwrap_err();
-        assert_eq!((error.kind(), asked.get()), (ErrorKind::Cancelled, 3));
     }
 
     #[test]
     fn an_impossible_length_is_an_error() {
         assert_eq!(AlignedBuf::zeroed(usize::MAX / 2).unwrap_err().kind(), ErrorKind::OutOfMemory);
-        assert_eq!(
-            AlignedBuf::zeroed_checked(usize::MAX, &|| Ok(())).unwrap_err().kind(),
-            ErrorKind::OutOfMemory
-        );
+        assert_eq!(AlignedBuf::zeroed(usize::MAX).unwrap_err().kind(), ErrorKind::OutOfMemory);
     }
 
     const UNSTOPPED: &dyn Fn() -> Result<()> = &|| Ok(());

@@ -77,7 +77,8 @@ impl Spares {
         (LEAST_BYTE_LEN..=self.capacity).contains(&byte_len)
     }
 
-    /// So many units of memory, the content of which is arbitrary. `check` is asked about every MiB that is written of new memory.
+    /// So many units of memory, the content of which is arbitrary. `check` is asked before new memory is taken, and about every MiB of
+    /// what has to be written.
     ///
     /// # Errors
     /// `OutOfMemory` when the allocator refuses; what `check` returns.
@@ -87,7 +88,8 @@ impl Spares {
             Some(units) => units,
             None => {
                 self.shrink(|idle, let_go| idle.unit_count > 0 && let_go < unit_count);
-                fresh_units(unit_count, unit_count / SPARE_ROOM, check)?
+                check()?;
+                fresh_units(unit_count + unit_count / SPARE_ROOM)?
             }
         };
         units.truncate(unit_count);
