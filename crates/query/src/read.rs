@@ -399,6 +399,12 @@ impl Batches {
         self.announced.complete(Phase::Reading);
     }
 
+    /// From now on a batch has the cells that are decoded together, for those who cut batches themselves: returns how many cells each should have.
+    #[doc(hidden)]
+    pub fn leave_whole(&mut self) -> usize {
+        self.steps.leave_whole()
+    }
+
     /// From now on [`next_into`](Batches::next_into) says how many cells a batch has, unless the read has a limit.
     pub(crate) fn widen(&mut self) {
         self.steps.widen();

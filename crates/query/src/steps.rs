@@ -62,6 +62,11 @@ impl Steps {
         }
     }
 
+    /// From now on a batch is a step as it is, unless it goes beyond a limit; returns how many cells a batch was to have.
+    pub(crate) fn leave_whole(&mut self) -> usize {
+        std::mem::replace(&mut self.batch_cell_count, usize::MAX)
+    }
+
     /// Whether a step may have any number of cells: no batch is cut out of it, and there is no limit.
     pub(crate) fn are_wide(&self) -> bool {
         self.batch_cell_count == usize::MAX && !self.is_limited

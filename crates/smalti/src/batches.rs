@@ -9,7 +9,8 @@ use smalti_query::{Batch, Batches, Progress, ResultField};
 use smalti_types::{Error, Result};
 use std::sync::Arc;
 
-/// The record batches of a read, made as they are pulled: memory holds one batch at a time. An error ends the stream.
+/// The record batches of a read, made as they are pulled: memory holds the cells that are decoded together, and small batches are slices of them,
+/// which share their memory. An error ends the stream.
 ///
 /// Made by [`ReadBuilder::batches`](crate::ReadBuilder::batches).
 #[derive(Debug)]
@@ -17,6 +18,10 @@ pub struct RecordBatches {
     batches: Batches,
     output: Output,
     context: Context,
+    /// Cells of a batch.
+    cell_count: usize,
+    /// What was decoded together with the last batch, and the first row of it that is not handed out.
+    left: Option<(RecordBatch, usize)>,
 }
 
 /// How columns become arrays.
@@ -32,7 +37,7 @@ impl RecordBatches {
     /// # Errors
     /// What reading enumerations reports.
     pub(crate) fn new(
-        batches: Batches,
+        mut batches: Batches,
         snapshot: &Snapshot,
         form: ArrowForm,
         context: Context,
@@ -45,7 +50,9 @@ impl RecordBatches {
         };
         let dictionaries = batches.fields().iter().map(dictionary).collect::<Result<Vec<_>>>()?;
         let schema = arrow_schema(batches.fields(), &dictionaries, form);
-        Ok(RecordBatches { batches, output: Output { schema, dictionaries, form }, context })
+        let cell_count = batches.leave_whole();
+        let output = Output { schema, dictionaries, form };
+        Ok(RecordBatches { batches, output, context, cell_count, left: None })
     }
 
     /// The Arrow schema of every batch.
@@ -112,7 +119,7 @@ impl RecordBatches {
     /// Whether the next batch takes no time to speak of, because its cells were read with those of the last one: for those who would ask for it on
     /// another thread.
     pub fn is_ready(&self) -> bool {
-        self.batches.is_ready()
+        self.left.is_some() || self.batches.is_ready()
     }
 
     /// The stream as Arrow's own trait, for writers and engines that take any source of record batches.
@@ -139,11 +146,30 @@ impl Iterator for RecordBatches {
         if let Err(error) = self.context.check_process() {
             return Some(Err(error));
         }
-        let RecordBatches { batches, output, .. } = self;
-        batches.run(|batches| {
-            let batch = batches.next()?;
-            Some(batch.and_then(|batch| output.record_batch(batches, batch)))
-        })
+        let (batch, start) = match self.left.take() {
+            Some(left) => match self.batches.progress().check() {
+                Ok(()) => left,
+                Err(error) => return Some(Err(error)),
+            },
+            None => {
+                let RecordBatches { batches, output, .. } = self;
+                let next = batches.run(|batches| {
+                    let batch = batches.next()?;
+                    Some(batch.and_then(|batch| output.record_batch(batches, batch)))
+                });
+                match next? {
+                    Ok(batch) => (batch, 0),
+                    Err(error) => return Some(Err(error)),
+                }
+            }
+        };
+        let left = batch.num_rows() - start;
+        if left <= self.cell_count {
+            return Some(Ok(if start == 0 { batch } else { batch.slice(start, left) }));
+        }
+        let next = batch.slice(start, self.cell_count);
+        self.left = Some((batch, start + self.cell_count));
+        Some(Ok(next))
     }
 }
 
