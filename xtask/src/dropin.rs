@@ -58,17 +58,28 @@ impl Ours {
 }
 
 /// Builds the library, puts it in the place of the one of a Python environment of its own, and runs the wheel's tests; `modules` are
-/// those of them to run, such as `test_libtiledb`, all where there are none. `--debug` takes the debug build; `--clients` runs the other clients' programs instead.
+/// those of them to run, such as `test_libtiledb`, all where there are none. `--debug` takes the debug build; `--clients` runs the other clients' programs instead, `--memory` those in C under valgrind.
 pub(crate) fn tests(workspace: &Workspace, options: &[&str]) -> Outcome {
     let (is_debug, options) = match options {
         ["--debug", rest @ ..] => (true, rest),
         all => (false, all),
     };
+    if options == ["--memory"] {
+        return memory(workspace);
+    }
     let ours = Ours::built(workspace, is_debug)?;
     match options {
         ["--clients"] => clients(workspace, &ours),
         modules => run_modules(workspace, &ours, modules, &mut Tally::default()),
     }
+}
+
+/// Runs the programs in C under valgrind.
+fn memory(workspace: &Workspace) -> Outcome {
+    let mut command = Command::new(cargo());
+    command.current_dir(&workspace.root);
+    command.args(["test", "--release", "--locked", "--workspace", "--test", "programs"]);
+    run(command.args(["--", "--ignored", "--test-threads", "1", "--nocapture"]))
 }
 
 /// Runs all of the wheel's tests on the library that was built with the tests of the workspace.

@@ -64,6 +64,7 @@ cargo xtask COMMAND
                              the tests inside the wheel of TileDB-Py, run on our libtiledb; MODULE as test_libtiledb
   drop-in [--debug] --clients
                              tiledbsoma and tiledb-vector-search on our libtiledb and on the original: what either makes, both read
+  drop-in --memory           programs in C on our libtiledb under valgrind
   docs                       writes docs/format anew from the tables in crates/format, and docs/commands from the command line
   bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
   objectstores [OPTION VALUE]...

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
 // The library itself is built beside this test.
 use tiledb as _;
@@ -10,7 +11,7 @@ use tiledb as _;
 #[allow(dead_code, reason = "other tests use the rest")]
 mod common;
 
-use common::{C, CXX, Compiler, SYMBOLS, Workshop, assert_went_well, has_cxx, programs};
+use common::{C, CXX, Compiler, SYMBOLS, Workshop, has_cxx, programs};
 
 /// Every program, by its area. What `serialization.c` prints is ours alone: the wheel has serialisation.
 const PROGRAMS: [&str; 29] = [
@@ -57,15 +58,26 @@ fn difference(printed: &str, expected: &str) -> Option<String> {
 
 /// What is wrong with what a program prints.
 fn wrong(workshop: &Workshop, file: &str, compiler: Compiler) -> Option<String> {
+    watched(workshop, file, compiler, &[], &[])
+}
+
+/// As [`wrong`], compiled with flags that have it watch itself, or under a program that watches it.
+fn watched(
+    workshop: &Workshop,
+    file: &str,
+    compiler: Compiler,
+    flags: &[&str],
+    watcher: &[&str],
+) -> Option<String> {
     let source = programs().join(file);
-    let output = workshop.run(&workshop.compiled(&source, compiler));
+    let output = workshop.run_under(watcher, &workshop.compiled_with(&source, compiler, flags));
     let printed = String::from_utf8_lossy(&output.stdout);
     let expected = fs::read_to_string(source.with_extension("expected")).unwrap();
     if let Some(difference) = difference(&printed, &expected) {
         return Some(format!("{file}, {difference}"));
     }
-    assert_went_well(&output, file);
-    None
+    let told = String::from_utf8_lossy(&output.stderr);
+    (!output.status.success()).then(|| format!("{file}, {}: {told}", output.status))
 }
 
 #[test]
@@ -90,6 +102,50 @@ fn what_exceptions_of_callbacks_say_is_what_the_call_reports() {
     if has_cxx() {
         assert_eq!(wrong(&Workshop::new(), "throws.cc", CXX), None);
     }
+}
+
+/// What the address sanitizer finds beside wrong accesses of the programs: memory of either side that is freed twice, by the wrong side, or
+/// never.
+const SANITIZED: [&str; 2] = ["-fsanitize=address,undefined", "-g"];
+
+/// What Rust's own threads, and the tables of its codecs, leave at the end is there to the end; what nothing leads to is lost.
+const VALGRIND: [&str; 5] =
+    ["valgrind", "--quiet", "--leak-check=full", "--errors-for-leak-kinds=definite", "--error-exitcode=99"];
+
+fn is_there(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+}
+
+/// Whether the compiler has the sanitizers with it.
+fn has_sanitizers() -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("nothing.c");
+    fs::write(&source, "int main(void) { return 0; }").unwrap();
+    let mut compile = Command::new("cc");
+    compile.args(SANITIZED).arg(&source).arg("-o").arg(folder.path().join("nothing"));
+    compile.output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn programs_are_clean_under_the_address_sanitizer() {
+    if !has_sanitizers() {
+        println!("the compiler comes without the address sanitizer");
+        return;
+    }
+    let workshop = Workshop::new();
+    let all = PROGRAMS.iter().map(|name| format!("{name}.c"));
+    let found: Vec<_> = all.filter_map(|file| watched(&workshop, &file, C, &SANITIZED, &[])).collect();
+    assert!(found.is_empty(), "{}", found.join("\n\n"));
+}
+
+#[test]
+#[ignore = "takes minutes, and needs valgrind: `cargo xtask drop-in --memory`"]
+fn programs_are_clean_under_valgrind() {
+    assert!(is_there("valgrind"), "valgrind is not installed");
+    let workshop = Workshop::new();
+    let all = PROGRAMS.iter().map(|name| format!("{name}.c"));
+    let found: Vec<_> = all.filter_map(|file| watched(&workshop, &file, C, &[], &VALGRIND)).collect();
+    assert!(found.is_empty(), "{}", found.join("\n\n"));
 }
 
 #[test]

@@ -97,11 +97,23 @@ impl Workshop {
     }
 
     /// Compiles a program with our headers, and links it with our library.
-    pub(crate) fn compiled(&self, source: &Path, (compiler, language, standard): Compiler) -> PathBuf {
+    pub(crate) fn compiled(&self, source: &Path, compiler: Compiler) -> PathBuf {
+        self.compiled_with(source, compiler, &[])
+    }
+
+    /// As [`compiled`](Workshop::compiled), with more flags.
+    pub(crate) fn compiled_with(
+        &self,
+        source: &Path,
+        (compiler, language, standard): Compiler,
+        flags: &[&str],
+    ) -> PathBuf {
         let name = source.file_stem().unwrap().to_str().unwrap();
         let program = self.folder().join(format!("{name}-{language}"));
         let output = Command::new(compiler)
-            .args(["-Wall", "-Wextra", "-Werror", standard, "-x", language, "-I"])
+            .args(["-Wall", "-Wextra", "-Werror", standard])
+            .args(flags)
+            .args(["-x", language, "-I"])
             .arg(include())
             .arg("-I")
             .arg(programs())
@@ -119,13 +131,21 @@ impl Workshop {
 
     /// Runs a program on an empty folder, which it is given and in which it runs.
     pub(crate) fn run(&self, program: &Path) -> Output {
+        self.run_under(&[], program)
+    }
+
+    /// As [`run`](Workshop::run), under another program with its options.
+    pub(crate) fn run_under(&self, watcher: &[&str], program: &Path) -> Output {
         let arrays = program.with_extension("arrays");
         fs::create_dir(&arrays).unwrap();
-        Command::new(program)
-            .arg(&arrays)
-            .current_dir(&arrays)
-            .env("LD_LIBRARY_PATH", self.libraries())
-            .output()
-            .unwrap()
+        let mut command = match watcher {
+            [] => Command::new(program),
+            [watcher, options @ ..] => {
+                let mut command = Command::new(watcher);
+                command.args(options).arg(program);
+                command
+            }
+        };
+        command.arg(&arrays).current_dir(&arrays).env("LD_LIBRARY_PATH", self.libraries()).output().unwrap()
     }
 }

@@ -129,6 +129,7 @@ static void combinations(const char* uri) {
     tiledb_query_condition_free(&neither);
     tiledb_query_condition_free(&both);
     CODE(tiledb_query_condition_combine(ctx, left, NULL, TILEDB_NOT, &both));
+    tiledb_query_condition_free(&both);
     CODE(tiledb_query_condition_combine(ctx, left, right, TILEDB_NOT, &both));
     read_where("null", uri, 0, null);
     read_where("not null", uri, 0, present);

@@ -163,6 +163,7 @@ static void ranges(void) {
     printf("  layout %d, kind %d\n", (int)layout, (int)mode);
     CODE(tiledb_query_get_array(ctx, query, &same));
     tell_number("same array", same == array);
+    tiledb_array_free(&same);
     CODE(tiledb_query_finalize(ctx, query));
     tiledb_subarray_free(&subarray);
     tiledb_query_free(&query);
