@@ -358,12 +358,13 @@ def verdict(lines, all_ms):
         all_lines = [(line, ms) for line in lines for ms in all_ms]
         slow = [(line, ms) for line, ms in all_lines if ratio(line, ms, name) * WANTED < 1]
         least = min(ratio(line, ms, name) for line, ms in all_lines)
-        named = "".join(
-            "; not on %s of %d fragments, %s, at %d ms: %.1f" % (
-                STEPS[line["step"]], line["fragments"], VARIANTS[line["variant"]], ms, ratio(line, ms, name))
+        named = ", ".join(
+            "%s of %s as %s (%.1f%s)" % (
+                STEPS[line["step"]], "{:,}".format(line["fragments"]), VARIANTS[line["variant"]].replace("as ", ""),
+                ratio(line, ms, name), " at %d ms" % ms if len(all_ms) > 1 else "")
             for line, ms in slow)
-        told.append("smalti takes at most a third of the time of %s on %d of %d lines, and is at least %.1f times as fast%s." % (
-            name, len(all_lines) - len(slow), len(all_lines), least, named))
+        told.append("%s takes three times as long as smalti, or longer, on %d of %d lines, and %.1f times as long at least%s." % (
+            name, len(all_lines) - len(slow), len(all_lines), least, ": " + named if named else ""))
     return "\n".join(told)
 
 

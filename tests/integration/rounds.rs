@@ -116,7 +116,9 @@ fn opening_takes_three_rounds_and_a_read_two_more_whatever_the_number_of_fragmen
                 let far = Far::new(&store);
                 let (snapshot, opening) = far.open();
                 assert_eq!(snapshot.fragments().len() as i32, fragment_count);
-                assert!(opening.round_count <= 3, "{what}: {opening:?}");
+                // More than a page of names have to be listed first; what lists say more waits for the lists.
+                let most_rounds = if fragment_count > 100 { 3 } else { 2 };
+                assert!(opening.round_count <= most_rounds, "{what}: {opening:?}");
                 let most = if is_consolidated { 6 } else { 6 + fragment_count as u64 };
                 assert!(opening.request_count() <= most, "{what}: {opening:?}");
                 // Cells of the last three fragments, or of all that there are.
