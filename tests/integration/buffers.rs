@@ -1,6 +1,6 @@
 //! Reads into buffers of the caller.
 
-use crate::oracle::arrays::{Columns, Row, dimension, place, schema};
+use crate::oracle::arrays::{Columns, Row, dimension, open, place, schema};
 use proptest::prelude::*;
 use smalti_array::{ArrayPlace, Snapshot};
 use smalti_format::ArraySchema;
@@ -44,6 +44,19 @@ fn array(array_type: ArrayType) -> ArrayPlace {
     }
     write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
     place
+}
+
+fn write_dense(place: &ArrayPlace, rows: &[Row], cells: Extent) {
+    let columns = Columns::of(rows.iter());
+    let request = WriteRequest {
+        columns: columns.refs(),
+        subarray: Some(vec![cells]),
+        layout: Layout::RowMajor,
+        at: None,
+        duplicates: Duplicates::Refuse,
+        progress: None,
+    };
+    write(&open(place, TimeRange::ALL), &request).unwrap();
 }
 
 /// Reads `n` and `s` of some cells in pieces that fit the buffers; the rows and the number of cells of each piece.
@@ -142,17 +155,7 @@ proptest! {
 #[test]
 fn tiles_of_which_newer_ones_hide_a_part_are_copied_and_others_are_decoded_in_the_buffers() {
     let place = array(ArrayType::Dense);
-    let rows: Vec<Row> = (100..105).map(row).collect();
-    let columns = Columns::of(rows.iter());
-    let request = WriteRequest {
-        columns: columns.refs(),
-        subarray: Some(vec![extent(10, 14)]),
-        layout: Layout::RowMajor,
-        at: None,
-        duplicates: Duplicates::Refuse,
-        progress: None,
-    };
-    write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
+    write_dense(&place, &(100..105).map(row).collect::<Vec<_>>(), extent(10, 14));
     let snapshot = Snapshot::open(place, TimeRange::ALL).unwrap();
     for ranges in [vec![], vec![extent(0, LEN - 1)], vec![extent(3, 40)]] {
         let cells = if ranges.len() == 1 && ranges[0] == extent(3, 40) { 3..41 } else { 0..LEN };
@@ -178,5 +181,55 @@ fn tiles_of_which_newer_ones_hide_a_part_are_copied_and_others_are_decoded_in_th
                 assert_eq!((validity[at] == 1).then_some(told), expected, "{cell}");
             }
         }
+    }
+}
+
+/// Programs that double whatever buffer is more than half full should not double all of them for the sake of one.
+#[test]
+fn calls_that_one_small_buffer_makes_necessary_share_the_cells_evenly() {
+    const CELL_COUNT: usize = 400_000;
+    let x =
+        dimension("x", Some((Scalar::I32(0), Scalar::I32(CELL_COUNT as i32 - 1))), Some(Scalar::I32(1000)));
+    let place = place(6);
+    place.create(&schema(ArrayType::Dense, vec![x], (Layout::RowMajor, Layout::RowMajor))).unwrap();
+    let rows: Vec<Row> = (0..CELL_COUNT as u32).map(|cell| (cell, Some(b"ten  bytes".to_vec()))).collect();
+    write_dense(&place, &rows, extent(0, CELL_COUNT - 1));
+    let request = ReadRequest { fields: vec!["n".into(), "s".into()], ..ReadRequest::default() };
+    for ends in [false, true] {
+        let buffered = BufferedRead::new(read(&open(&place, TimeRange::ALL), &request).unwrap());
+        let mut buffered = if ends { buffered.with_ends() } else { buffered };
+        let (mut n, mut s) = (vec![0u8; CELL_COUNT * 4], vec![0u8; CELL_COUNT * 7]);
+        let (mut starts, mut validity) = (vec![0u64; CELL_COUNT + usize::from(ends)], vec![0u8; CELL_COUNT]);
+        let mut fill = || {
+            let number = FieldBuffers { data: &mut n, offsets: None, validity: None };
+            let text =
+                FieldBuffers { data: &mut s, offsets: Some(&mut starts), validity: Some(&mut validity) };
+            buffered.fill(&mut [number, text]).unwrap()
+        };
+        let first = fill();
+        assert_eq!((first.cell_count, first.is_complete), (CELL_COUNT / 2, false));
+        let second = fill();
+        assert_eq!(second.cell_count, CELL_COUNT / 2);
+        let rest = if second.is_complete { 0 } else { fill().cell_count };
+        assert_eq!(rest, 0);
+    }
+}
+
+#[test]
+fn no_cell_takes_the_place_of_the_end_of_the_last_one() {
+    let request = ReadRequest { fields: vec!["s".into()], ..ReadRequest::default() };
+    for array_type in [ArrayType::Dense, ArrayType::Sparse] {
+        let read = read(&open(&array(array_type), TimeRange::ALL), &request).unwrap();
+        let mut buffered = BufferedRead::new(read).with_ends();
+        let (mut text, mut starts, mut validity) = ([0u8; 1000], [0u64; 5], [0u8; LEN]);
+        let (mut cells, mut is_complete) = (0, false);
+        while !is_complete {
+            let field =
+                FieldBuffers { data: &mut text, offsets: Some(&mut starts), validity: Some(&mut validity) };
+            let filled = buffered.fill(&mut [field]).unwrap();
+            assert!(filled.cell_count <= 4);
+            (cells, is_complete) = (cells + filled.cell_count, filled.is_complete);
+        }
+        assert_eq!(cells, LEN);
     }
 }

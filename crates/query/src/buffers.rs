@@ -1,5 +1,6 @@
 //! Reads into buffers of the caller, as many whole cells a time as fit.
 
+use crate::count::Count;
 use crate::gather::{Output, Room, part};
 use crate::read::Batches;
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ResultField};
@@ -44,6 +45,8 @@ pub struct BufferedRead {
     mean_byte_lens: Vec<usize>,
     handed_out: u64,
     is_complete: bool,
+    /// Offsets that are left free behind those of the cells.
+    ends: usize,
 }
 
 /// Steps are not smaller for the sake of smaller buffers: what each costs beside its cells would show.
@@ -67,7 +70,15 @@ impl BufferedRead {
             mean_byte_lens: Vec::new(),
             handed_out: 0,
             is_complete: false,
+            ends: 0,
         }
+    }
+
+    /// From now on there is always room for the end of the last cell behind the offsets of a field: cells for which there is none do not fit.
+    #[must_use]
+    pub fn with_ends(mut self) -> Self {
+        self.ends = 1;
+        self
     }
 
     /// The fields, in the order of the buffers.
@@ -75,7 +86,8 @@ impl BufferedRead {
         self.batches.fields()
     }
 
-    /// Fills buffers with the next cells: whole cells only, as many as fit in all of them, or nearly so. `InvalidArgument` is not the end: the
+    /// Fills buffers with the next cells: whole cells only, as many as fit in all of them, or nearly so; large reads that take several calls have
+    /// about as many cells in each. `InvalidArgument` is not the end: the
     /// call may be repeated with larger buffers.
     ///
     /// # Errors
@@ -97,11 +109,13 @@ impl BufferedRead {
         self.check(buffers)?;
         let mut filled =
             Filled { cell_count: 0, data_byte_lens: vec![0; buffers.len()], is_complete: self.is_complete };
+        let share = self.even_share(buffers);
         while !self.is_complete {
             let goes_on = match self.current.take() {
                 Some(batch) => self.copy_cells(batch, buffers, &mut filled)?,
                 None => {
-                    let fits = self.about_fitting(buffers, &filled);
+                    let fits =
+                        self.about_fitting(buffers, &filled).min(share.saturating_sub(filled.cell_count));
                     if self.are_full_enough(fits, &filled) {
                         break;
                     }
@@ -134,6 +148,25 @@ impl BufferedRead {
         fields.map(of_field).min().unwrap_or(usize::MAX)
     }
 
+    /// How many cells a call takes at most, so that the calls that the rest of a large read needs take about as many each: where one field is
+    /// what makes it more than one call, its neighbours do not look too small to programs that enlarge whatever is nearly full.
+    fn even_share(&mut self, buffers: &[FieldBuffers<'_>]) -> usize {
+        let Count::Exact(count) = self.batches.cell_count() else { return usize::MAX };
+        let left = count.saturating_sub(self.handed_out);
+        let fits = self
+            .about_fitting(buffers, &Filled { data_byte_lens: vec![0; buffers.len()], ..Filled::default() });
+        // Room for an end behind the offsets is not needed.
+        let fits = fits.saturating_add(1) as u64;
+        let share = left.div_ceil(left.div_ceil(fits).max(1));
+        let byte_len = share.saturating_mul(self.cell_byte_len() as u64);
+        if left <= fits || byte_len < ENOUGH_BYTE_LEN as u64 { usize::MAX } else { share as usize }
+    }
+
+    /// About how many bytes of values a cell has.
+    fn cell_byte_len(&self) -> usize {
+        self.mean_byte_lens.iter().fold(1, |sum: usize, mean| sum.saturating_add(*mean))
+    }
+
     /// Whether it is better to come back than to begin a step for the room that is left.
     fn are_full_enough(&self, fits: usize, filled: &Filled) -> bool {
         fits < filled.cell_count / ENOUGH_OF
@@ -148,10 +181,9 @@ impl BufferedRead {
         buffers: &mut [FieldBuffers<'_>],
         filled: &mut Filled,
     ) -> Result<bool> {
-        let cell_byte_len = self.mean_byte_lens.iter().fold(1, |sum: usize, mean| sum.saturating_add(*mean));
         let is_worth = fits >= LEAST_STEP_CELL_COUNT && self.batches.goes_tile_after_tile();
         let least = if is_worth { fits } else { fits.max(DEFAULT_BATCH_CELL_COUNT) };
-        let step = least.min(MAX_STEP_BYTE_LEN / cell_byte_len).max(1);
+        let step = least.min(MAX_STEP_BYTE_LEN / self.cell_byte_len()).max(1);
         let start = filled.cell_count;
         let shapes = self.batches.fields().iter().map(|field| field.shape);
         let mut rooms: Vec<Room<'_>> = buffers
@@ -191,7 +223,7 @@ impl BufferedRead {
         let elsewhere =
             fields().zip(&*buffers).zip(&filled.data_byte_lens).filter(|(((_, made), _), _)| made.is_none());
         let fitting = elsewhere.map(|((((field, column), _), buffer), used)| {
-            fitting_cells(field, column, buffer, 0, batch.cell_count, (*used, filled.cell_count))
+            fitting_cells(field, column, buffer, 0, batch.cell_count, self.ends, (*used, filled.cell_count))
         });
         let count = fitting.min().unwrap_or(batch.cell_count);
         let start = filled.cell_count;
@@ -238,7 +270,7 @@ impl BufferedRead {
         let fitting = fields.zip(&*buffers).zip(&filled.data_byte_lens);
         let count = fitting
             .map(|(((field, column), buffer), used)| {
-                fitting_cells(field, column, buffer, self.next, left, (*used, filled.cell_count))
+                fitting_cells(field, column, buffer, self.next, left, self.ends, (*used, filled.cell_count))
             })
             .min()
             .unwrap_or(left);
@@ -268,7 +300,8 @@ impl BufferedRead {
     fn too_small(&self, batch: &Batch, buffers: &[FieldBuffers<'_>]) -> Error {
         let fields = self.batches.fields().iter().zip(&batch.columns).zip(buffers);
         let mut small = fields.filter(|((field, column), buffer)| {
-            fitting_cells(field, column, buffer, self.next, batch.cell_count - self.next, (0, 0)) == 0
+            fitting_cells(field, column, buffer, self.next, batch.cell_count - self.next, self.ends, (0, 0))
+                == 0
         });
         match small.next() {
             Some(((field, column), _)) => too_small(field, column, self.next),
@@ -328,13 +361,14 @@ fn taken_back(
     Ok(column)
 }
 
-/// How many cells from `next` on fit behind what is in a buffer, `left` at most.
+/// How many cells from `next` on fit behind what is in a buffer, `left` at most, with so many offsets left free.
 fn fitting_cells(
     field: &ResultField,
     column: &Column,
     buffer: &FieldBuffers<'_>,
     next: usize,
     left: usize,
+    ends: usize,
     (used_byte_len, used_cells): (usize, usize),
 ) -> usize {
     let room = buffer.data.len() - used_byte_len;
@@ -345,7 +379,7 @@ fn fitting_cells(
     let (Some(offsets), Some(starts)) = (&column.offsets, &buffer.offsets) else {
         return fits.min(room / field.shape.cell_byte_len().max(1));
     };
-    fits = fits.min(starts.len().saturating_sub(used_cells));
+    fits = fits.min(starts.len().saturating_sub(used_cells + ends));
     let offsets: &[u64] = &offsets.values()[next..=next + fits];
     offsets.partition_point(|end| end - offsets[0] <= room as u64).saturating_sub(1)
 }

@@ -59,9 +59,9 @@ impl OffsetForm {
         if self.is_narrow { 4 } else { 8 }
     }
 
-    /// How many cells there are offsets for.
+    /// How many offsets there are places for.
     pub(super) fn slots(self, buffers: &Buffers) -> usize {
-        (index(buffers.offsets_room) / self.width()).saturating_sub(usize::from(self.extra))
+        index(buffers.offsets_room) / self.width()
     }
 
     /// The places for so many offsets, if they look like those of the engine.

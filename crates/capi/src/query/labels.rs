@@ -79,7 +79,7 @@ impl QueryHandle {
             label_ranges: self.subarray.labels.iter().filter(on_dimension).cloned().collect(),
             ..ReadRequest::default()
         };
-        let mut resume = Resume::new(self.array.read_raw(&request).map_err(told)?);
+        let mut resume = Resume::new(self.array.read_raw(&request).map_err(told)?, form);
         buffers.measure();
         match resume.fill(&mut [buffers], form)? {
             true => Ok(()),

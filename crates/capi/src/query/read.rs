@@ -79,7 +79,7 @@ impl QueryHandle {
         if is_first {
             let request = self.request(fields)?;
             let batches = self.array.read_raw(&request).map_err(Failure::of("Reader"))?;
-            *locked(&self.reading) = Some(Resume::new(batches));
+            *locked(&self.reading) = Some(Resume::new(batches, form));
         }
         let mut reading = locked(&self.reading);
         let Some(resume) = reading.as_mut() else { return fail(ORIGIN, "Cannot resume; the read is over") };

@@ -14,8 +14,10 @@ pub(super) struct Resume {
 
 impl Resume {
     /// A read that starts.
-    pub(super) fn new(batches: Batches) -> Resume {
-        Resume { fields: batches.fields().to_vec(), read: BufferedRead::new(batches) }
+    pub(super) fn new(batches: Batches, form: OffsetForm) -> Resume {
+        let fields = batches.fields().to_vec();
+        let read = BufferedRead::new(batches);
+        Resume { fields, read: if form.extra { read.with_ends() } else { read } }
     }
 
     /// The fields, in the order of the read's.
