@@ -148,7 +148,11 @@ fn begin(snapshot: &Snapshot, request: &ReadRequest) -> Result<Batches> {
     let is_unwritten = schema.is_dense() && has_attributes && dense::is_unwritten(snapshot, &request.ranges)?;
     let fields: Vec<ResultField> = fields.into_iter().map(|(_, field)| field).collect();
     let leaves_out = !schema.is_dense() || request.leaves_out || request.written_only;
-    let steps = Steps::new(request, leaves_out, &fields);
+    let mut steps = Steps::new(request, leaves_out, &fields);
+    if matches!(&state, State::Sparse(batches) if batches.plan().stretches.iter().all(|stretch| stretch.is_stored))
+    {
+        steps.stay_small();
+    }
     let batches = Batches {
         fields,
         labels: None,

@@ -16,6 +16,9 @@ const FIRST_STEP_CELL_COUNT: usize = 1 << 12;
 /// How many times as many cells as the last a step has.
 const GROWTH: usize = 8;
 
+/// Cells of the largest steps of reads that go tile after tile.
+const SMALL_STEP_CELL_COUNT: usize = 1 << 17;
+
 /// Where a read is in the cells of a step.
 #[derive(Debug)]
 pub(crate) struct Steps {
@@ -23,6 +26,8 @@ pub(crate) struct Steps {
     shapes: Vec<CellShape>,
     batch_cell_count: usize,
     step_cell_count: usize,
+    /// The cells that steps grow to.
+    most: usize,
     /// How many cells are still to be handed out at most.
     left: u64,
     is_limited: bool,
@@ -47,11 +52,18 @@ impl Steps {
             shapes,
             batch_cell_count,
             step_cell_count,
+            most: DEFAULT_BATCH_CELL_COUNT,
             left,
             is_limited: request.limit.is_some(),
             leaves_out,
             held: None,
         }
+    }
+
+    /// Steps grow no larger than tiles make worth while, for reads that decode each tile once however small steps are: the memory of a step serves
+    /// for the next one, and is in the cache still.
+    pub(crate) fn stay_small(&mut self) {
+        self.most = SMALL_STEP_CELL_COUNT;
     }
 
     /// From now on batches have as many cells as memory allows, for those who join them: of a read with a limit steps grow as before.
@@ -105,7 +117,7 @@ impl Steps {
 
     /// The cells of the step behind one of so many.
     fn grown(&self, step_cell_count: usize) -> usize {
-        step_cell_count.saturating_mul(GROWTH).min(DEFAULT_BATCH_CELL_COUNT).max(step_cell_count)
+        step_cell_count.saturating_mul(GROWTH).min(self.most).max(step_cell_count)
     }
 
     /// The next batch; `pull` makes the cells of a step, of about as many cells as it is told.

@@ -22,6 +22,10 @@ use std::sync::Arc;
 /// Tasks that every thread should find when tiles are decoded: fewer are out of balance.
 const TASKS_PER_THREAD: usize = 4;
 
+/// Bytes of a step, for each thread, from which on no more tiles are decoded for the sake of balance: whoever takes batch by batch gives their memory back
+/// while it is in the cache, for the next step to use.
+const ENOUGH_BYTE_LEN: u64 = 3 << 19;
+
 /// A selected tile and its share of the output of one plane.
 type Share<'s> = (&'s TileRef, &'s Selection, &'s mut [u8]);
 
@@ -91,11 +95,10 @@ impl SparsePlan {
         max_cell_count: usize,
         rooms: &mut [Room<'_>],
     ) -> Result<Option<Batch>> {
-        let task_count = parallel::thread_count().saturating_mul(TASKS_PER_THREAD);
-        let wanted_tile_count = match self.limit {
+        let wanted_tile_count = match (self.limit, self.tiles.get(stored.tiles.start)) {
+            (None, Some(tile)) => self.balanced_tile_count(tile)?,
             // What lies behind the cells that are asked for may never be.
-            Some(_) => 1,
-            None => task_count.div_ceil(self.fields.len().max(1)),
+            _ => 1,
         };
         let mut max_cell_count = max_cell_count;
         loop {
@@ -120,6 +123,16 @@ impl SparsePlan {
             let rooms = if groups.len() == 1 { &mut *rooms } else { &mut [] };
             stored.ready.extend(self.read_groups(&groups, selected, rooms));
         }
+    }
+
+    /// How many tiles like one are decoded in a step, so that each thread finds something to do.
+    fn balanced_tile_count(&self, tile: &TileRef) -> Result<usize> {
+        let thread_count = parallel::thread_count();
+        let task_count = thread_count.saturating_mul(TASKS_PER_THREAD);
+        let most = task_count.div_ceil(self.fields.len().max(1));
+        let enough = ENOUGH_BYTE_LEN.saturating_mul(thread_count as u64);
+        let enough = enough.div_ceil(self.cost(tile)?.fields.max(1)).max(thread_count as u64);
+        Ok(most.min(usize::try_from(enough).unwrap_or(usize::MAX)))
     }
 
     /// Reads the wanted cells of groups of tiles that follow each other, each into a batch, in the order of the tiles.
