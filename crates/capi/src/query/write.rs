@@ -4,6 +4,7 @@ use super::buffers::{Buffers, OffsetForm};
 use super::state::{ORIGIN, QueryHandle, STATUS, Status, Written};
 use crate::boundary::handle::locked;
 use crate::failure::{Failure, Fallible, fail};
+use crate::statistics::Work;
 use crate::uris;
 use crate::values::{count, index};
 use smalti::{ColumnRef, Columns, Duplicates, Layout, Unchecked, WriteRequest, WrittenFragment};
@@ -155,10 +156,11 @@ impl QueryHandle {
                 .windows(2)
                 .any(|pair| !matches!(pair, [one, next] if one.checked_add(1) == Some(*next)))
             {
+                // Labels are an array of their own along the dimension, and a write fills a range of it.
                 return fail(
-                    "Writer",
+                    "DimensionLabelQuery",
                     format!(
-                        "labels of coordinates that do not follow each other, '{}', are not built yet",
+                        "Failed to initialize the data query for label '{}'. DimensionLabelQuery: The dimension data must contain consecutive points when writing to a dimension label.",
                         label.name
                     ),
                 );
@@ -211,7 +213,10 @@ impl QueryHandle {
     pub(super) fn finalize(&mut self) -> Fallible<()> {
         let writer = locked(&self.writer).take();
         let Some(writer) = writer else { return Ok(()) };
-        let written = writer.commit().map_err(Failure::of("GlobalOrderWriter"))?;
+        let work = Work::begin();
+        let written = writer.commit();
+        self.tell(work, "Context.Query.Writer.finalize");
+        let written = written.map_err(Failure::of("GlobalOrderWriter"))?;
         self.note(&written);
         self.status = Status::Completed;
         Ok(())
