@@ -3,7 +3,7 @@
 use crate::Resources;
 use crate::section_blocks::SectionBlocks;
 use bytes::Bytes;
-use smalti_codecs::Encryption;
+use smalti_codecs::{CodecRules, Encryption};
 use smalti_format::fragment::FieldId;
 use smalti_format::names::{FRAGMENT_METADATA_FILE, RESERVED_PREFIX, TimestampedName};
 use smalti_format::{ArraySchema, GenericTileHeader, Reader, Version};
@@ -352,6 +352,17 @@ impl ArrayPlace {
     /// # Errors
     /// `Unsupported` for filters that cannot run on the field.
     pub fn field_codec(&self, schema: &ArraySchema, fragment: Version, field: FieldId) -> Result<FieldCodec> {
+        self.field_codec_by(codec_rules(schema.version), schema, fragment, field)
+    }
+
+    /// As [`field_codec`](ArrayPlace::field_codec), by rules that the caller has.
+    pub(crate) fn field_codec_by(
+        &self,
+        rules: CodecRules,
+        schema: &ArraySchema,
+        fragment: Version,
+        field: FieldId,
+    ) -> Result<FieldCodec> {
         let shape = crate::field_shape(schema, field)?;
         let mut filters = crate::field_filters(schema, fragment, field)?;
         let images = match field {
@@ -363,7 +374,7 @@ impl ArrayPlace {
         if let Some(images) = &images {
             filters.data = images;
         }
-        FieldCodec::new(shape, filters, codec_rules(schema.version), self.cipher()).map_err(|error: Error| {
+        FieldCodec::new(shape, filters, rules, self.cipher()).map_err(|error: Error| {
             error.context(format_args!("field {:?}", crate::field_name(schema, field)))
         })
     }

@@ -6,6 +6,7 @@ use crate::fragment_meta::FoundFooters;
 use crate::listing::{GoneHistory, Listing, schema_files};
 use crate::side_by_side::side_by_side;
 use crate::{ArrayPlace, DeleteCommit, Fragment, ListedDelete, ListedFragment};
+use smalti_codecs::CodecRules;
 use smalti_format::fragment::FieldId;
 use smalti_format::names::{CommitKind, OLD_SCHEMA_FILE, TimestampedName, commit_path};
 use smalti_format::{ArraySchema, Enumeration, Rule, Version};
@@ -20,6 +21,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     held: Arc<Held>,
+    /// Whether the digests of checksum filters are not compared.
+    skips_checksums: bool,
 }
 
 #[derive(Debug)]
@@ -36,7 +39,7 @@ struct Held {
     warnings: Vec<String>,
     /// Keeps vacuum from taking the fragments away.
     lease: Mutex<Option<Arc<Lease>>>,
-    codecs: Mutex<HashMap<(usize, Version, FieldId), Arc<FieldCodec>>>,
+    codecs: Mutex<HashMap<(usize, Version, FieldId, bool), Arc<FieldCodec>>>,
     enumerations: Mutex<HashMap<String, Arc<Enumeration>>>,
 }
 
@@ -153,7 +156,7 @@ impl Snapshot {
             lease: Mutex::new(lease),
             ..Held::plain(place, time, (schema, schema_name), fragments)
         };
-        Ok(Snapshot { held: Arc::new(held) })
+        Ok(Snapshot { held: Arc::new(held), skips_checksums: false })
     }
 
     /// The same array as if it had only some of its fragments, which are this snapshot's, with a schema of its history: what
@@ -190,7 +193,7 @@ impl Snapshot {
             deletes: self.held.deletes.clone(),
             ..Held::plain(self.held.place.clone(), TimeRange::ALL, schema, fragments)
         };
-        Ok(Snapshot { held: Arc::new(held) })
+        Ok(Snapshot { held: Arc::new(held), skips_checksums: false })
     }
 
     /// A snapshot of known parts, which nothing was listed for.
@@ -214,7 +217,7 @@ impl Snapshot {
             lease: Mutex::new(lease),
             ..Held::plain(place, time, (schema, schema_name), fragments)
         };
-        Snapshot { held: Arc::new(held) }
+        Snapshot { held: Arc::new(held), skips_checksums: false }
     }
 
     /// Where the array is.
@@ -405,16 +408,27 @@ impl Snapshot {
         all.into_iter().chain(hull).min()
     }
 
+    /// The same, whose readers do not compare the digests of checksum filters.
+    #[must_use]
+    pub fn skipping_checksums(&self) -> Snapshot {
+        Snapshot { held: Arc::clone(&self.held), skips_checksums: true }
+    }
+
     /// The codecs of a field of a fragment, kept for later reads.
     ///
     /// # Errors
     /// `Unsupported` for filters that cannot run on the field.
     pub fn field_codec(&self, fragment: &Fragment, field: FieldId) -> Result<Arc<FieldCodec>> {
-        let key = (Arc::as_ptr(fragment.schema()) as usize, fragment.version(), field);
+        let schema = fragment.schema();
+        let key = (Arc::as_ptr(schema) as usize, fragment.version(), field, self.skips_checksums);
         if let Some(codec) = self.held.codecs.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(Arc::clone(codec));
         }
-        let codec = Arc::new(self.held.place.field_codec(fragment.schema(), fragment.version(), field)?);
+        let rules = CodecRules {
+            compares_digests: !self.skips_checksums,
+            ..smalti_tile::codec_rules(schema.version)
+        };
+        let codec = Arc::new(self.held.place.field_codec_by(rules, schema, fragment.version(), field)?);
         self.held.codecs.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&codec));
         Ok(codec)
     }

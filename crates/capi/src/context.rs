@@ -6,6 +6,7 @@ use crate::boundary::memory::give_text;
 use crate::boundary::{In, New, Out, Text};
 use crate::config::Config;
 use crate::failure::{Failure, Fallible, fail};
+use crate::statistics::Statistics;
 use crate::text::ErrorText;
 use smalti::{Options, Progress};
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ pub(crate) struct Context {
     last_error: Mutex<Option<String>>,
     tags: Mutex<BTreeMap<String, String>>,
     under_way: Mutex<Vec<Weak<Progress>>>,
+    /// What was counted of its work.
+    pub(crate) statistics: Arc<Statistics>,
 }
 
 kinds! { Context => "context" }
@@ -54,6 +57,7 @@ impl Context {
             last_error: Mutex::default(),
             tags: Mutex::default(),
             under_way: Mutex::default(),
+            statistics: Arc::default(),
         })
     }
 
@@ -112,7 +116,7 @@ free_entries! { tiledb_ctx_free: Context }
 
 entries! {
     fn tiledb_ctx_get_stats(ctx, stats_json: Out<*mut c_char>) {
-        give_text(stats_json, &crate::statistics::text())
+        give_text(stats_json, &ctx.statistics.text())
     }
 
     fn tiledb_ctx_get_config(ctx, config: New<Config>) {

@@ -1,77 +1,174 @@
-//! Statistics of the process, as text: what the reads of all contexts counted while statistics were on.
+//! Statistics under libtiledb's names: of each query and context, and of the process. They count while statistics are on.
+//!
+//! A counter has the name that libtiledb has for what it counts; what is not counted here has no line.
 
 use crate::boundary::Out;
 use crate::boundary::entry::plain_entries;
+use crate::boundary::handle::locked;
 use crate::boundary::memory::{Stream, free_text, give_text};
-use serde_json::{Value, json};
-use smalti::ReadStatistics;
+use serde_json::{Map, Value, json};
+use smalti::{ReadStatistics, Traffic};
 use std::collections::BTreeMap;
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 static IS_ENABLED: AtomicBool = AtomicBool::new(false);
-static TILES: AtomicU64 = AtomicU64::new(0);
-static REQUESTS: AtomicU64 = AtomicU64::new(0);
-static BYTES: AtomicU64 = AtomicU64::new(0);
-static CELLS: AtomicU64 = AtomicU64::new(0);
-static READS: AtomicU64 = AtomicU64::new(0);
-static WRITES: AtomicU64 = AtomicU64::new(0);
-static WRITTEN_FIELDS: AtomicU64 = AtomicU64::new(0);
 
-/// The counters with libtiledb's names for them.
-const COUNTERS: [(&str, &AtomicU64); 7] = [
-    ("Context.Query.Reader.loop_num", &READS),
-    ("Context.Query.Reader.num_tiles_read", &TILES),
-    ("Context.Query.Reader.result_num", &CELLS),
-    ("Context.Query.Writer.attr_num", &WRITTEN_FIELDS),
-    ("Context.Query.Writer.write_num", &WRITES),
-    ("Context.VFS.read_byte_num", &BYTES),
-    ("Context.VFS.read_ops_num", &REQUESTS),
-];
+/// How often everything was set back to nothing: what was counted before the last time is gone.
+static RESETS: AtomicU64 = AtomicU64::new(0);
 
-/// Counts what a read did.
-pub(crate) fn count(before: &ReadStatistics, after: &ReadStatistics) {
-    if !IS_ENABLED.load(Ordering::Relaxed) {
-        return;
+/// What all contexts counted.
+static ALL: Statistics = Statistics { counted: Mutex::new(Counted::nothing()) };
+
+/// Counters by their names, and times with how often they were taken.
+#[derive(Debug, Clone)]
+struct Counted {
+    counters: BTreeMap<&'static str, u64>,
+    timers: BTreeMap<&'static str, (Duration, u32)>,
+    resets: u64,
+}
+
+impl Counted {
+    const fn nothing() -> Counted {
+        Counted { counters: BTreeMap::new(), timers: BTreeMap::new(), resets: 0 }
     }
-    let add = |counter: &AtomicU64, before: u64, after: u64| {
-        counter.fetch_add(after.saturating_sub(before), Ordering::Relaxed);
-    };
-    add(&TILES, before.tile_count, after.tile_count);
-    add(&REQUESTS, before.request_count, after.request_count);
-    add(&BYTES, before.byte_len, after.byte_len);
-    add(&CELLS, before.cell_count, after.cell_count);
-    add(&READS, 0, 1);
-}
 
-/// Counts a write of so many fields.
-pub(crate) fn count_write(fields: usize) {
-    if IS_ENABLED.load(Ordering::Relaxed) {
-        WRITES.fetch_add(1, Ordering::Relaxed);
-        WRITTEN_FIELDS.fetch_add(crate::values::count(fields), Ordering::Relaxed);
+    /// What of it holds since the last reset.
+    fn fresh(&mut self) -> &mut Counted {
+        let resets = RESETS.load(Ordering::Relaxed);
+        if self.resets != resets {
+            *self = Counted { resets, ..Counted::nothing() };
+        }
+        self
+    }
+
+    /// What was counted; nothing of what did not happen.
+    fn told(&self) -> Value {
+        let counters: BTreeMap<_, _> = self.counters.iter().filter(|(_, count)| **count > 0).collect();
+        let mut timers = Map::new();
+        for (name, (sum, times)) in &self.timers {
+            let seconds = sum.as_secs_f64();
+            timers.insert(format!("{name}.sum"), json!(seconds));
+            timers.insert(format!("{name}.avg"), json!(seconds / f64::from((*times).max(1))));
+        }
+        json!({ "timers": timers, "counters": counters })
     }
 }
 
-/// What was counted; nothing of what did not happen.
-fn counters() -> Value {
-    let counted = COUNTERS.iter().map(|(name, counter)| (*name, counter.load(Ordering::Relaxed)));
-    let counted: BTreeMap<_, _> = counted.filter(|(_, count)| *count > 0).collect();
-    json!({ "timers": {}, "counters": counted })
+/// What was counted of something.
+#[derive(Debug)]
+pub(crate) struct Statistics {
+    counted: Mutex<Counted>,
 }
 
-/// The statistics of a context or query, as JSON.
-pub(crate) fn text() -> String {
-    if IS_ENABLED.load(Ordering::Relaxed) {
-        serde_json::to_string_pretty(&counters()).unwrap_or_default()
-    } else {
-        String::new()
+impl Default for Statistics {
+    fn default() -> Statistics {
+        Statistics { counted: Mutex::new(Counted::nothing()) }
+    }
+}
+
+impl Statistics {
+    fn take(&self, more: &Counted) {
+        let mut counted = locked(&self.counted);
+        let counted = counted.fresh();
+        for (name, count) in &more.counters {
+            *counted.counters.entry(name).or_default() += count;
+        }
+        for (name, (sum, times)) in &more.timers {
+            let timer = counted.timers.entry(name).or_default();
+            *timer = (timer.0 + *sum, timer.1.saturating_add(*times));
+        }
+    }
+
+    /// As JSON; nothing while statistics are off.
+    pub(crate) fn text(&self) -> String {
+        if !IS_ENABLED.load(Ordering::Relaxed) {
+            return String::new();
+        }
+        let told = locked(&self.counted).fresh().told();
+        serde_json::to_string_pretty(&told).unwrap_or_default()
+    }
+}
+
+/// What passed between an open array and its store, as far as it was counted.
+pub(crate) type Seen = Arc<Mutex<Traffic>>;
+
+/// Work whose time is taken, and what it did.
+#[must_use = "what was counted is told at its end"]
+pub(crate) struct Work {
+    /// Nothing while statistics are off.
+    begun: Option<Instant>,
+    counted: Counted,
+}
+
+impl Work {
+    /// Begins.
+    pub(crate) fn begin() -> Work {
+        let begun = IS_ENABLED.load(Ordering::Relaxed).then(Instant::now);
+        Work { begun, counted: Counted::nothing() }
+    }
+
+    /// Counts.
+    pub(crate) fn count(&mut self, name: &'static str, count: u64) {
+        if self.begun.is_some() {
+            *self.counted.counters.entry(name).or_default() += count;
+        }
+    }
+
+    /// Counts what a read did between two looks at it. libtiledb counts the cells of sparse ones alone.
+    pub(crate) fn count_read(&mut self, before: &ReadStatistics, after: &ReadStatistics, is_sparse: bool) {
+        self.count("Context.Query.Reader.loop_num", 1);
+        self.count("Context.Query.Reader.num_tiles_read", after.tile_count.saturating_sub(before.tile_count));
+        if is_sparse {
+            let cells = after.cell_count.saturating_sub(before.cell_count);
+            self.count("Context.Query.Reader.result_num", cells);
+        }
+    }
+
+    /// Counts what passed to and from a store since the last look, whoever asked for it.
+    pub(crate) fn count_traffic(&mut self, now: Traffic, seen: &Seen) {
+        if self.begun.is_none() {
+            return;
+        }
+        let mut seen = locked(seen);
+        let new = now.since(&seen);
+        *seen = now;
+        drop(seen);
+        self.count("Context.VFS.ls_num", new.list_count);
+        self.count("Context.VFS.file_size_num", new.byte_len_count);
+        self.count("Context.VFS.read_ops_num", new.read_count);
+        self.count("Context.VFS.read_byte_num", new.read_byte_len);
+        self.count("Context.VFS.write_ops_num", new.write_count);
+        self.count("Context.VFS.write_byte_num", new.write_byte_len);
+    }
+
+    /// Ends, and adds the time and the counters to those of the process and of others.
+    pub(crate) fn end(mut self, timer: &'static str, of: &[&Statistics]) {
+        let Some(begun) = self.begun else { return };
+        self.counted.timers.insert(timer, (begun.elapsed(), 1));
+        self.add_to(of);
+    }
+
+    /// Ends without a time.
+    pub(crate) fn end_untimed(self, of: &[&Statistics]) {
+        if self.begun.is_some() {
+            self.add_to(of);
+        }
+    }
+
+    fn add_to(&self, of: &[&Statistics]) {
+        ALL.take(&self.counted);
+        of.iter().for_each(|statistics| statistics.take(&self.counted));
     }
 }
 
 /// The statistics of the process: a list, as libtiledb has one of each context.
 fn all() -> String {
     if IS_ENABLED.load(Ordering::Relaxed) {
-        serde_json::to_string_pretty(&json!([counters()])).unwrap_or_default()
+        let told = locked(&ALL.counted).fresh().told();
+        serde_json::to_string_pretty(&json!([told])).unwrap_or_default()
     } else {
         String::new()
     }
@@ -93,7 +190,7 @@ plain_entries! {
     }
 
     fn tiledb_stats_reset() {
-        COUNTERS.iter().for_each(|(_, counter)| counter.store(0, Ordering::Relaxed));
+        RESETS.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 

@@ -23,6 +23,21 @@ const SAME: &[(&str, &str)] = &[
     ("vfs.s3.ca_file", "network.ca_file"),
 ];
 
+/// Numbers of one of libtiledb's stores, which are numbers of all stores here, and the unit that they are in.
+const NUMBERS: &[(&str, &str, &str)] = &[
+    ("vfs.azure.max_parallel_ops", "network.requests", ""),
+    ("vfs.gcs.max_parallel_ops", "network.requests", ""),
+    ("vfs.s3.max_parallel_ops", "network.requests", ""),
+    ("vfs.azure.block_list_block_size", "network.part_size", ""),
+    ("vfs.gcs.multi_part_size", "network.part_size", ""),
+    ("vfs.s3.multipart_part_size", "network.part_size", ""),
+    ("vfs.azure.max_retries", "network.retries", ""),
+    ("vfs.azure.retry_delay_ms", "network.retry_pause", " ms"),
+    ("vfs.gcs.request_timeout_ms", "network.retry_time", " ms"),
+    ("vfs.s3.request_timeout_ms", "network.timeout", " ms"),
+    ("vfs.s3.connect_timeout_ms", "network.connect_timeout", " ms"),
+];
+
 /// What the stores of a context are set to: the environment's settings, and those of the configuration over them.
 pub(crate) fn settings(config: &Config) -> Fallible<Settings> {
     let mut settings = Settings::from_env()?;
@@ -43,12 +58,14 @@ pub(crate) fn settings(config: &Config) -> Fallible<Settings> {
     if config.differs("vfs.s3.use_virtual_addressing") || !config.own("vfs.s3.endpoint_override").is_empty() {
         settings.set("s3.virtual_hosted", &config.own("vfs.s3.use_virtual_addressing"))?;
     }
-    for (theirs, ours) in
-        [("vfs.s3.max_parallel_ops", "network.requests"), ("vfs.s3.multipart_part_size", "network.part_size")]
-    {
+    for (theirs, ours, unit) in NUMBERS {
         if config.differs(theirs) {
-            settings.set(ours, &config.own(theirs))?;
+            settings.set(ours, &format!("{}{unit}", config.own(theirs)))?;
         }
+    }
+    if config.differs("vfs.s3.connect_max_tries") {
+        let tries: u64 = config.parse("vfs.s3.connect_max_tries")?;
+        settings.set("network.retries", &tries.saturating_sub(1).to_string())?;
     }
     let host = config.own("vfs.s3.proxy_host");
     if !host.is_empty() {

@@ -14,7 +14,7 @@ mod common;
 use common::{C, CXX, Compiler, SYMBOLS, Workshop, has_cxx, programs};
 
 /// Every program, by its area. What `serialization.c` prints is ours alone: the wheel has serialisation.
-const PROGRAMS: [&str; 29] = [
+const PROGRAMS: [&str; 31] = [
     "aggregates",
     "attributes",
     "buffers",
@@ -40,7 +40,9 @@ const PROGRAMS: [&str; 29] = [
     "schema_errors",
     "schemas",
     "serialization",
+    "settings",
     "sparse",
+    "statistics",
     "subarrays",
     "upkeep",
     "vfs",

@@ -40,6 +40,38 @@ impl Checksum {
     }
 }
 
+/// A digest that nobody compares on reading.
+pub(crate) struct NotCompared(pub(crate) Checksum);
+
+impl ChunkFilter for NotCompared {
+    fn encode(&self, input: &Parts, output: &mut Parts, context: &ChunkContext) -> Result<()> {
+        self.0.encode(input, output, context)
+    }
+
+    fn decoded_len(
+        &self,
+        metadata: MetadataReader<'_>,
+        data: &[u8],
+        context: &ChunkContext,
+    ) -> Result<usize> {
+        self.0.decoded_len(metadata, data, context)
+    }
+
+    fn decode(
+        &self,
+        metadata: &mut MetadataReader<'_>,
+        data: &[u8],
+        out: &mut [u8],
+        _: &ChunkContext,
+    ) -> Result<()> {
+        let record_byte_len = 8 + self.0.digest_byte_len();
+        let (metadata_parts, data_parts) = crate::compression::part_counts(metadata, record_byte_len)?;
+        metadata.bytes((metadata_parts + data_parts) * record_byte_len, "checksums")?;
+        out.copy_from_slice(data);
+        Ok(())
+    }
+}
+
 impl ChunkFilter for Checksum {
     fn encode(&self, input: &Parts, output: &mut Parts, _: &ChunkContext) -> Result<()> {
         output.metadata.push_with(|own| {

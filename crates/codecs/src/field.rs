@@ -80,6 +80,8 @@ pub struct CodecRules {
     pub dictionary_folds_ascii: bool,
     /// Both do on var-sized UTF-8 (from version 17).
     pub folds_utf8: bool,
+    /// Reading compares the digests of checksum filters with those of the data. No rule of a version: the caller says so.
+    pub compares_digests: bool,
 }
 
 impl CodecRules {
@@ -91,6 +93,7 @@ impl CodecRules {
         rle_folds_ascii: true,
         dictionary_folds_ascii: true,
         folds_utf8: true,
+        compares_digests: true,
     };
 
     /// The rules of the oldest version.
@@ -101,5 +104,6 @@ impl CodecRules {
         rle_folds_ascii: false,
         dictionary_folds_ascii: false,
         folds_utf8: false,
+        compares_digests: true,
     };
 }

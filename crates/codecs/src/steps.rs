@@ -3,7 +3,7 @@
 use crate::bit_width_reduction::BitWidthReduction;
 use crate::bitshuffle::Bitshuffle;
 use crate::byteshuffle::Byteshuffle;
-use crate::checksum::Checksum;
+use crate::checksum::{Checksum, NotCompared};
 use crate::codec::{Stage, Step};
 use crate::compression::Compressor;
 use crate::context::{ChunkContext, ChunkFilter, PartCodec, StringCodec};
@@ -44,7 +44,7 @@ pub(crate) fn of_pipeline(
                 }
                 string_stage(filter)
             } else {
-                stage(filter, position, datatype)?
+                stage(filter, position, datatype, rules)?
             };
             steps.push(Step { name: filter.name(), stage, context, behind_pass });
             behind_pass = false;
@@ -77,7 +77,7 @@ fn string_stage(filter: &Filter) -> Stage {
     }
 }
 
-fn stage(filter: &Filter, position: usize, datatype: Datatype) -> Result<Stage> {
+fn stage(filter: &Filter, position: usize, datatype: Datatype, rules: CodecRules) -> Result<Stage> {
     fn chunk(filter: impl ChunkFilter + Send + Sync + 'static) -> Stage {
         Stage::Chunk(Box::new(filter))
     }
@@ -99,6 +99,8 @@ fn stage(filter: &Filter, position: usize, datatype: Datatype) -> Result<Stage> 
         }
         Filter::Delta { reinterpret, .. } => part(Delta { reinterpret }),
         Filter::DoubleDelta { reinterpret, .. } => part(DoubleDelta { reinterpret }),
+        Filter::Md5 if !rules.compares_digests => chunk(NotCompared(Checksum::Md5)),
+        Filter::Sha256 if !rules.compares_digests => chunk(NotCompared(Checksum::Sha256)),
         Filter::Md5 => chunk(Checksum::Md5),
         Filter::Sha256 => chunk(Checksum::Sha256),
         Filter::Webp { quality, format, lossless, y_extent, x_extent } => {

@@ -29,7 +29,8 @@ impl KeptTiles {
         is_distant: bool,
         byte_len: u64,
     ) -> Self {
-        let uses = !request.is_fresh && request.ranges.iter().any(|ranges| !ranges.is_empty());
+        let is_plain = !request.is_fresh && !request.skips_checksums;
+        let uses = is_plain && request.ranges.iter().any(|ranges| !ranges.is_empty());
         let uses = uses && resources.tiles().capacity() > 0;
         let resources = uses.then(|| Arc::clone(resources));
         KeptTiles { resources, is_distant, left: AtomicU64::new(byte_len) }

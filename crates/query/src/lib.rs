@@ -56,4 +56,6 @@ pub use request::{Batch, DEFAULT_BATCH_CELL_COUNT, LabelRange, ReadRequest, Resu
 pub use scan::Scan;
 pub use sparse::cell_order;
 pub use split::Split;
-pub use write::{Duplicates, GlobalWriter, WriteRequest, seal, seal_shared, write};
+pub use write::{
+    Duplicates, GlobalWriter, Unchecked, WriteRequest, seal, seal_shared, write, write_unchecked,
+};

@@ -38,6 +38,9 @@ pub struct ReadRequest {
     pub memory_byte_len: Option<usize>,
     /// Whether everything is read from the store, even if an earlier read kept it.
     pub is_fresh: bool,
+    /// Whether the digests of checksum filters are not compared: damaged cells come as they are. Such a read neither looks for tiles that
+    /// an earlier one kept nor keeps any.
+    pub skips_checksums: bool,
     /// What cells have to fulfil: sparse reads leave out the others, dense ones give fill values for them.
     pub condition: Option<Condition>,
     /// Whether dense reads leave out the cells that do not fulfil the condition, as sparse ones do.

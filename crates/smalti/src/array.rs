@@ -13,7 +13,7 @@ use smalti_format::names::TimestampedName;
 use smalti_query::condition::{BoundCondition, Condition, UnknownLabel};
 use smalti_query::{
     Aggregate, AggregateRequest, AggregateValue, Analysis, Batches, CutRange, Explanation, Function,
-    ReadRequest, WriteRequest,
+    ReadRequest, Unchecked, WriteRequest,
 };
 use smalti_store::Traffic;
 use smalti_types::{Datatype, Error, Extent, Result, TimeRange};
@@ -648,6 +648,21 @@ impl Array {
     pub fn write_raw(&self, request: &WriteRequest<'_>) -> Result<WrittenFragment> {
         let snapshot = self.snapshot_to_write()?;
         let name = self.context.run(|| smalti_query::write(&snapshot, request))?;
+        self.expire();
+        Ok(WrittenFragment::new(name))
+    }
+
+    /// As [`write_raw`](Array::write_raw), where some of what is checked of sparse cells is not.
+    ///
+    /// # Errors
+    /// As [`write_raw`](Array::write_raw).
+    pub fn write_raw_unchecked(
+        &self,
+        request: &WriteRequest<'_>,
+        unchecked: Unchecked,
+    ) -> Result<WrittenFragment> {
+        let snapshot = self.snapshot_to_write()?;
+        let name = self.context.run(|| smalti_query::write_unchecked(&snapshot, request, unchecked))?;
         self.expire();
         Ok(WrittenFragment::new(name))
     }

@@ -139,7 +139,7 @@ pub use smalti_query::{
     Aggregate, AggregateRequest, Analysis, Announced, Batch, Batches, BufferedRead, Coordinate, Count,
     CutRange, DEFAULT_BATCH_CELL_COUNT, DEFAULT_MEMORY_BYTE_LEN, Duplicates, ExplainedFragment, Explanation,
     FieldBuffers, Filled, FragmentFate, Function, LabelRange, OrderPart, Phase, PhaseProgress, Progress,
-    ReadRequest, ReadStatistics, ResultField, Strategy, TIMESTAMPS_FIELD, Unit, WriteRequest,
+    ReadRequest, ReadStatistics, ResultField, Strategy, TIMESTAMPS_FIELD, Unchecked, Unit, WriteRequest,
 };
 pub use smalti_store::{SyncLevel, Traffic, free_byte_len, system_env};
 pub use smalti_tile::{CellShape, Column, ColumnRef};

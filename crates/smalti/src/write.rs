@@ -6,7 +6,7 @@ use crate::{Array, Columns, IntoColumn, IntoTimestamp, RangeEnd, SealedFragment,
 use arrow_array::RecordBatch;
 use smalti_array::SharedWrite;
 use smalti_format::ArraySchema;
-use smalti_query::{Duplicates, GlobalWriter as EngineWriter, Progress, WriteRequest};
+use smalti_query::{Duplicates, GlobalWriter as EngineWriter, Progress, Unchecked, WriteRequest};
 use smalti_types::{Error, Extent, Layout, Result};
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -331,6 +331,8 @@ pub struct GlobalWriteBuilder<'a> {
     rectangle: Rectangle,
     layout: Layout,
     at: Option<u64>,
+    duplicates: Duplicates,
+    unchecked: Unchecked,
     progress: Option<(Arc<Progress>, Option<u64>)>,
 }
 
@@ -341,6 +343,8 @@ impl<'a> GlobalWriteBuilder<'a> {
             rectangle: Rectangle::default(),
             layout: Layout::GlobalOrder,
             at: None,
+            duplicates: Duplicates::Refuse,
+            unchecked: Unchecked::default(),
             progress: None,
         }
     }
@@ -387,6 +391,33 @@ impl<'a> GlobalWriteBuilder<'a> {
         self
     }
 
+    /// As [`WriteBuilder::duplicates`].
+    pub fn duplicates(mut self, duplicates: Duplicates) -> Self {
+        self.duplicates = duplicates;
+        self
+    }
+
+    /// What of sparse cells nobody checks.
+    ///
+    /// ```
+    /// use smalti::{Array, Columns, Dimension, Unchecked, prelude::*};
+    ///
+    /// let schema = Schema::sparse()
+    ///     .dimension(Dimension::new("x", 0..=99_i32).tile(10))
+    ///     .attribute(Attribute::of::<u8>("a"))
+    ///     .build()?;
+    /// let array = Array::create("mem://unchecked-docs", &schema)?;
+    /// let sorted_already = Unchecked { order: true, ..Unchecked::default() };
+    /// let mut writer = array.global_writer().unchecked(sorted_already).start()?;
+    /// writer.submit(Columns::new().column("x", &[1_i32, 2]).column("a", &[3_u8, 4]))?;
+    /// writer.commit()?;
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn unchecked(mut self, unchecked: Unchecked) -> Self {
+        self.unchecked = unchecked;
+        self
+    }
+
     /// As [`WriteBuilder::progress`]; `cell_count` is the number of cells that are going to be submitted, where it is known.
     pub fn progress(mut self, progress: Arc<Progress>, cell_count: Option<u64>) -> Self {
         self.progress = Some((progress, cell_count));
@@ -398,9 +429,10 @@ impl<'a> GlobalWriteBuilder<'a> {
     /// # Errors
     /// `InvalidArgument` for a range or an order that does not fit.
     pub fn start(self) -> Result<GlobalWriter> {
-        let GlobalWriteBuilder { array, rectangle, layout, at, progress } = self;
+        let GlobalWriteBuilder { array, rectangle, layout, at, duplicates, unchecked, progress } = self;
         let subarray = rectangle.subarray(array, false)?;
-        let writer = EngineWriter::in_order(&array.snapshot_to_write()?, at, subarray, layout)?;
+        let writer = EngineWriter::in_order(&array.snapshot_to_write()?, at, subarray, layout)?
+            .trusting(duplicates, unchecked);
         let writer = match progress {
             Some((progress, cell_count)) => writer.watched(progress, cell_count),
             None => writer,

@@ -14,5 +14,6 @@ pub fn codec_rules(version: Version) -> CodecRules {
         rle_folds_ascii: version.has(Rule::RleHoldsOffsets),
         dictionary_folds_ascii: version.has(Rule::DictionaryHoldsOffsets),
         folds_utf8: version.has(Rule::Utf8HoldsOffsets),
+        compares_digests: true,
     }
 }

@@ -10,6 +10,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Fallible, fail};
 use crate::schema::{EnumerationHandle, EvolutionHandle, SchemaHandle};
 use crate::uris;
+use crate::values::count;
 use smalti::upkeep::{FragmentChoice, FragmentDeletion};
 use smalti::{Array, ErrorKind, Object, TimeRange};
 use std::sync::Arc;
@@ -30,6 +31,23 @@ fn delete_fragments(ctx: &crate::context::Context, uri: &str, choice: FragmentCh
     array.delete_fragments(&deletion).map(|_| ()).map_err(Failure::of(ORIGIN))
 }
 
+/// That the enumerations of a new array are as small as the settings want them.
+fn check_enumerations(config: &Config, schema: &SchemaHandle) -> Fallible<()> {
+    let byte_len = |item: &EnumerationHandle| count(item.data.len()) + 8 * count(item.offsets.len());
+    let (each, all): (u64, u64) =
+        (config.parse("sm.enumerations_max_size")?, config.parse("sm.enumerations_max_total_size")?);
+    if let Some(item) = schema.enumerations.iter().find(|item| byte_len(item) > each) {
+        let words = format!("Invalid enumeration '{}' has a size exceeding {each} bytes.", item.name);
+        return fail("ArraySchema", words);
+    }
+    match schema.enumerations.iter().map(byte_len).sum::<u64>() > all {
+        true => {
+            fail("ArraySchema", format!("Total enumeration size for the entire schema exceeds {all} bytes."))
+        }
+        false => Ok(()),
+    }
+}
+
 /// The name of a fragment, of its URI.
 pub(super) fn fragment_name(uri: &str) -> &str {
     uri.trim_end_matches('/').rsplit('/').next().unwrap_or(uri)
@@ -44,6 +62,7 @@ entries! {
     fn tiledb_array_create(ctx, array_uri: Text, array_schema: In<SchemaHandle>) {
         let uri = array_uri.get("array_uri")?;
         let handle = array_schema.read()?;
+        check_enumerations(&ctx.config, &handle)?;
         let schema = handle.build()?;
         let mut options = ctx.options(None)?;
         if let Some(timestamp) = handle.timestamp {

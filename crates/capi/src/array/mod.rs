@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::failure::{Failure, Fallible, fail};
 use crate::library::now_ms;
 use crate::schema::SchemaHandle;
+use crate::statistics::{Seen, Work};
 use crate::uris;
 use smalti::{Array, ErrorKind, Metadata};
 use std::sync::{Arc, OnceLock, RwLock};
@@ -56,6 +57,8 @@ pub(crate) struct Opened {
     /// The end of its time range, as it is told.
     end: u64,
     pub(crate) schema: Shared<SchemaHandle>,
+    /// What of its traffic is counted.
+    pub(crate) seen: Seen,
     pending: Pending,
     /// The metadata, once somebody asked for it.
     metadata: OnceLock<Metadata>,
@@ -107,14 +110,20 @@ impl ArrayHandle {
                 options = options.since(self.start);
             }
         }
+        let mut work = Work::begin();
         let array =
             Array::open_with(&uris::inner(&self.uri), &options).map_err(|error| match error.kind() {
                 ErrorKind::NotFound => Failure::told(STATUS, "Cannot open array; Array does not exist."),
                 _ => Failure::told(ORIGIN, format!("Cannot open array; {error}")),
             })?;
+        let seen = Seen::default();
+        work.count_traffic(array.traffic(), &seen);
+        let timer = if mode == READ { "Context.array_open_READ" } else { "Context.array_open_WRITE" };
+        work.end(timer, &[&ctx.statistics]);
         let schema = Arc::new(RwLock::new(SchemaHandle::of_array(&array)));
         let end = end.unwrap_or(if mode == READ { now_ms() } else { 0 });
-        Ok(Opened { mode, array, end, schema, pending: Pending::default(), metadata: OnceLock::new() })
+        let (pending, metadata) = (Pending::default(), OnceLock::new());
+        Ok(Opened { mode, array, end, schema, seen, pending, metadata })
     }
 
     fn close(&mut self) -> Fallible<()> {

@@ -8,8 +8,9 @@ use crate::boundary::{In, Text};
 use crate::config::Config;
 use crate::context::Context;
 use crate::failure::{Failure, Fallible, fail};
-use smalti::TimeRange;
+use crate::statistics::{Seen, Work};
 use smalti::upkeep::{Choice, FragmentOptions, Steps, UpkeepOptions, VacuumOptions};
+use smalti::{Array, TimeRange};
 
 /// The settings of a call: those that were passed, or the context's.
 fn settings(ctx: &Context, config: In<Config>) -> Fallible<Config> {
@@ -30,6 +31,15 @@ fn fragment_options(config: &Config, choice: Choice) -> Fallible<FragmentOptions
     })
 }
 
+/// Tells what work on a whole array did, opening included.
+fn tell(ctx: &Context, mut work: Work, array: &Array, timer: Option<&'static str>) {
+    work.count_traffic(array.traffic(), &Seen::default());
+    match timer {
+        Some(timer) => work.end(timer, &[&ctx.statistics]),
+        None => work.end_untimed(&[&ctx.statistics]),
+    }
+}
+
 fn steps(config: &Config) -> Fallible<Choice> {
     Ok(Choice::Steps(Steps {
         count: config.parse("sm.consolidation.steps")?,
@@ -47,7 +57,8 @@ entries! {
         let array = open(ctx, array_uri.get("array_uri")?, Some(&config))?;
         let told = Failure::of(ORIGIN);
         let options = UpkeepOptions::default();
-        match config.own("sm.consolidation.mode").as_str() {
+        let work = Work::begin();
+        let done = match config.own("sm.consolidation.mode").as_str() {
             "fragments" => {
                 let options = fragment_options(&config, steps(&config)?)?;
                 array.consolidate(&options).map(|_| ()).map_err(told)
@@ -56,7 +67,13 @@ entries! {
             "commits" => array.consolidate_commits(&options).map(|_| ()).map_err(told),
             "array_meta" => array.consolidate_metadata(&options).map(|_| ()).map_err(told),
             _ => fail("Consolidator", "Cannot consolidate; Invalid consolidation mode"),
-        }
+        };
+        let timer = match config.own("sm.consolidation.mode").as_str() {
+            "fragments" => Some("Context.Consolidator.consolidate_frags"),
+            _ => None,
+        };
+        tell(ctx, work, &array, timer);
+        done
     }
 
     fn tiledb_array_consolidate_fragments(
@@ -79,7 +96,8 @@ entries! {
         let mut array = open(ctx, array_uri.get("array_uri")?, Some(&config))?;
         let told = Failure::of(ORIGIN);
         let options = UpkeepOptions::default();
-        match config.own("sm.vacuum.mode").as_str() {
+        let work = Work::begin();
+        let done = match config.own("sm.vacuum.mode").as_str() {
             "fragments" => {
                 // libtiledb does not wait for readers.
                 let options = VacuumOptions { ignores_readers: true, ..VacuumOptions::default() };
@@ -89,6 +107,8 @@ entries! {
             "commits" => array.vacuum_commits(&options).map(|_| ()).map_err(told),
             "array_meta" => array.vacuum_metadata(&options).map(|_| ()).map_err(told),
             _ => fail("Consolidator", "Cannot vacuum array; Invalid vacuum mode"),
-        }
+        };
+        tell(ctx, work, &array, None);
+        done
     }
 }

@@ -75,13 +75,12 @@ fn fragment(query: &QueryHandle, idx: u64) -> Fallible<&super::state::Written> {
 entries! {
     fn tiledb_query_alloc(ctx, array: In<ArrayHandle>, query_type: i32, query: New<QueryHandle>) {
         query.check()?;
-        let made = QueryHandle::new(&*array.read()?, array.share()?, query_type, ctx.progress())?;
+        let made = QueryHandle::new(ctx, &*array.read()?, array.share()?, query_type)?;
         query.put(made)
     }
 
     fn tiledb_query_get_stats(ctx, query: In<QueryHandle>, stats_json: Out<*mut c_char>) {
-        query.slot()?;
-        give_text(stats_json, &crate::statistics::text())
+        give_text(stats_json, &query.read()?.statistics.text())
     }
 
     fn tiledb_query_set_config(ctx, query: In<QueryHandle>, config: In<Config>) {

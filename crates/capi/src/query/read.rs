@@ -5,7 +5,8 @@ use super::resume::Resume;
 use super::state::{ORIGIN, QueryHandle, Status};
 use crate::boundary::handle::locked;
 use crate::failure::{Failure, Fallible, fail};
-use smalti::{Layout, ReadRequest};
+use crate::values::index;
+use smalti::{ErrorKind, Layout, ReadRequest};
 use std::sync::Arc;
 
 impl QueryHandle {
@@ -29,8 +30,19 @@ impl QueryHandle {
             condition,
             leaves_out: self.is_dense() && self.config.flag("sm.query.dense.qc_coords_mode")?,
             progress: Some(Arc::clone(&self.progress)),
+            skips_checksums: self.skips_checksums,
+            memory_byte_len: self.memory_byte_len()?,
             ..ReadRequest::default()
         })
+    }
+
+    /// The budget that somebody set; where nobody did, the engine has its own.
+    fn memory_byte_len(&self) -> Fallible<Option<usize>> {
+        let byte_len: u64 = self.config.parse("sm.mem.total_budget")?;
+        // The readers that libtiledb has for sorted sparse cells know no such budget.
+        let is_sorted = matches!(self.layout, Layout::RowMajor | Layout::ColMajor);
+        let holds = self.config.differs("sm.mem.total_budget") && (self.is_dense() || !is_sorted);
+        Ok(holds.then(|| index(byte_len)))
     }
 
     /// The fields that are read, each with its buffers and the room in them now.
@@ -78,7 +90,7 @@ impl QueryHandle {
         let fields: Vec<String> = wanted.iter().map(|(name, _)| name.clone()).collect();
         if is_first {
             let request = self.request(fields)?;
-            let batches = self.array.read_raw(&request).map_err(Failure::of("Reader"))?;
+            let batches = self.array.read_raw(&request).map_err(|error| self.told(error))?;
             *locked(&self.reading) = Some(Resume::new(batches, form));
         }
         let mut reading = locked(&self.reading);
@@ -101,6 +113,21 @@ impl QueryHandle {
         drop(reading);
         self.reason = i32::from(!is_complete);
         Ok(if is_complete { Status::Completed } else { Status::Incomplete })
+    }
+
+    /// A failure of a read at its start; one of its budget in words that say what to do, as libtiledb's do.
+    fn told(&self, error: smalti::Error) -> Failure {
+        match error.kind() {
+            ErrorKind::OutOfMemory => {
+                let reader = match (self.is_dense(), self.schema.schema.allows_dups) {
+                    (true, _) => "DenseReader",
+                    (false, true) if self.layout == Layout::Unordered => "SparseUnorderedWithDupsReader",
+                    (false, _) => "SparseGlobalOrderReader",
+                };
+                Failure::told(reader, format!("Cannot read, increase memory budget: {}", error.message()))
+            }
+            _ => Failure::told("Reader", error),
+        }
     }
 
     fn check_buffers(&self, name: &str, buffers: &Buffers) -> Fallible<()> {

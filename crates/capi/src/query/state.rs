@@ -7,8 +7,10 @@ use super::{Node, SubarrayHandle};
 use crate::array::{ArrayHandle, DELETE, MODIFY_EXCLUSIVE, READ, UPDATE, WRITE};
 use crate::boundary::handle::{Shared, kinds, seen};
 use crate::config::Config;
+use crate::context::Context;
 use crate::failure::{Fallible, fail};
 use crate::schema::SchemaHandle;
+use crate::statistics::{Seen, Statistics, Work};
 use smalti::{Array, ArrayType, Condition, GlobalWriter, Layout, Progress, Value};
 use std::sync::{Arc, Mutex};
 
@@ -17,6 +19,38 @@ pub(super) const ORIGIN: &str = "Query";
 
 /// What libtiledb tells others of them by.
 pub(super) const STATUS: &str = "[TileDB::Query] Error";
+
+/// What counts the fields of a query: all, those of a fixed size, others.
+struct FieldCounters {
+    attributes: [&'static str; 3],
+    dimensions: [&'static str; 3],
+}
+
+const READ_FIELDS: FieldCounters = FieldCounters {
+    attributes: [
+        "Context.Query.Reader.attr_num",
+        "Context.Query.Reader.attr_fixed_num",
+        "Context.Query.Reader.attr_var_num",
+    ],
+    dimensions: [
+        "Context.Query.Reader.dim_num",
+        "Context.Query.Reader.dim_fixed_num",
+        "Context.Query.Reader.dim_var_num",
+    ],
+};
+
+const WRITTEN_FIELDS: FieldCounters = FieldCounters {
+    attributes: [
+        "Context.Query.Writer.attr_num",
+        "Context.Query.Writer.attr_fixed_num",
+        "Context.Query.Writer.attr_var_num",
+    ],
+    dimensions: [
+        "Context.Query.Writer.dim_num",
+        "Context.Query.Writer.dim_fixed_num",
+        "Context.Query.Writer.dim_var_num",
+    ],
+};
 
 /// How far a query is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +95,11 @@ pub(crate) struct QueryHandle {
     /// The time of writes, where one was set.
     pub(super) at: Option<u64>,
     pub(super) progress: Arc<Progress>,
+    /// A setting of the context alone, as libtiledb has it.
+    pub(super) skips_checksums: bool,
+    pub(super) statistics: Statistics,
+    pub(super) context_statistics: Arc<Statistics>,
+    seen: Seen,
 }
 
 kinds! { QueryHandle => "query" }
@@ -68,10 +107,10 @@ kinds! { QueryHandle => "query" }
 impl QueryHandle {
     /// A query on an open array.
     pub(super) fn new(
+        ctx: &Context,
         array: &ArrayHandle,
         handle: Shared<ArrayHandle>,
         mode: i32,
-        progress: Arc<Progress>,
     ) -> Fallible<QueryHandle> {
         let open = match &array.open {
             Some(open) => open,
@@ -108,7 +147,11 @@ impl QueryHandle {
             aggregates: Operations::default(),
             updates: Vec::new(),
             at: array.write_time(),
-            progress,
+            progress: ctx.progress(),
+            skips_checksums: ctx.config.flag("sm.skip_checksum_validation").unwrap_or(false),
+            statistics: Statistics::default(),
+            context_statistics: Arc::clone(&ctx.statistics),
+            seen: Arc::clone(&open.seen),
             schema,
         })
     }
@@ -121,6 +164,7 @@ impl QueryHandle {
     /// Does what it is asked, or goes on with it.
     pub(super) fn submit(&mut self) -> Fallible<()> {
         let before = self.progress.statistics();
+        let mut work = Work::begin();
         let done = match self.mode {
             READ => self.read(),
             WRITE | MODIFY_EXCLUSIVE => self.submit_write(),
@@ -129,9 +173,12 @@ impl QueryHandle {
             _ => fail(ORIGIN, "Cannot submit; Unsupported query type."),
         };
         if self.mode == READ {
-            crate::statistics::count(&before, &self.progress.statistics());
+            work.count_read(&before, &self.progress.statistics(), !self.is_dense());
+            self.count_fields(&mut work, &READ_FIELDS);
+            self.tell(work, "Context.Query.Reader.dowork");
         } else {
-            crate::statistics::count_write(self.fields.len());
+            self.count_fields(&mut work, &WRITTEN_FIELDS);
+            self.tell(work, "Context.Query.Writer.dowork");
         }
         match done {
             Ok(status) => {
@@ -143,6 +190,25 @@ impl QueryHandle {
                 Err(failure)
             }
         }
+    }
+
+    /// Counts the fields that have buffers.
+    fn count_fields(&self, work: &mut Work, names: &FieldCounters) {
+        for (name, _) in &self.fields {
+            let Some(shape) = self.shape(name) else { continue };
+            let is_attribute = self.schema.schema.attribute(name).is_some();
+            let [all, fixed, var] = if is_attribute { names.attributes } else { names.dimensions };
+            if is_attribute || self.schema.schema.dimension(name).is_some() {
+                work.count(all, 1);
+                work.count(if shape.is_var() { var } else { fixed }, 1);
+            }
+        }
+    }
+
+    /// Ends work of the query, in its statistics and those of the context.
+    pub(super) fn tell(&self, mut work: Work, timer: &'static str) {
+        work.count_traffic(self.array.traffic(), &self.seen);
+        work.end(timer, &[&self.statistics, &self.context_statistics]);
     }
 
     fn delete(&mut self) -> Fallible<Status> {

@@ -4,9 +4,10 @@ use super::buffers::{Buffers, OffsetForm};
 use super::state::{ORIGIN, QueryHandle, STATUS, Status, Written};
 use crate::boundary::handle::locked;
 use crate::failure::{Failure, Fallible, fail};
+use crate::statistics::Work;
 use crate::uris;
 use crate::values::{count, index};
-use smalti::{ColumnRef, Columns, Duplicates, Layout, WriteRequest, WrittenFragment};
+use smalti::{ColumnRef, Columns, Duplicates, Layout, Unchecked, WriteRequest, WrittenFragment};
 use std::sync::Arc;
 
 /// The cells of a field, with offsets in the engine's form.
@@ -30,18 +31,37 @@ impl Cells<'_> {
 
 /// A failure of a write; those of cells that repeat or leave the domain in libtiledb's words, which clients look for.
 fn told(error: smalti::Error) -> Failure {
-    match repeated(error.message()).or_else(|| outside(error.message())) {
+    let message = error.message();
+    match repeated(message).or_else(|| outside(message)).or_else(|| unsorted(message)) {
         Some(failure) => failure,
         None => Failure::told("Writer", error),
     }
 }
 
+/// The values of a place in a message of the engine: `(x = 1, y = 2)`.
+fn values(place: &str) -> String {
+    let place = place.trim_matches(['(', ')']).split(", ");
+    let values: Vec<_> = place.map(|part| part.split_once(" = ").map_or(part, |(_, value)| value)).collect();
+    values.join(", ")
+}
+
 fn repeated(message: &str) -> Option<Failure> {
     let (_, rest) = message.split_once(" have the same coordinates ")?;
     let (place, _) = rest.split_once(", which")?;
-    let place = place.trim_matches(['(', ')']).split(", ");
-    let values: Vec<_> = place.map(|part| part.split_once(" = ").map_or(part, |(_, value)| value)).collect();
-    let words = format!("Duplicate coordinates ({}) are not allowed", values.join(", "));
+    let words = format!("Duplicate coordinates ({}) are not allowed", values(place));
+    Some(Failure::told("[TileDB::Writer] Error", words))
+}
+
+fn unsorted(message: &str) -> Option<Failure> {
+    let (cell, rest) = message.split_once(" belongs before the cell in front of it at ")?;
+    let (_, later) = cell.split_once(" at ")?;
+    let (earlier, _) = rest.split_once("; a write in global order")?;
+    let (earlier, across) = match earlier.strip_suffix(", in another tile") {
+        Some(earlier) => (earlier, " due to writes across tiles"),
+        None => (earlier, ""),
+    };
+    let (one, other) = (values(earlier), values(later));
+    let words = format!("Write failed; Coordinates ({one}) succeed ({other}) in the global order{across}");
     Some(Failure::told("[TileDB::Writer] Error", words))
 }
 
@@ -84,24 +104,33 @@ impl QueryHandle {
         if !self.is_dense() && cells.iter().all(|cells| cells.data.is_empty() && cells.has_no_offsets()) {
             return Ok(Status::Completed);
         }
-        let duplicates =
-            match (self.config.flag("sm.dedup_coords")?, self.config.flag("sm.check_coord_dups")?) {
-                (true, _) => Duplicates::KeepFirst,
-                (false, true) => Duplicates::Refuse,
-                (false, false) => Duplicates::KeepAll,
-            };
         let request = WriteRequest {
             columns: cells.iter().map(|cells| (cells.name.to_owned(), cells.column())).collect(),
             subarray: if self.is_dense() { self.subarray.rectangle()? } else { None },
             layout: self.layout,
             at: self.at,
-            duplicates,
+            duplicates: self.duplicates()?,
             progress: Some(Arc::clone(&self.progress)),
         };
-        let written = self.array.write_raw(&request).map_err(told)?;
+        let written = self.array.write_raw_unchecked(&request, self.unchecked()?).map_err(told)?;
         drop(cells);
         self.note(&written);
         Ok(Status::Completed)
+    }
+
+    fn duplicates(&self) -> Fallible<Duplicates> {
+        Ok(match (self.config.flag("sm.dedup_coords")?, self.config.flag("sm.check_coord_dups")?) {
+            (true, _) => Duplicates::KeepFirst,
+            (false, true) => Duplicates::Refuse,
+            (false, false) => Duplicates::KeepAll,
+        })
+    }
+
+    fn unchecked(&self) -> Fallible<Unchecked> {
+        Ok(Unchecked {
+            domain: !self.config.flag("sm.check_coord_oob")?,
+            order: !self.config.flag("sm.check_global_order")?,
+        })
     }
 
     /// Labels of a sparse array: the positions that they are for are the coordinates beside them, which have to follow each other.
@@ -126,10 +155,11 @@ impl QueryHandle {
                 .windows(2)
                 .any(|pair| !matches!(pair, [one, next] if one.checked_add(1) == Some(*next)))
             {
+                // Labels are an array of their own along the dimension, and a write fills a range of it.
                 return fail(
-                    "Writer",
+                    "DimensionLabelQuery",
                     format!(
-                        "labels of coordinates that do not follow each other, '{}', are not built yet",
+                        "Failed to initialize the data query for label '{}'. DimensionLabelQuery: The dimension data must contain consecutive points when writing to a dimension label.",
                         label.name
                     ),
                 );
@@ -151,7 +181,8 @@ impl QueryHandle {
         let form = OffsetForm::of(&self.config)?;
         let mut writer = locked(&self.writer);
         if writer.is_none() {
-            let mut builder = self.array.global_writer().order(Layout::GlobalOrder);
+            let builder = self.array.global_writer().order(Layout::GlobalOrder);
+            let mut builder = builder.duplicates(self.duplicates()?).unchecked(self.unchecked()?);
             if let Some(at) = self.at {
                 builder = builder.at(at);
             }
@@ -168,8 +199,11 @@ impl QueryHandle {
         }
         let columns =
             cells.iter().fold(Columns::new(), |columns, cells| columns.column(cells.name, cells.column()));
-        if let Some(writer) = writer.as_mut() {
-            writer.submit(columns).map_err(Failure::of("GlobalOrderWriter"))?;
+        let submitted = writer.as_mut().map_or(Ok(()), |writer| writer.submit(columns));
+        if let Err(error) = submitted {
+            // Nothing of the fragment is left then, as in libtiledb.
+            *writer = None;
+            return Err(told(error));
         }
         Ok(Status::Completed)
     }
@@ -178,7 +212,10 @@ impl QueryHandle {
     pub(super) fn finalize(&mut self) -> Fallible<()> {
         let writer = locked(&self.writer).take();
         let Some(writer) = writer else { return Ok(()) };
-        let written = writer.commit().map_err(Failure::of("GlobalOrderWriter"))?;
+        let work = Work::begin();
+        let written = writer.commit();
+        self.tell(work, "Context.Query.Writer.finalize");
+        let written = written.map_err(Failure::of("GlobalOrderWriter"))?;
         self.note(&written);
         self.status = Status::Completed;
         Ok(())

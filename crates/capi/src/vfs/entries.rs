@@ -9,6 +9,7 @@ use crate::boundary::{Data, DataOut, In, New, Out, Text};
 use crate::config::Config;
 use crate::context::Context;
 use crate::failure::{Fallible, fail};
+use crate::statistics::Work;
 use smalti::storage::FoundFile;
 
 /// A bucket, where a URI names one.
@@ -28,6 +29,15 @@ fn listing(vfs: In<VfsHandle>, path: Text, is_deep: bool) -> Fallible<Vec<FoundF
         Err(error) if error.kind() == smalti::ErrorKind::NotFound && !is_deep => Ok(Vec::new()),
         listed => listed.map_err(told("Cannot open directory", uri)),
     }
+}
+
+/// Counts what is asked of files.
+fn count(ctx: &Context, counts: &[(&'static str, u64)]) {
+    let mut work = Work::begin();
+    for (name, number) in counts {
+        work.count(name, *number);
+    }
+    work.end_untimed(&[&ctx.statistics]);
 }
 
 entries! {
@@ -114,6 +124,7 @@ entries! {
 
     fn tiledb_vfs_file_size(ctx, vfs: In<VfsHandle>, uri: Text, size: Out<u64>) {
         let uri = uri.get("uri")?;
+        count(ctx, &[("Context.VFS.file_size_num", 1)]);
         size.put(vfs.read()?.files.byte_len(&inner(uri)).map_err(told("Cannot get file size of", uri))?)
     }
 
@@ -152,11 +163,15 @@ entries! {
     }
 
     fn tiledb_vfs_read(ctx, fh: In<OpenFileHandle>, offset: u64, buffer: DataOut, nbytes: u64) {
-        fh.write()?.read(offset, buffer.place(nbytes)?)
+        fh.write()?.read(offset, buffer.place(nbytes)?)?;
+        count(ctx, &[("Context.VFS.read_ops_num", 1), ("Context.VFS.read_byte_num", nbytes)]);
+        Ok(())
     }
 
     fn tiledb_vfs_write(ctx, fh: In<OpenFileHandle>, buffer: Data, nbytes: u64) {
-        fh.write()?.write(buffer.bytes(nbytes, "buffer")?)
+        fh.write()?.write(buffer.bytes(nbytes, "buffer")?)?;
+        count(ctx, &[("Context.VFS.write_ops_num", 1), ("Context.VFS.write_byte_num", nbytes)]);
+        Ok(())
     }
 
     fn tiledb_vfs_sync(ctx, fh: In<OpenFileHandle>) {
@@ -170,8 +185,8 @@ entries! {
 
 callback_entries! {
     fn tiledb_vfs_ls(ctx, vfs: In<VfsHandle>, path: Text, callback: PathCallback, data: Opaque) {
-        let _ = ctx;
         vfs.slot()?;
+        count(ctx, &[("Context.VFS.ls_num", 1)]);
         if callback.is_none() {
             return fail("C API", "Invalid TileDB object: callback function");
         }
@@ -181,8 +196,8 @@ callback_entries! {
     }
 
     fn tiledb_vfs_ls_recursive(ctx, vfs: In<VfsHandle>, path: Text, callback: FileCallback, data: Opaque) {
-        let _ = ctx;
         vfs.slot()?;
+        count(ctx, &[("Context.VFS.ls_num", 1)]);
         if callback.is_none() {
             return fail("C API", "Invalid TileDB object: Callback function is null.");
         }
@@ -198,8 +213,8 @@ callback_entries! {
         callback: EntryCallback,
         data: Opaque,
     ) {
-        let _ = ctx;
         vfs.slot()?;
+        count(ctx, &[("Context.VFS.ls_num", 1)]);
         if callback.is_none() {
             return fail("C API", "Invalid TileDB object: Callback function is null.");
         }

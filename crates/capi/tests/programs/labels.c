@@ -165,10 +165,38 @@ static void read_by_labels(const char* uri) {
     close_array(array);
 }
 
+/* Labels of a sparse array: the positions that they are for come beside them. */
+static void write_sparse(const char* uri) {
+    static const int32_t given[][3] = {{2, 3, 4}, {1, 3, 4}, {3, 2, 1}};
+    tiledb_array_schema_t* schema = schema_with(TILEDB_SPARSE, dimensions, 1, &attribute, 1);
+    size_t idx;
+    printf("sparse\n");
+    CHECK(tiledb_array_schema_add_dimension_label(ctx, schema, 0, "height", TILEDB_INCREASING_DATA, TILEDB_FLOAT64));
+    create_array(uri, schema);
+    for (idx = 0; idx < 3; idx++) {
+        int32_t rows[3], cells[] = {7, 8, 9};
+        double heights[] = {0.5, 1.5, 2.5};
+        uint64_t rows_len = sizeof rows, cells_len = sizeof cells, heights_len = sizeof heights;
+        tiledb_array_t* array = array_at(uri, TILEDB_WRITE, 0);
+        tiledb_query_t* query = query_on(array, TILEDB_WRITE, TILEDB_UNORDERED);
+        memcpy(rows, given[idx], sizeof rows);
+        CHECK(tiledb_query_set_data_buffer(ctx, query, "row", rows, &rows_len));
+        CHECK(tiledb_query_set_data_buffer(ctx, query, "a", cells, &cells_len));
+        CHECK(tiledb_query_set_data_buffer(ctx, query, "height", heights, &heights_len));
+        TELL_I32("rows", rows, sizeof rows);
+        if (CODE(tiledb_query_submit(ctx, query)) != TILEDB_OK) {
+            tell_last_error();
+        }
+        tiledb_query_free(&query);
+        close_array(array);
+    }
+}
+
 int main(int argument_count, char** arguments) {
     begin(argument_count, arguments);
     schemas(in_folder("array"));
     write_cells(in_folder("array"));
     read_by_labels(in_folder("array"));
+    write_sparse(in_folder("sparse"));
     return end();
 }

@@ -20,6 +20,7 @@ fn rules_of_version(version: u64) -> CodecRules {
         rle_folds_ascii: version >= 12,
         dictionary_folds_ascii: version >= 13,
         folds_utf8: version >= 17,
+        compares_digests: true,
     }
 }
 

@@ -5,8 +5,10 @@ use super::columns::{InputColumn, cell_count, written_fields};
 use super::dense::rectangle;
 use super::dense_tiles::{DensePieces, DenseTiles};
 use super::ordered::check_ordered;
-use super::request::{Duplicates, WriteRequest, check_layout};
-use super::sparse::{SparseWriter, check_domain, check_global_order, coordinates, order_keys, take};
+use super::request::{Duplicates, Unchecked, WriteRequest, check_layout};
+use super::sparse::{
+    SparseWriter, check_domain, check_global_order, coordinates, order_keys, take, without_repeats,
+};
 use crate::progress::{Announced, Phase, Progress, Unit};
 use crate::workspace::SpareColumn;
 use smalti_array::{FieldId, NewFragment, Snapshot, dense_grid};
@@ -30,6 +32,8 @@ pub struct GlobalWriter {
     waiting: Pieces,
     /// The coordinates of the cell before those that wait.
     last: Option<Vec<Column>>,
+    duplicates: Duplicates,
+    unchecked: Unchecked,
     progress: Arc<Progress>,
     announced: Option<Announced>,
 }
@@ -128,9 +132,18 @@ impl GlobalWriter {
             fields,
             waiting,
             last: None,
+            duplicates: Duplicates::Refuse,
+            unchecked: Unchecked::default(),
             progress: Arc::default(),
             announced: None,
         })
+    }
+
+    /// What happens to sparse cells of equal coordinates, and what of the cells nobody checks.
+    #[must_use]
+    pub fn trusting(mut self, duplicates: Duplicates, unchecked: Unchecked) -> Self {
+        (self.duplicates, self.unchecked) = (duplicates, unchecked);
+        self
     }
 
     /// Tells a progress how far the write is, and listens to it for the word to stop. `cell_count` is the number of cells that are
@@ -189,8 +202,8 @@ impl GlobalWriter {
         let input = InputColumn::of_fields(&schema, &request, count)?;
         check_codes(&self.snapshot, &input)?;
         let cells: Vec<ColumnRef<'_>> = input.iter().map(|column| column.cells).collect();
-        let (all, total) = (self.waiting.joined(&cells)?, self.waiting.cell_count + count);
-        self.check(&input, &all)?;
+        let mut all = self.waiting.joined(&cells)?;
+        let total = self.check(&input, &mut all)?;
         let Target::Sparse(sparse) = &mut self.target else { return Ok(()) };
         let writer = match sparse {
             Some(writer) => writer,
@@ -299,14 +312,15 @@ impl GlobalWriter {
         }
     }
 
-    /// Checks new cells behind those that wait, and behind the last one written.
-    fn check(&self, input: &[InputColumn<'_>], all: &[Column]) -> Result<()> {
+    /// Checks new cells behind those that wait, and behind the last one written, takes out those that repeat where that is wanted, and
+    /// says how many are left.
+    fn check(&self, input: &[InputColumn<'_>], all: &mut [Column]) -> Result<usize> {
         let schema = self.snapshot.schema();
-        check_domain(schema, &coordinates(schema, input)?)?;
+        check_domain(schema, &coordinates(schema, input)?, self.unchecked)?;
         let mut behind: Vec<Column> = Vec::new();
         let mut skipped = self.waiting.cell_count;
         let mut dim = 0;
-        for ((id, _, shape), column) in self.fields.iter().zip(all) {
+        for ((id, _, shape), column) in self.fields.iter().zip(&*all) {
             if matches!(id, FieldId::Dimension(_)) {
                 behind.push(match &self.last {
                     Some(last) => joined(last[dim].as_ref(), column.as_ref(), *shape)?,
@@ -322,8 +336,20 @@ impl GlobalWriter {
             .map(|(column, dimension)| super::sparse::coord_column(column.as_ref(), dimension.datatype))
             .collect::<Result<Vec<_>>>()?;
         let progress = &self.progress;
-        let keys = order_keys(schema, &coords, &|| progress.check())?;
-        check_global_order(schema, &coords, &keys, skipped)
+        let check = || progress.check();
+        let keys = order_keys(schema, &coords, &check)?;
+        check_global_order(schema, &coords, &keys, skipped, self.unchecked)?;
+        let order = Permutation::Identity(keys.len());
+        let kept = without_repeats(schema, &coords, &keys, order, self.duplicates, skipped, &check)?;
+        let written = usize::from(self.last.is_some());
+        if let Permutation::Indices(kept) = &kept {
+            let kept = kept.iter().filter_map(|cell| cell.checked_sub(written as u32)).collect();
+            let order = Permutation::Indices(kept);
+            for (column, (_, _, shape)) in all.iter_mut().zip(&self.fields) {
+                *column = take(column.as_ref(), *shape, &order, 0..order.len(), &mut SpareColumn::default())?;
+            }
+        }
+        Ok(kept.len() - written)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::cells::write_cells;
 use super::dense::check_dense;
-use super::request::{Duplicates, WriteRequest};
+use super::request::{Duplicates, Unchecked, WriteRequest};
 use crate::labels::side_of;
 use smalti_array::{NewFragment, Snapshot};
 use smalti_format::DimensionLabel;
@@ -44,14 +44,14 @@ pub(crate) fn write_labels(snapshot: &Snapshot, request: &WriteRequest<'_>) -> R
                 "labels of a sparse array are written on their own, along a range of their dimension",
             ));
         }
-        name = Some(write_cells(snapshot, &cells)?);
+        name = Some(write_cells(snapshot, &cells, Unchecked::default())?);
     }
     if let Some(progress) = request.progress.as_ref().filter(|_| name.is_none()) {
         progress.check()?;
     }
     // From the first commit on the write goes to its end.
     for write in &writes {
-        let written = write_cells(&write.array, &write.request)?;
+        let written = write_cells(&write.array, &write.request, Unchecked::default())?;
         name.get_or_insert(written);
     }
     name.ok_or_else(|| Error::invalid("the write has no columns"))

@@ -39,6 +39,18 @@ pub enum Duplicates {
     KeepAll,
 }
 
+/// What of the cells of a sparse write nobody checks, for programs that have done so. Nothing by default.
+///
+/// Cells of which it does not hold are stored. Reads without ranges find those outside the domain, and reads with ranges those that lie
+/// in them; of cells that are out of order reads with ranges may miss some of those in one place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Unchecked {
+    /// That the coordinates lie in the domain. A current domain is held to anyway.
+    pub domain: bool,
+    /// That the cells of a write in global order come in it.
+    pub order: bool,
+}
+
 /// Names the fragment of a write, once all that can be refused of it is checked.
 pub(super) type Naming<'a> = &'a dyn Fn() -> Result<NewFragment>;
 

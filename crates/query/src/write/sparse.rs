@@ -3,7 +3,7 @@
 use super::codes::check_codes;
 use super::columns::{InputColumn, cell_count, written_fields};
 use super::fragment_writer::{Counted, FragmentExtent, FragmentWriter, TileCells, WrittenField};
-use super::request::{Duplicates, Naming, WriteRequest, check_layout};
+use super::request::{Duplicates, Naming, Unchecked, WriteRequest, check_layout};
 use crate::progress::{Phase, Progress, Unit};
 use crate::show;
 use crate::sparse::cell_order;
@@ -17,7 +17,7 @@ use smalti_space::{
 };
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::parallel::{self, Shareable as _};
-use smalti_types::{Datatype, Error, Extent, ExtentRef, Layout, RectList, Result};
+use smalti_types::{Datatype, Error, Extent, ExtentRef, Layout, RectList, Result, Scalar};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,6 +32,7 @@ pub(super) const GROUP_BYTE_LEN: usize = 32 << 20;
 pub(super) fn seal_sparse(
     snapshot: &Snapshot,
     request: &WriteRequest<'_>,
+    unchecked: Unchecked,
     name: Naming<'_>,
 ) -> Result<NewFragment> {
     let schema = snapshot.schema();
@@ -50,7 +51,7 @@ pub(super) fn seal_sparse(
     check_codes(snapshot, &columns)?;
     check()?;
     let coords = coordinates(schema, &columns)?;
-    check_domain(schema, &coords)?;
+    check_domain(schema, &coords, unchecked)?;
     progress.complete(Phase::Validating);
     check()?;
     // Keys, order, duplicates.
@@ -59,13 +60,14 @@ pub(super) fn seal_sparse(
     progress.reach(Phase::Sorting, Unit::Steps, 1);
     let order = match request.layout {
         Layout::GlobalOrder => {
-            check_global_order(schema, &coords, &keys, 0)?;
-            Permutation::Identity(cell_count)
+            check_global_order(schema, &coords, &keys, 0, unchecked)?;
+            let order = Permutation::Identity(cell_count);
+            without_repeats(schema, &coords, &keys, order, request.duplicates, 0, &check)?
         }
         _ => {
             let order = sort_cells(&keys, &check)?;
             progress.reach(Phase::Sorting, Unit::Steps, 2);
-            without_repeats(schema, &coords, &keys, order, request.duplicates, &check)?
+            without_repeats(schema, &coords, &keys, order, request.duplicates, 0, &check)?
         }
     };
     progress.complete(Phase::Sorting);
@@ -333,13 +335,14 @@ pub(crate) fn order_keys(
     KeyLayout::new(&cell_order(schema, Layout::GlobalOrder)?, &bounds)?.keys(coords, check)
 }
 
-/// Sees to cells that repeat, where the schema does not allow them.
-fn without_repeats(
+/// Sees to cells that repeat, where the schema does not allow them. Of the first ones, as many as are skipped, messages do not count.
+pub(super) fn without_repeats(
     schema: &ArraySchema,
     coords: &[CoordColumn<'_>],
     keys: &OrderKeys,
     order: Permutation,
     duplicates: Duplicates,
+    skipped: usize,
     check: Check<'_>,
 ) -> Result<Permutation> {
     if schema.allows_dups || duplicates == Duplicates::KeepAll {
@@ -350,46 +353,75 @@ fn without_repeats(
     if let (Duplicates::Refuse, Some(first), Some(second)) =
         (duplicates, order.cell(position.saturating_sub(1)), order.cell(position))
     {
-        return Err(repeated(schema, coords, first, second));
+        return Err(repeated(schema, coords, first, second, skipped));
     }
     let kept = order.iter().enumerate().filter(|(position, _)| !repeats.is_set(*position));
     Ok(Permutation::Indices(kept.map(|(_, cell)| cell as u32).collect()))
 }
 
-fn repeated(schema: &ArraySchema, coords: &[CoordColumn<'_>], first: usize, second: usize) -> Error {
+fn repeated(
+    schema: &ArraySchema,
+    coords: &[CoordColumn<'_>],
+    first: usize,
+    second: usize,
+    skipped: usize,
+) -> Error {
     Error::invalid(format!(
-        "cells {first} and {second} have the same coordinates ({}), which this array does not allow",
+        "cells {} and {} have the same coordinates ({}), which this array does not allow",
+        first.saturating_sub(skipped),
+        second.saturating_sub(skipped),
         place(schema, coords, first)
     ))
 }
 
-/// Checks that cells are in global order, and that none repeats where that is not allowed. The first cell's number in
-/// messages is `first_number`.
+/// Checks that cells are in global order. Of the first ones, as many as are skipped, messages do not count.
 pub(crate) fn check_global_order(
     schema: &ArraySchema,
     coords: &[CoordColumn<'_>],
     keys: &OrderKeys,
     skipped: usize,
+    unchecked: Unchecked,
 ) -> Result<()> {
-    if let Some(cell) = keys.first_descent() {
-        return Err(Error::invalid(format!(
-            "cell {} at ({}) belongs before the cell in front of it at ({}); a write in global order brings its cells sorted",
+    match keys.first_descent().filter(|_| !unchecked.order) {
+        Some(cell) => Err(Error::invalid(format!(
+            "cell {} at ({}) belongs before the cell in front of it at ({}){}; a write in global order brings its cells sorted",
             cell.saturating_sub(skipped),
             place(schema, coords, cell),
             place(schema, coords, cell - 1),
-        )));
-    }
-    match keys.first_repeat() {
-        Some(cell) if !schema.allows_dups => Err(repeated(schema, coords, cell - 1, cell)),
-        _ => Ok(()),
+            if in_one_tile(schema, coords, cell - 1, cell) { "" } else { ", in another tile" },
+        ))),
+        None => Ok(()),
     }
 }
 
+/// Whether two cells lie in one space tile, for messages.
+fn in_one_tile(schema: &ArraySchema, coords: &[CoordColumn<'_>], one: usize, other: usize) -> bool {
+    if schema.cell_order == Layout::Hilbert {
+        return true;
+    }
+    coords.iter().zip(&schema.dimensions).all(|(column, dimension)| {
+        let (Some(extent), Some((lo, _))) = (dimension.tile_extent, dimension.domain) else { return true };
+        let tile = |cell: usize| {
+            let bytes = dimension.datatype.bytes_of_ordinal(column.ordinal(cell)?);
+            let value = Scalar::read(dimension.datatype, &bytes).ok()?;
+            match (value.as_i128(), lo.as_i128(), extent.as_i128()) {
+                (Some(value), Some(lo), Some(extent)) => Some((value - lo).div_euclid(extent.max(1)) as f64),
+                _ => Some(((value.as_f64() - lo.as_f64()) / extent.as_f64()).floor()),
+            }
+        };
+        tile(one) == tile(other)
+    })
+}
+
 /// Checks that all coordinates lie in the domain and the current domain, and none is NaN.
-pub(crate) fn check_domain(schema: &ArraySchema, coords: &[CoordColumn<'_>]) -> Result<()> {
+pub(crate) fn check_domain(
+    schema: &ArraySchema,
+    coords: &[CoordColumn<'_>],
+    unchecked: Unchecked,
+) -> Result<()> {
     for (dim, (column, dimension)) in coords.iter().zip(&schema.dimensions).enumerate() {
         let current = schema.current_domain.rectangle().and_then(|rect| rect.get(dim));
-        if let Some((lo, hi)) = dimension.domain {
+        if let Some((lo, hi)) = dimension.domain.filter(|_| !unchecked.domain) {
             let domain = Extent::between(lo, hi).map_err(|error| Error::corrupt(error.message()))?;
             check_numbers(column, dimension, domain.as_ref(), "domain")?;
         }
