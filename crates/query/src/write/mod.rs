@@ -36,10 +36,10 @@ pub fn write(snapshot: &Snapshot, request: &WriteRequest<'_>) -> Result<String> 
     write_unchecked(snapshot, request, Unchecked::default())
 }
 
-/// As [`write`], where some of what is checked of sparse cells is not.
+/// As [`write()`], where some of what is checked of sparse cells is not.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_unchecked(
     snapshot: &Snapshot,
     request: &WriteRequest<'_>,
