@@ -121,3 +121,17 @@ fn a_limit_ends_a_read_after_its_first_steps() {
         }
     }
 }
+
+/// So the memory of one serves for the next: a step of all that is left would be new memory, and out of the cache when its end is handed out.
+#[test]
+fn reads_that_go_tile_after_tile_keep_their_steps_small() {
+    let snapshot = array(ArrayType::Sparse, false);
+    let fields = vec!["n".into()];
+    let layout = Some(Layout::Unordered);
+    let request = ReadRequest { fields, layout, batch_cell_count: Some(50_000), ..ReadRequest::default() };
+    let mut batches = read(&snapshot, &request).unwrap();
+    assert_eq!(batches.leave_whole(), 50_000);
+    let counts: Vec<usize> = batches.by_ref().map(|batch| batch.unwrap().cell_count).collect();
+    assert_eq!(counts.iter().sum::<usize>(), (SIDE * SIDE) as usize);
+    assert!(counts.iter().all(|count| *count <= 1 << 17), "{counts:?}");
+}

@@ -110,9 +110,14 @@ impl Work {
         Work { begun, counted: Counted::nothing() }
     }
 
+    /// Whether anything is counted.
+    pub(crate) fn counts(&self) -> bool {
+        self.begun.is_some()
+    }
+
     /// Counts.
     pub(crate) fn count(&mut self, name: &'static str, count: u64) {
-        if self.begun.is_some() {
+        if self.counts() {
             *self.counted.counters.entry(name).or_default() += count;
         }
     }
@@ -129,7 +134,7 @@ impl Work {
 
     /// Counts what passed to and from a store since the last look, whoever asked for it.
     pub(crate) fn count_traffic(&mut self, now: Traffic, seen: &Seen) {
-        if self.begun.is_none() {
+        if !self.counts() {
             return;
         }
         let mut seen = locked(seen);
@@ -153,7 +158,7 @@ impl Work {
 
     /// Ends without a time.
     pub(crate) fn end_untimed(self, of: &[&Statistics]) {
-        if self.begun.is_some() {
+        if self.counts() {
             self.add_to(of);
         }
     }

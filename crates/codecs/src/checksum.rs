@@ -12,64 +12,39 @@ use smalti_types::Result;
 
 /// Which digest.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Checksum {
+pub(crate) enum Algorithm {
     Md5,
     Sha256,
 }
 
-impl Checksum {
+impl Algorithm {
     fn digest_byte_len(self) -> usize {
         match self {
-            Checksum::Md5 => 16,
-            Checksum::Sha256 => 32,
+            Algorithm::Md5 => 16,
+            Algorithm::Sha256 => 32,
         }
     }
 
     fn extend_with_digest(self, part: &[u8], out: &mut Vec<u8>) {
         match self {
-            Checksum::Md5 => out.extend_from_slice(&Md5::digest(part)),
-            Checksum::Sha256 => out.extend_from_slice(&Sha256::digest(part)),
+            Algorithm::Md5 => out.extend_from_slice(&Md5::digest(part)),
+            Algorithm::Sha256 => out.extend_from_slice(&Sha256::digest(part)),
         }
     }
 
     fn matches(self, part: &[u8], digest: &[u8]) -> bool {
         match self {
-            Checksum::Md5 => Md5::digest(part)[..] == *digest,
-            Checksum::Sha256 => Sha256::digest(part)[..] == *digest,
+            Algorithm::Md5 => Md5::digest(part)[..] == *digest,
+            Algorithm::Sha256 => Sha256::digest(part)[..] == *digest,
         }
     }
 }
 
-/// A digest that nobody compares on reading.
-pub(crate) struct NotCompared(pub(crate) Checksum);
-
-impl ChunkFilter for NotCompared {
-    fn encode(&self, input: &Parts, output: &mut Parts, context: &ChunkContext) -> Result<()> {
-        self.0.encode(input, output, context)
-    }
-
-    fn decoded_len(
-        &self,
-        metadata: MetadataReader<'_>,
-        data: &[u8],
-        context: &ChunkContext,
-    ) -> Result<usize> {
-        self.0.decoded_len(metadata, data, context)
-    }
-
-    fn decode(
-        &self,
-        metadata: &mut MetadataReader<'_>,
-        data: &[u8],
-        out: &mut [u8],
-        _: &ChunkContext,
-    ) -> Result<()> {
-        let record_byte_len = 8 + self.0.digest_byte_len();
-        let (metadata_parts, data_parts) = crate::compression::part_counts(metadata, record_byte_len)?;
-        metadata.bytes((metadata_parts + data_parts) * record_byte_len, "checksums")?;
-        out.copy_from_slice(data);
-        Ok(())
-    }
+/// The filter of a digest.
+pub(crate) struct Checksum {
+    pub(crate) algorithm: Algorithm,
+    /// Whether decoding compares digests with the data, and does not just pass over them.
+    pub(crate) compares: bool,
 }
 
 impl ChunkFilter for Checksum {
@@ -79,7 +54,7 @@ impl ChunkFilter for Checksum {
             own.extend(crate::compression::length(input.data.len())?.to_le_bytes());
             for part in input.metadata.iter().chain(input.data.iter()) {
                 own.extend((part.len() as u64).to_le_bytes());
-                self.extend_with_digest(part, own);
+                self.algorithm.extend_with_digest(part, own);
             }
             Ok::<_, smalti_types::Error>(())
         })?;
@@ -99,18 +74,19 @@ impl ChunkFilter for Checksum {
         out: &mut [u8],
         _: &ChunkContext,
     ) -> Result<()> {
-        let record_byte_len = 8 + self.digest_byte_len();
+        let record_byte_len = 8 + self.algorithm.digest_byte_len();
         let (metadata_parts, data_parts) = crate::compression::part_counts(metadata, record_byte_len)?;
         let mut records = metadata.clone();
         metadata.bytes((metadata_parts + data_parts) * record_byte_len, "checksums")?;
-        for (count, mut rest) in [(metadata_parts, metadata.rest()), (data_parts, data)] {
+        let parts = [(metadata_parts, metadata.rest()), (data_parts, data)];
+        for (count, mut rest) in parts.into_iter().filter(|_| self.compares) {
             for _ in 0..count {
                 let byte_len = usize::try_from(records.u64("checksum_input_length")?).unwrap_or(usize::MAX);
-                let digest = records.bytes(self.digest_byte_len(), "checksum")?;
+                let digest = records.bytes(self.algorithm.digest_byte_len(), "checksum")?;
                 let (part, behind) = rest.split_at_checked(byte_len).ok_or_else(|| {
                     records.corrupt("checksum_input_length", format!("{byte_len} bytes of {}", rest.len()))
                 })?;
-                if !self.matches(part, digest) {
+                if !self.algorithm.matches(part, digest) {
                     return Err(records.corrupt("checksum", "the digest of the data is not the stored one"));
                 }
                 rest = behind;

@@ -3,7 +3,7 @@
 use crate::bit_width_reduction::BitWidthReduction;
 use crate::bitshuffle::Bitshuffle;
 use crate::byteshuffle::Byteshuffle;
-use crate::checksum::{Checksum, NotCompared};
+use crate::checksum::{Algorithm, Checksum};
 use crate::codec::{Stage, Step};
 use crate::compression::Compressor;
 use crate::context::{ChunkContext, ChunkFilter, PartCodec, StringCodec};
@@ -99,10 +99,8 @@ fn stage(filter: &Filter, position: usize, datatype: Datatype, rules: CodecRules
         }
         Filter::Delta { reinterpret, .. } => part(Delta { reinterpret }),
         Filter::DoubleDelta { reinterpret, .. } => part(DoubleDelta { reinterpret }),
-        Filter::Md5 if !rules.compares_digests => chunk(NotCompared(Checksum::Md5)),
-        Filter::Sha256 if !rules.compares_digests => chunk(NotCompared(Checksum::Sha256)),
-        Filter::Md5 => chunk(Checksum::Md5),
-        Filter::Sha256 => chunk(Checksum::Sha256),
+        Filter::Md5 => chunk(Checksum { algorithm: Algorithm::Md5, compares: rules.compares_digests }),
+        Filter::Sha256 => chunk(Checksum { algorithm: Algorithm::Sha256, compares: rules.compares_digests }),
         Filter::Webp { quality, format, lossless, y_extent, x_extent } => {
             if datatype != Datatype::UInt8 {
                 return Err(unsupported(filter, position, "it runs on UINT8 only"));

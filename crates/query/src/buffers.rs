@@ -47,6 +47,8 @@ pub struct BufferedRead {
     is_complete: bool,
     /// Offsets that are left free behind those of the cells.
     ends: usize,
+    /// The cells of the read, where they are known.
+    cell_count: Option<u64>,
 }
 
 /// Steps are not smaller for the sake of smaller buffers: what each costs beside its cells would show.
@@ -63,6 +65,10 @@ impl BufferedRead {
     /// Hands out the cells of a read.
     pub fn new(mut batches: Batches) -> Self {
         batches.widen();
+        let cell_count = match batches.cell_count() {
+            Count::Exact(count) => Some(count),
+            Count::AtMost(_) => None,
+        };
         BufferedRead {
             batches,
             current: None,
@@ -71,6 +77,7 @@ impl BufferedRead {
             handed_out: 0,
             is_complete: false,
             ends: 0,
+            cell_count,
         }
     }
 
@@ -109,7 +116,7 @@ impl BufferedRead {
         self.check(buffers)?;
         let mut filled =
             Filled { cell_count: 0, data_byte_lens: vec![0; buffers.len()], is_complete: self.is_complete };
-        let share = self.even_share(buffers);
+        let share = self.even_share(buffers, &filled);
         while !self.is_complete {
             let goes_on = match self.current.take() {
                 Some(batch) => self.copy_cells(batch, buffers, &mut filled)?,
@@ -150,11 +157,10 @@ impl BufferedRead {
 
     /// How many cells a call takes at most, so that the calls that the rest of a large read needs take about as many each: where one field is
     /// what makes it more than one call, its neighbours do not look too small to programs that enlarge whatever is nearly full.
-    fn even_share(&mut self, buffers: &[FieldBuffers<'_>]) -> usize {
-        let Count::Exact(count) = self.batches.cell_count() else { return usize::MAX };
+    fn even_share(&mut self, buffers: &[FieldBuffers<'_>], filled: &Filled) -> usize {
+        let Some(count) = self.cell_count else { return usize::MAX };
         let left = count.saturating_sub(self.handed_out);
-        let fits = self
-            .about_fitting(buffers, &Filled { data_byte_lens: vec![0; buffers.len()], ..Filled::default() });
+        let fits = self.about_fitting(buffers, filled);
         // Room for an end behind the offsets is not needed.
         let fits = fits.saturating_add(1) as u64;
         let share = left.div_ceil(left.div_ceil(fits).max(1));
@@ -171,7 +177,7 @@ impl BufferedRead {
     fn are_full_enough(&self, fits: usize, filled: &Filled) -> bool {
         fits < filled.cell_count / ENOUGH_OF
             && filled.data_byte_lens.iter().sum::<usize>() >= ENOUGH_BYTE_LEN
-            && self.batches.has_more_than(self.handed_out)
+            && self.cell_count.is_some_and(|count| count > self.handed_out)
     }
 
     /// Reads a step, into the buffers where they hold it; whether there is more to fill in.

@@ -436,11 +436,6 @@ impl Batches {
         }
     }
 
-    /// Whether there are more cells behind so many, as far as it is known without a look at them.
-    pub(crate) fn has_more_than(&self, cell_count: u64) -> bool {
-        matches!(self.cell_count(), Count::Exact(count) if count > cell_count)
-    }
-
     /// The next batch, of about so many cells, into `rooms` where they hold its columns: those are empty in the batch then.
     pub(crate) fn next_into(&mut self, cell_count: usize, rooms: &mut [Room<'_>]) -> Option<Result<Batch>> {
         let is_wide = self.labels.is_none() && self.steps.are_wide();

@@ -58,7 +58,8 @@ entries! {
         let told = Failure::of(ORIGIN);
         let options = UpkeepOptions::default();
         let work = Work::begin();
-        let done = match config.own("sm.consolidation.mode").as_str() {
+        let mode = config.own("sm.consolidation.mode");
+        let done = match mode.as_str() {
             "fragments" => {
                 let options = fragment_options(&config, steps(&config)?)?;
                 array.consolidate(&options).map(|_| ()).map_err(told)
@@ -68,11 +69,7 @@ entries! {
             "array_meta" => array.consolidate_metadata(&options).map(|_| ()).map_err(told),
             _ => fail("Consolidator", "Cannot consolidate; Invalid consolidation mode"),
         };
-        let timer = match config.own("sm.consolidation.mode").as_str() {
-            "fragments" => Some("Context.Consolidator.consolidate_frags"),
-            _ => None,
-        };
-        tell(ctx, work, &array, timer);
+        tell(ctx, work, &array, (mode == "fragments").then_some("Context.Consolidator.consolidate_frags"));
         done
     }
 

@@ -95,10 +95,9 @@ impl Config {
     pub(crate) fn parse<T: FromStr>(&self, key: &str) -> Fallible<T> {
         let value = self.own(key);
         value.parse().map_err(|_| {
-            // The types of keys are whole numbers, but for a few.
-            let kind = match std::mem::size_of::<T>() {
-                4 if std::any::type_name::<T>() == "f32" => "float32_t",
-                4 => "uint32_t",
+            let kind = match std::any::type_name::<T>() {
+                "f32" => "float32_t",
+                "u32" => "uint32_t",
                 _ => "uint64_t",
             };
             let shown = if kind == "float32_t" { String::new() } else { format!("'{value}' ") };

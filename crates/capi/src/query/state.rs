@@ -194,6 +194,9 @@ impl QueryHandle {
 
     /// Counts the fields that have buffers.
     fn count_fields(&self, work: &mut Work, names: &FieldCounters) {
+        if !work.counts() {
+            return;
+        }
         for (name, _) in &self.fields {
             let Some(shape) = self.shape(name) else { continue };
             let is_attribute = self.schema.schema.attribute(name).is_some();

@@ -74,6 +74,20 @@ static void set_buffers(tiledb_query_t* query, cells_of* cells, int has_coordina
     CHECK(tiledb_query_set_offsets_buffer(ctx, query, "text", cells->at, &cells->at_len));
 }
 
+static tiledb_query_t* submitted(tiledb_array_t* array, tiledb_query_type_t mode, cells_of* cells, int is_sparse) {
+    tiledb_query_t* query = query_on(array, mode, is_sparse ? TILEDB_UNORDERED : TILEDB_ROW_MAJOR);
+    tiledb_subarray_t* subarray = NULL;
+    if (!is_sparse) {
+        CHECK(tiledb_subarray_alloc(ctx, array, &subarray));
+        CHECK(tiledb_subarray_add_range(ctx, subarray, 0, &bounds[0], &extent, NULL));
+        CHECK(tiledb_query_set_subarray_t(ctx, query, subarray));
+        tiledb_subarray_free(&subarray);
+    }
+    set_buffers(query, cells, is_sparse);
+    submit(query);
+    return query;
+}
+
 static void queries(const char* name, tiledb_array_type_t kind) {
     const cells_of given = {{1, 2, 3, 4}, {1, 2, 3, 4}, "aabbccd", {0, 2, 4, 6}, 0, 0, 0, 0};
     const int is_sparse = kind == TILEDB_SPARSE;
@@ -82,19 +96,10 @@ static void queries(const char* name, tiledb_array_type_t kind) {
     char *of_query = NULL, *of_context = NULL;
     tiledb_array_t* array;
     tiledb_query_t* query;
-    tiledb_subarray_t* subarray = NULL;
     printf("%s\n", name);
     create_array(uri, schema_with(kind, dimensions, 1, attributes, 2));
     array = array_at(uri, TILEDB_WRITE, 0);
-    query = query_on(array, TILEDB_WRITE, is_sparse ? TILEDB_UNORDERED : TILEDB_ROW_MAJOR);
-    if (!is_sparse) {
-        CHECK(tiledb_subarray_alloc(ctx, array, &subarray));
-        CHECK(tiledb_subarray_add_range(ctx, subarray, 0, &bounds[0], &extent, NULL));
-        CHECK(tiledb_query_set_subarray_t(ctx, query, subarray));
-        tiledb_subarray_free(&subarray);
-    }
-    set_buffers(query, &cells, is_sparse);
-    submit(query);
+    query = submitted(array, TILEDB_WRITE, &cells, is_sparse);
     CODE(tiledb_query_get_stats(ctx, query, &of_query));
     tell_write("query", of_query);
     CODE(tiledb_stats_free_str(&of_query));
@@ -102,15 +107,7 @@ static void queries(const char* name, tiledb_array_type_t kind) {
     close_array(array);
 
     array = array_at(uri, TILEDB_READ, 0);
-    query = query_on(array, TILEDB_READ, is_sparse ? TILEDB_UNORDERED : TILEDB_ROW_MAJOR);
-    if (!is_sparse) {
-        CHECK(tiledb_subarray_alloc(ctx, array, &subarray));
-        CHECK(tiledb_subarray_add_range(ctx, subarray, 0, &bounds[0], &extent, NULL));
-        CHECK(tiledb_query_set_subarray_t(ctx, query, subarray));
-        tiledb_subarray_free(&subarray);
-    }
-    set_buffers(query, &cells, is_sparse);
-    submit(query);
+    query = submitted(array, TILEDB_READ, &cells, is_sparse);
     CODE(tiledb_query_get_stats(ctx, query, &of_query));
     tell_read("query", of_query);
     CODE(tiledb_stats_free_str(&of_query));
