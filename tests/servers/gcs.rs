@@ -117,6 +117,22 @@ async fn answer(buckets: Buckets, request: Request<Incoming>) -> Result<Response
     let path = head.uri.path().trim_start_matches('/');
     let (bucket, key) = path.split_once('/').unwrap_or((path, ""));
     let mut buckets = buckets.lock().unwrap();
+    let name = decoded(bucket);
+    match (&head.method, key.is_empty(), buckets.get(&name)) {
+        (&Method::PUT, true, Some(_)) => return Ok(error(StatusCode::CONFLICT, "BucketAlreadyOwnedByYou")),
+        (&Method::PUT, true, None) => {
+            buckets.insert(name, Bucket::default());
+            return Ok(status(StatusCode::OK));
+        }
+        (&Method::DELETE, true, Some(found)) if !found.objects.is_empty() => {
+            return Ok(error(StatusCode::CONFLICT, "BucketNotEmpty"));
+        }
+        (&Method::DELETE, true, Some(_)) => {
+            buckets.remove(&name);
+            return Ok(status(StatusCode::NO_CONTENT));
+        }
+        _ => {}
+    }
     let Some(bucket) = buckets.get_mut(&decoded(bucket)) else {
         return Ok(error(StatusCode::NOT_FOUND, "NoSuchBucket"));
     };

@@ -8,6 +8,7 @@
 mod arrays;
 mod bad_input;
 mod behind;
+mod buckets;
 mod cache;
 mod certificate;
 mod conforms;

@@ -48,6 +48,11 @@ fn settle_allocator() {
 impl Context {
     fn new(config: Config) -> Fallible<Context> {
         settle_allocator();
+        let level = config.own("config.logging_level");
+        if level.parse::<u32>().is_ok_and(|level| level > 5) {
+            let words = format!("Cannot set logger level; Unsupported level:{level}set in configuration");
+            return fail("Context", words);
+        }
         let threads = |key: &str| config.parse::<usize>(key);
         let threads = threads("sm.compute_concurrency_level")?.max(threads("sm.io_concurrency_level")?);
         let engine = smalti::Context::new().threads(threads).storage(crate::stores::settings(&config)?);

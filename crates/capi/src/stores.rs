@@ -19,6 +19,7 @@ const SAME: &[(&str, &str)] = &[
     ("vfs.azure.blob_endpoint", "azure.endpoint"),
     ("vfs.gcs.endpoint", "gcs.endpoint"),
     ("vfs.gcs.service_account_key", "gcs.service_account"),
+    ("vfs.gcs.project_id", "gcs.project"),
     ("ssl.ca_file", "network.ca_file"),
     ("vfs.s3.ca_file", "network.ca_file"),
 ];

@@ -1,8 +1,8 @@
-//! Requests to the services that give credentials: few, short, and with one way to say what went wrong.
+//! Requests that the crate has no words for, such as those to the services that give credentials: few, short, and with one way to say what went wrong.
 
 use crate::reason::reason;
 use futures_util::TryStreamExt as _;
-use object_store::client::{HttpClient, HttpError, HttpRequest};
+use object_store::client::{HttpClient, HttpError, HttpErrorKind, HttpRequest};
 use reqwest::header::{HeaderName, HeaderValue};
 use smalti_types::{Error, ErrorKind, Result};
 use std::time::Duration;
@@ -13,7 +13,7 @@ const MAX_ANSWER_BYTE_LEN: usize = 1 << 20;
 /// How long one answer may take.
 const ANSWER_WAIT: Duration = Duration::from_secs(5);
 
-/// What a service that gives credentials said.
+/// What a service said.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
@@ -52,15 +52,27 @@ pub(crate) async fn ask(client: &HttpClient, request: &HttpRequest, tries: u32) 
 }
 
 async fn ask_once(client: &HttpClient, request: HttpRequest) -> Result<Answer> {
-    let failed =
-        |error: HttpError| Error::new(ErrorKind::Io, format!("could not be reached ({})", reason(&error)));
-    let answer = client.execute(request).await.map_err(failed)?;
+    let answer = answer_of(client, request, MAX_ANSWER_BYTE_LEN).await;
+    answer.map_err(|error| Error::new(ErrorKind::Io, format!("could not be reached ({})", reason(&error))))
+}
+
+/// Sends a request once, for an answer that is no longer than that.
+///
+/// # Errors
+/// Those of the client; a body that is longer.
+pub(crate) async fn answer_of(
+    client: &HttpClient,
+    request: HttpRequest,
+    max_byte_len: usize,
+) -> Result<Answer, HttpError> {
+    let answer = client.execute(request).await?;
     let status = answer.status().as_u16();
     let mut body = Vec::new();
     let mut pieces = answer.into_body().bytes_stream();
-    while let Some(piece) = pieces.try_next().await.map_err(failed)? {
-        if body.len() + piece.len() > MAX_ANSWER_BYTE_LEN {
-            return Err(Error::new(ErrorKind::Io, "sent more than credentials can be"));
+    while let Some(piece) = pieces.try_next().await? {
+        if body.len() + piece.len() > max_byte_len {
+            let long = std::io::Error::other("the answer is longer than any can be");
+            return Err(HttpError::new(HttpErrorKind::Decode, long));
         }
         body.extend_from_slice(&piece);
     }

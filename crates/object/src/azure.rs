@@ -2,10 +2,18 @@
 
 use crate::account::{Account, Connection, Secret, is_azure};
 use crate::address::address_of;
+use crate::bucket;
 use crate::reason::{reason, unopened};
-use crate::remade::{Clients, Common, Maker};
+use crate::remade::{Clients, Common, Maker, carried};
+use crate::uploads::{Unfinished, Uploads};
 use async_trait::async_trait;
-use object_store::azure::{AzureConfigKey, AzureCredential, AzureCredentialProvider, MicrosoftAzureBuilder};
+use object_store::azure::{
+    AzureAuthorizer, AzureConfigKey, AzureCredential, AzureCredentialProvider, MicrosoftAzure,
+    MicrosoftAzureBuilder,
+};
+use object_store::client::{HttpClient, HttpRequest, HttpRequestBody};
+use object_store::list::{PaginatedListOptions, PaginatedListStore as _};
+use object_store::path::Path;
 use object_store::{CredentialProvider, RetryConfig};
 use smalti_types::{Error, Result};
 use std::fmt;
@@ -27,9 +35,18 @@ pub(crate) struct Azure {
 impl Maker for Azure {
     async fn make(&self) -> Result<Clients> {
         let builder = self.log_in().await?;
-        // Nobody tells of blocks that are not committed; they go after a week.
+        let of = |key| builder.get_config_value(&key).unwrap_or_default();
+        let container = |client: &Arc<MicrosoftAzure>| -> Option<Arc<dyn Uploads>> {
+            Some(Arc::new(Container {
+                client: Arc::clone(client),
+                http: self.common.connector.client(),
+                account: of(AzureConfigKey::AccountName),
+                address: format!("{}/{}", of(AzureConfigKey::Endpoint), self.named.container),
+                is_signed: of(AzureConfigKey::SkipSignature) != "true",
+            }))
+        };
         self.common
-            .clients(|retries| builder.clone().with_retry(retries).build(), |_| None)
+            .clients(|retries| builder.clone().with_retry(retries).build(), container)
             .map_err(|failed| unopened(&failed))
     }
 }
@@ -241,6 +258,62 @@ impl CredentialProvider for Aside {
         let (provider, runtime) = (Arc::clone(&self.0), tokio::runtime::Handle::current());
         let asked = tokio::task::spawn_blocking(move || runtime.block_on(provider.get_credential()));
         asked.await?
+    }
+}
+
+/// What makes and removes a container.
+#[derive(Debug)]
+struct Container {
+    client: Arc<MicrosoftAzure>,
+    http: HttpClient,
+    account: String,
+    /// That of the container.
+    address: String,
+    is_signed: bool,
+}
+
+impl Container {
+    /// Asks for a change of the container itself.
+    async fn change(&self, method: reqwest::Method) -> object_store::Result<()> {
+        let mut request = HttpRequest::new(HttpRequestBody::empty());
+        *request.method_mut() = method;
+        let address = format!("{}?restype=container", self.address);
+        *request.uri_mut() = address
+            .parse()
+            .map_err(|_| carried(Error::invalid("the endpoint makes no address of a container")))?;
+        if !self.is_signed {
+            let path = self.address.clone();
+            let source = "containers are made and removed by those who log in".into();
+            return Err(object_store::Error::PermissionDenied { path, source });
+        }
+        let credential = self.client.credentials().get_credential().await?;
+        AzureAuthorizer::new(&credential, &self.account).try_authorize(&mut request)?;
+        bucket::change(&self.http, request).await
+    }
+}
+
+#[async_trait]
+impl Uploads for Container {
+    /// Nobody tells of blocks that are not committed; they go after a week.
+    async fn unfinished(&self, _prefix: &str) -> object_store::Result<Vec<Unfinished>> {
+        Ok(Vec::new())
+    }
+
+    async fn abort(&self, _key: &Path, _id: &str) -> object_store::Result<()> {
+        Err(object_store::Error::NotSupported { source: "the store has no uploads to give up".into() })
+    }
+
+    async fn create_bucket(&self) -> object_store::Result<()> {
+        self.change(reqwest::Method::PUT).await
+    }
+
+    async fn remove_bucket(&self) -> object_store::Result<()> {
+        // Azure itself removes containers with all that is in them.
+        let one = PaginatedListOptions { max_keys: Some(1), ..PaginatedListOptions::default() };
+        match self.client.list_paginated(None, one).await?.result.objects.is_empty() {
+            true => self.change(reqwest::Method::DELETE).await,
+            false => Err(bucket::not_empty()),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::address::{address_of, get};
 use crate::asking;
+use crate::bucket;
 use crate::reason::unopened;
 use crate::remade::{Clients, Common, Maker, carried};
 use crate::uploads::{Unfinished, Uploads};
@@ -64,6 +65,7 @@ impl Maker for Gcs {
                 http: self.common.connector.client(),
                 retries: self.common.retries.clone(),
                 address: format!("{address}/{}", self.bucket),
+                project: self.common.settings.get("gcs.project").unwrap_or_default().to_owned(),
             }))
         };
         self.common
@@ -180,6 +182,8 @@ struct GcsUploads {
     retries: RetryConfig,
     /// That of the bucket.
     address: String,
+    /// That of the bucket, when it is made.
+    project: String,
 }
 
 impl GcsUploads {
@@ -193,6 +197,23 @@ impl GcsUploads {
         let mut request = get(url.as_str()).map_err(carried)?;
         asking::add_header(&mut request, "authorization", &format!("Bearer {bearer}")).map_err(carried)?;
         Ok(request)
+    }
+}
+
+impl GcsUploads {
+    /// Asks for a change of the bucket itself.
+    async fn change(&self, method: reqwest::Method, project: &str) -> object_store::Result<()> {
+        let credential = self.client.credentials().get_credential().await?;
+        let mut request = get(&self.address).map_err(carried)?;
+        *request.method_mut() = method;
+        if !credential.bearer.is_empty() {
+            let bearer = format!("Bearer {}", credential.bearer);
+            asking::add_header(&mut request, "authorization", &bearer).map_err(carried)?;
+        }
+        if !project.is_empty() {
+            asking::add_header(&mut request, "x-goog-project-id", project).map_err(carried)?;
+        }
+        bucket::change(&self.http, request).await
     }
 }
 
@@ -213,6 +234,14 @@ impl Uploads for GcsUploads {
             Err(object_store::Error::NotFound { .. }) => Ok(()),
             aborted => aborted,
         }
+    }
+
+    async fn create_bucket(&self) -> object_store::Result<()> {
+        self.change(reqwest::Method::PUT, &self.project).await
+    }
+
+    async fn remove_bucket(&self) -> object_store::Result<()> {
+        self.change(reqwest::Method::DELETE, "").await
     }
 }
 

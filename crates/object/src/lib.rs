@@ -30,7 +30,7 @@ mod account;
 mod address;
 #[cfg(feature = "network")]
 mod answers;
-#[cfg(any(feature = "s3", feature = "gcs"))]
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
 mod asking;
 #[cfg(feature = "s3")]
 mod aws;
@@ -40,6 +40,8 @@ mod azure;
 mod backend;
 #[cfg(feature = "network")]
 mod batch;
+#[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
+mod bucket;
 #[cfg(feature = "network")]
 mod connect;
 #[cfg(feature = "network")]

@@ -131,6 +131,26 @@ impl Objects {
         }
     }
 
+    /// Makes the bucket, or removes it.
+    pub(crate) fn change_bucket(&self, is_made: bool) -> Result<()> {
+        let asked = self.asked("");
+        let Some(uploads) = self.0.uploads.clone() else {
+            return Err(Error::unsupported("nothing is known of the bucket").at_uri(asked.uri));
+        };
+        self.0.io.wait(async move {
+            let changed = if is_made { uploads.create_bucket().await } else { uploads.remove_bucket().await };
+            changed.map_err(|failed| match failed {
+                object_store::Error::AlreadyExists { .. } => {
+                    Error::new(ErrorKind::AlreadyExists, "there is a bucket of that name").at_uri(&asked.uri)
+                }
+                object_store::Error::Precondition { source, .. } => {
+                    Error::invalid(source.to_string()).at_uri(&asked.uri)
+                }
+                failed => error::told_of_change(&failed, &asked),
+            })
+        })
+    }
+
     pub(crate) fn part_byte_len(&self) -> u64 {
         self.0.manners.part_byte_len
     }

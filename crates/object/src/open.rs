@@ -177,6 +177,13 @@ impl Remote for ObjectStores {
         ]
     }
 
+    fn change_bucket(&self, scheme: &str, bucket: &str, is_made: bool) -> Result<()> {
+        if matches!(scheme, "http" | "https") {
+            return Err(Error::unsupported("web servers have no buckets"));
+        }
+        self.bucket(scheme, bucket)?.change_bucket(is_made)
+    }
+
     /// What is wrong with settings is told by who opens a bucket.
     fn disk_cache(&self) -> Option<Arc<DiskCache>> {
         /// Names of buckets mean something else elsewhere.

@@ -36,7 +36,7 @@ pub(crate) struct Clients {
     pub(crate) patient: Arc<dyn Client>,
     /// Sends each request once.
     pub(crate) once: Arc<dyn Client>,
-    /// Knows uploads that are not finished, where the store tells of them.
+    /// Knows the bucket itself, and its uploads that are not finished where the store tells of them.
     pub(crate) uploads: Option<Arc<dyn Uploads>>,
 }
 
@@ -322,6 +322,9 @@ impl MultipartStore for Remade {
     }
 }
 
+/// Web servers have none.
+const NO_BUCKETS: &str = "the store has no buckets";
+
 #[async_trait]
 impl Uploads for Remade {
     async fn unfinished(&self, prefix: &str) -> object_store::Result<Vec<Unfinished>> {
@@ -344,6 +347,20 @@ impl Uploads for Remade {
         match &made.clients.uploads {
             Some(uploads) => uploads.abort(key, id).await,
             None => Err(StoreError::NotSupported { source: "the store has no uploads to give up".into() }),
+        }
+    }
+
+    async fn create_bucket(&self) -> object_store::Result<()> {
+        match &self.shared.made().await?.clients.uploads {
+            Some(uploads) => uploads.create_bucket().await,
+            None => Err(StoreError::NotSupported { source: NO_BUCKETS.into() }),
+        }
+    }
+
+    async fn remove_bucket(&self) -> object_store::Result<()> {
+        match &self.shared.made().await?.clients.uploads {
+            Some(uploads) => uploads.remove_bucket().await,
+            None => Err(StoreError::NotSupported { source: NO_BUCKETS.into() }),
         }
     }
 }

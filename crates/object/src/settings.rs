@@ -169,6 +169,7 @@ pub const KEYS: &[Key] = &[
         "http://169.254.169.254",
         "the metadata service, which knows the service account of this machine",
     ),
+    key("gcs.project", Takes::Text, &["GOOGLE_CLOUD_PROJECT"], "", "the project that new buckets are of"),
     key(
         "gcs.service_account",
         Takes::Secret,

@@ -1,4 +1,4 @@
-//! Uploads in parts that were begun and not finished.
+//! What a bucket is asked that the crate has no words for: which uploads in parts were begun and not finished, and to be there or not.
 
 use async_trait::async_trait;
 use object_store::path::Path;
@@ -12,7 +12,7 @@ pub(crate) struct Unfinished {
     pub(crate) begun_ms: Option<u64>,
 }
 
-/// What knows the uploads of a bucket.
+/// What knows the uploads of a bucket, and makes and removes the bucket itself.
 #[async_trait]
 pub(crate) trait Uploads: fmt::Debug + Send + Sync + 'static {
     /// Uploads of keys that begin so.
@@ -20,4 +20,10 @@ pub(crate) trait Uploads: fmt::Debug + Send + Sync + 'static {
 
     /// Gives an upload up; one that is not there is fine.
     async fn abort(&self, key: &Path, id: &str) -> object_store::Result<()>;
+
+    /// Makes the bucket.
+    async fn create_bucket(&self) -> object_store::Result<()>;
+
+    /// Removes the bucket, which has to be empty.
+    async fn remove_bucket(&self) -> object_store::Result<()>;
 }

@@ -1,11 +1,11 @@
 //! Uploads in parts that were begun and not finished. The crate begins and ends them; which there are is asked here, by the one request of the protocol
 //! that it has no words for: `GET ?uploads`, of S3, and of the XML interface of Google's.
 
+use crate::asking::{Answer, answer_of};
 use crate::pauses::Pauses;
 use crate::uploads::Unfinished;
 use chrono::DateTime;
-use futures_util::TryStreamExt as _;
-use object_store::client::{HttpClient, HttpError, HttpErrorKind, HttpRequest};
+use object_store::client::{HttpClient, HttpRequest};
 use object_store::{Error as StoreError, RetryConfig};
 use serde::Deserialize;
 use std::fmt;
@@ -99,10 +99,10 @@ async fn answer<F: Future<Output = object_store::Result<HttpRequest>> + Send>(
 ) -> object_store::Result<Vec<u8>> {
     let mut pauses = Pauses::of(retries);
     loop {
-        let answer = answer_once(client, request().await?).await;
+        let answer = answer_of(client, request().await?, MAX_PAGE_BYTE_LEN).await;
         let failed = match answer {
-            Ok((200, body)) => return Ok(body),
-            Ok((status, body)) => {
+            Ok(Answer { status: 200, body }) => return Ok(body),
+            Ok(Answer { status, body }) => {
                 let reason: String = String::from_utf8_lossy(&body).chars().take(MAX_REASON_LEN).collect();
                 let source = format!("status code: {status}, {reason}").into();
                 match status {
@@ -120,21 +120,6 @@ async fn answer<F: Future<Output = object_store::Result<HttpRequest>> + Send>(
             return Err(failed);
         }
     }
-}
-
-async fn answer_once(client: &HttpClient, request: HttpRequest) -> Result<(u16, Vec<u8>), HttpError> {
-    let answer = client.execute(request).await?;
-    let status = answer.status().as_u16();
-    let mut body = Vec::new();
-    let mut pieces = answer.into_body().bytes_stream();
-    while let Some(piece) = pieces.try_next().await? {
-        if body.len() + piece.len() > MAX_PAGE_BYTE_LEN {
-            let long = std::io::Error::other("a page of uploads is longer than any can be");
-            return Err(HttpError::new(HttpErrorKind::Decode, long));
-        }
-        body.extend_from_slice(&piece);
-    }
-    Ok((status, body))
 }
 
 #[cfg(test)]

@@ -28,6 +28,15 @@ pub trait Remote: Send + Sync + std::fmt::Debug {
     /// `InvalidArgument` for URIs that name nothing, and settings that are wrong.
     fn open(&self, scheme: &str, rest: &str) -> Result<Place>;
 
+    /// Makes a bucket, or removes an empty one.
+    ///
+    /// # Errors
+    /// `Unsupported` where stores of the scheme have none; `AlreadyExists`, `NotFound`, and what the store reports.
+    fn change_bucket(&self, scheme: &str, bucket: &str, is_made: bool) -> Result<()> {
+        let what = if is_made { "made" } else { "removed" };
+        Err(Error::unsupported(format!("{scheme}://{bucket} is not {what} here")))
+    }
+
     /// The folder on this machine that keeps what is read of these stores; `None` where nobody asked for one.
     fn disk_cache(&self) -> Option<Arc<DiskCache>> {
         None
@@ -83,6 +92,24 @@ impl Stores {
             Some(("mem", rest)) => self.memory(rest),
             Some((scheme, rest)) if is_scheme(scheme) => self.remote(scheme, rest),
             Some(_) => self.local(Path::new(uri), sync),
+        }
+        .map_err(|error| error.at_uri(uri))
+    }
+
+    /// Makes the bucket of a URI, or removes it, if it is empty.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for URIs that name no bucket; as [`Remote::change_bucket`].
+    pub(crate) fn change_bucket(&self, uri: &str, is_made: bool) -> Result<()> {
+        let named = uri.split_once("://").map(|(scheme, rest)| (scheme, rest.trim_end_matches('/')));
+        let named = named.filter(|(_, bucket)| !bucket.is_empty() && !bucket.contains('/'));
+        let known = self
+            .remote
+            .as_ref()
+            .filter(|remote| named.is_some_and(|(scheme, _)| remote.schemes().contains(&scheme)));
+        match (known, named) {
+            (Some(remote), Some((scheme, bucket))) => remote.change_bucket(scheme, bucket, is_made),
+            _ => Err(Error::invalid("this is the address of no bucket")),
         }
         .map_err(|error| error.at_uri(uri))
     }

@@ -52,15 +52,19 @@ entries! {
     }
 
     fn tiledb_vfs_create_bucket(ctx, vfs: In<VfsHandle>, uri: Text) {
-        vfs.slot()?;
         let uri = bucket(uri)?;
-        fail(ORIGIN, format!("'{uri}': buckets are made and removed by the tools of their store"))
+        vfs.read()?.files.create_bucket(&inner(&uri)).map_err(told("Cannot create bucket", &uri))
     }
 
     fn tiledb_vfs_remove_bucket(ctx, vfs: In<VfsHandle>, uri: Text) {
-        vfs.slot()?;
         let uri = bucket(uri)?;
-        fail(ORIGIN, format!("'{uri}': buckets are made and removed by the tools of their store"))
+        let vfs = vfs.read()?;
+        // What is in it goes with it, as in libtiledb.
+        vfs.files.remove_folder(&inner(&uri)).or_else(|error| match error.kind() {
+            smalti::ErrorKind::NotFound => Ok(()),
+            _ => Err(told("Cannot empty bucket", &uri)(error)),
+        })?;
+        vfs.files.remove_bucket(&inner(&uri)).map_err(told("Cannot remove bucket", &uri))
     }
 
     fn tiledb_vfs_empty_bucket(ctx, vfs: In<VfsHandle>, uri: Text) {

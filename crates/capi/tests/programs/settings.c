@@ -328,6 +328,16 @@ static void budgets(void) {
     }
 }
 
+/* A context that is refused. */
+static void contexts(void) {
+    tiledb_config_t* config = config_with("config.logging_level", "9");
+    tiledb_ctx_t* refused = NULL;
+    tiledb_error_t* error = NULL;
+    CODE(tiledb_ctx_alloc_with_error(config, &refused, &error));
+    tell_error(&error);
+    tiledb_config_free(&config);
+}
+
 int main(int argument_count, char** arguments) {
     begin(argument_count, arguments);
     outside();
@@ -336,5 +346,6 @@ int main(int argument_count, char** arguments) {
     digests("sha256", TILEDB_FILTER_CHECKSUM_SHA256);
     enumerations();
     budgets();
+    contexts();
     return end();
 }

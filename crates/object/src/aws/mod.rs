@@ -170,6 +170,7 @@ impl Maker for S3 {
                 http: self.common.connector.client(),
                 retries: self.common.retries.clone(),
                 is_signed,
+                location: Some(region.clone()).filter(|region| region != FIRST_REGION),
             }))
         };
         self.common

@@ -1,5 +1,6 @@
-//! Unfinished uploads in S3.
+//! Unfinished uploads in S3, and its buckets themselves.
 
+use crate::bucket;
 use crate::uploads::{Unfinished, Uploads};
 use crate::uploads_listed;
 use async_trait::async_trait;
@@ -22,14 +23,26 @@ pub(crate) struct S3Uploads {
     pub(crate) http: HttpClient,
     pub(crate) retries: RetryConfig,
     pub(crate) is_signed: bool,
+    /// Where the bucket is made, if it is; `None` for Amazon's first region, which has no name for that.
+    pub(crate) location: Option<String>,
 }
 
 impl S3Uploads {
     async fn request(&self, query: Vec<(&'static str, String)>) -> object_store::Result<HttpRequest> {
         let options = SignedUrlOptions::new().with_query(query);
-        let url =
-            self.client.signed_url_opts(reqwest::Method::GET, &Path::default(), HOLDS, &options).await?;
-        let mut request = HttpRequest::new(HttpRequestBody::empty());
+        self.signed(reqwest::Method::GET, &options, HttpRequestBody::empty()).await
+    }
+
+    /// A request to the bucket as a whole.
+    async fn signed(
+        &self,
+        method: reqwest::Method,
+        options: &SignedUrlOptions,
+        body: HttpRequestBody,
+    ) -> object_store::Result<HttpRequest> {
+        let url = self.client.signed_url_opts(method.clone(), &Path::default(), HOLDS, options).await?;
+        let mut request = HttpRequest::new(body);
+        *request.method_mut() = method;
         *request.uri_mut() = url.as_str().parse().map_err(|_| StoreError::Generic {
             store: "S3",
             source: "the endpoint makes no address".into(),
@@ -53,5 +66,23 @@ impl Uploads for S3Uploads {
             Err(StoreError::NotFound { .. }) => Ok(()),
             aborted => aborted,
         }
+    }
+
+    async fn create_bucket(&self) -> object_store::Result<()> {
+        let body = match &self.location {
+            None => HttpRequestBody::empty(),
+            Some(region) => HttpRequestBody::from(format!(
+                "<CreateBucketConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\
+                 <LocationConstraint>{region}</LocationConstraint></CreateBucketConfiguration>"
+            )),
+        };
+        let request = self.signed(reqwest::Method::PUT, &SignedUrlOptions::new(), body).await?;
+        bucket::change(&self.http, request).await
+    }
+
+    async fn remove_bucket(&self) -> object_store::Result<()> {
+        let options = SignedUrlOptions::new();
+        let request = self.signed(reqwest::Method::DELETE, &options, HttpRequestBody::empty()).await?;
+        bucket::change(&self.http, request).await
     }
 }

@@ -63,6 +63,22 @@ impl Files {
         Ok(Spot::Stored(Stored { store: place.store, path: place.path }))
     }
 
+    /// Makes a bucket: `s3://NAME`, `gs://NAME`.
+    ///
+    /// # Errors
+    /// `AlreadyExists`; `InvalidArgument` for what is the address of no bucket.
+    pub fn create_bucket(&self, uri: &str) -> Result<()> {
+        self.stores.change_bucket(uri, true)
+    }
+
+    /// Removes a bucket, which has to be empty.
+    ///
+    /// # Errors
+    /// `NotFound`; `InvalidArgument` where it is not empty; as [`create_bucket`](Files::create_bucket).
+    pub fn remove_bucket(&self, uri: &str) -> Result<()> {
+        self.stores.change_bucket(uri, false)
+    }
+
     /// Whether there is a file.
     ///
     /// # Errors
