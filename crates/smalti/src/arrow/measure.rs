@@ -3,7 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, OffsetSizeTrait, RunArray};
-use arrow_buffer::ArrowNativeType;
+use arrow_buffer::{ArrowNativeType, NullBuffer};
 use arrow_schema::DataType;
 
 /// The bytes that the cells of an array take with dictionaries, runs and views written out, offsets and validity among them. In
@@ -26,8 +26,21 @@ pub fn unpacked_byte_len(array: &dyn Array) -> u64 {
                 return cell_count;
             }
             let places = dictionary.normalized_keys();
-            let valid = places.iter().enumerate().filter(|(cell, _)| keys.is_valid(*cell));
-            sum(valid.map(|(_, place)| cell_byte_len(values, *place)))
+            // Each value is measured once, if there are fewer of them than cells.
+            let measured: Vec<u64> = match values.len() <= places.len() {
+                true => (0..values.len()).map(|place| cell_byte_len(values, place)).collect(),
+                false => Vec::new(),
+            };
+            let of = |place: usize| match measured.get(place) {
+                Some(byte_len) => *byte_len,
+                None => cell_byte_len(values, place),
+            };
+            match keys.nulls() {
+                None => sum(places.into_iter().map(of)),
+                Some(nulls) => {
+                    sum(nulls.valid_indices().filter_map(|cell| places.get(cell)).map(|&place| of(place)))
+                }
+            }
         }
         DataType::RunEndEncoded(ends, _) => match ends.data_type() {
             DataType::Int16 => of_runs(array.as_run::<Int16Type>()),
@@ -38,9 +51,8 @@ pub fn unpacked_byte_len(array: &dyn Array) -> u64 {
         DataType::LargeUtf8 => span(array.as_string::<i64>().value_offsets()),
         DataType::Binary => span(array.as_binary::<i32>().value_offsets()),
         DataType::LargeBinary => span(array.as_binary::<i64>().value_offsets()),
-        DataType::Utf8View | DataType::BinaryView => {
-            sum((0..array.len()).map(|cell| cell_byte_len(array, cell)))
-        }
+        DataType::Utf8View => of_views(array.as_string_view().views(), array.nulls()),
+        DataType::BinaryView => of_views(array.as_binary_view().views(), array.nulls()),
         DataType::List(_) => {
             let (first, last) = ends(array.as_list::<i32>().value_offsets());
             unpacked_byte_len(&array.as_list::<i32>().values().slice(first, last.saturating_sub(first)))
@@ -71,6 +83,20 @@ fn span<O: OffsetSizeTrait>(offsets: &[O]) -> u64 {
     last.saturating_sub(first) as u64
 }
 
+fn of_views(views: &[u128], nulls: Option<&NullBuffer>) -> u64 {
+    match nulls {
+        None => sum(views.iter().map(|view| view_byte_len(*view))),
+        Some(nulls) => {
+            sum(nulls.valid_indices().filter_map(|cell| views.get(cell)).map(|view| view_byte_len(*view)))
+        }
+    }
+}
+
+/// Views begin with the length of their value.
+fn view_byte_len(view: u128) -> u64 {
+    u64::from(view as u32)
+}
+
 fn of_runs<R: RunEndIndexType>(array: &RunArray<R>) -> u64 {
     let ends = array.run_ends();
     let (from, to) = (ends.offset(), ends.offset().saturating_add(ends.len()));
@@ -92,7 +118,7 @@ fn of_runs<R: RunEndIndexType>(array: &RunArray<R>) -> u64 {
 /// The bytes of one value: found at once, whatever is in the others.
 fn cell_byte_len(array: &dyn Array, cell: usize) -> u64 {
     let of = |offsets: (usize, usize)| offsets.1.saturating_sub(offsets.0) as u64;
-    let at = |views: &[u128]| views.get(cell).map_or(0, |view| u64::from(*view as u32));
+    let at = |views: &[u128]| views.get(cell).map_or(0, |view| view_byte_len(*view));
     if array.is_null(cell) {
         return 0;
     }

@@ -43,14 +43,26 @@ impl InputColumn<'_> {
         }
         let labels = Labels::new(self, enumeration)?;
         let mut codes = Codes::new(shape, labels.count());
+        // Each label is looked up among all once.
+        let mut found: HashMap<&[u8], Code> = HashMap::new();
+        let mut last: Option<(&[u8], Code)> = None;
         for cell in 0..labels.count() {
-            match labels.get(cell) {
-                Some(label) => {
-                    let code = codes.stored(code_of(label, cell, enumeration, &known)?, cell)?;
-                    codes.push(Some(code));
+            let code = match (labels.get(cell), last) {
+                (None, _) => None,
+                (Some(label), Some((same, code))) if same == label => Some(code),
+                (Some(label), _) => {
+                    let code = match found.get(label) {
+                        Some(code) => *code,
+                        None => {
+                            let code = codes.stored(code_of(label, cell, enumeration, &known)?, cell)?;
+                            *found.entry(label).or_insert(code)
+                        }
+                    };
+                    last = Some((label, code));
+                    Some(code)
                 }
-                None => codes.push(None),
-            }
+            };
+            codes.push(code);
         }
         codes.finish()
     }

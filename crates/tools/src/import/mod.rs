@@ -8,6 +8,7 @@ mod fit;
 mod grid;
 mod held;
 mod input;
+mod joined;
 mod jsonl;
 mod kind;
 mod npy;

@@ -1,16 +1,14 @@
 //! Rows to fragments: chunk by chunk, all made visible at one moment, or each when it is written.
 
 use super::held::Held;
+use super::joined::joined;
 use super::plan::ROW;
 use super::source::{Rows, Source, Watched};
 use super::state::State;
-use super::types::{cast, unpacked};
+use super::types::cast;
 use crate::failure::{Failure, Outcome};
-use arrow_array::cast::AsArray;
-use arrow_array::{Array as _, ArrayRef, UInt64Array, make_array, new_null_array};
-use arrow_data::ArrayData;
-use arrow_data::transform::MutableArrayData;
-use arrow_schema::{ArrowError, DataType};
+use arrow_array::{ArrayRef, UInt64Array, new_null_array};
+use arrow_schema::DataType;
 use rayon::prelude::*;
 use smalti::arrow::{ArrowForm, arrow_array, arrow_column, arrow_field, unpacked_byte_len};
 use smalti::format::ArraySchema;
@@ -348,38 +346,6 @@ pub(super) fn published(
     let fragments = array.commit_together(sealed)?;
     work.complete(Phase::Publishing);
     Ok(fragments)
-}
-
-/// The arrays of a column, all of one type, as one.
-fn joined(arrays: Vec<ArrayRef>) -> Outcome<ArrayRef> {
-    let wrong = |error: ArrowError| Failure::invalid(error.to_string());
-    let [first, others @ ..] = arrays.as_slice() else { return Err(Failure::invalid("no cells")) };
-    if others.is_empty() {
-        return Ok(first.clone());
-    }
-    // Dictionaries of several parts need not fit the type of their keys together.
-    let differs = |other: &ArrayRef| match (first.as_any_dictionary_opt(), other.as_any_dictionary_opt()) {
-        (Some(first), Some(other)) => !Arc::ptr_eq(first.values(), other.values()),
-        _ => false,
-    };
-    let plain;
-    let arrays = if others.iter().any(differs) {
-        plain = arrays.iter().map(unpacked).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
-        &plain
-    } else {
-        &arrays
-    };
-    let parts: Vec<ArrayData> = arrays.iter().map(|array| array.to_data()).collect();
-    if let Some(other) = parts.iter().find(|part| part.data_type() != parts[0].data_type()) {
-        let (a, b) = (parts[0].data_type(), other.data_type());
-        return Err(Failure::invalid(format!("cells of {a} and of {b} in one column")));
-    }
-    let row_count = arrays.iter().map(|array| array.len()).sum();
-    let mut all = MutableArrayData::new(parts.iter().collect(), false, row_count);
-    for (idx, part) in parts.iter().enumerate() {
-        all.try_extend(idx, 0, part.len()).map_err(wrong)?;
-    }
-    Ok(make_array(all.freeze()))
 }
 
 /// The next number of a row of an array whose rows are numbered.
