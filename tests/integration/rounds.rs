@@ -3,7 +3,7 @@
 use crate::oracle::arrays::{Columns, Row, dimension, schema};
 use smalti_array::{ArrayPlace, Resources, Snapshot};
 use smalti_query::condition::{Condition, Relation};
-use smalti_query::{Duplicates, ReadRequest, WriteRequest, read, write};
+use smalti_query::{ReadRequest, read, write};
 use smalti_store::{
     DiskCache, DistantStore, LocalStore, ManualClock, MemoryStore, MeteredStore, Place, Remote,
     SeededEntropy, SimDisk, Stores, SyncLevel, Traffic,
@@ -53,14 +53,7 @@ fn array_in(store: Arc<dyn smalti_store::Store>, array_type: ArrayType, fragment
         let text = |cell: i32| (cell % 3 != 0).then(|| vec![b'a'; cell as usize % 7]);
         let rows: Vec<Row> = cells.iter().map(|&cell| (cell as u32, text(cell))).collect();
         let columns = Columns::of(rows.iter());
-        let mut request = WriteRequest {
-            columns: columns.refs(),
-            subarray: None,
-            layout: Layout::Unordered,
-            at: None,
-            duplicates: Duplicates::Refuse,
-            progress: None,
-        };
+        let mut request = columns.request(Layout::Unordered, None);
         match array_type {
             ArrayType::Dense => {
                 request.layout = Layout::RowMajor;

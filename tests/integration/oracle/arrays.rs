@@ -5,10 +5,13 @@ use smalti_format::{
     ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, Version, default_fill_value,
 };
 use smalti_query::{
-    Aggregate, AggregateRequest, AggregateValue, Batch, Function, ReadRequest, ResultField, aggregate,
+    Aggregate, AggregateRequest, AggregateValue, Batch, Duplicates, Function, ReadRequest, ResultField,
+    WriteRequest, aggregate,
 };
 use smalti_store::{DistantStore, ManualClock, MemoryStore, SeededEntropy, Store};
-use smalti_types::{ArrayType, CellValNum, Datatype, Env, Filter, FilterPipeline, Layout, Scalar, TimeRange};
+use smalti_types::{
+    ArrayType, CellValNum, Datatype, Env, Extent, Filter, FilterPipeline, Layout, Scalar, TimeRange,
+};
 use std::sync::Arc;
 
 /// The value of a cell: the number, the text or null, and the coordinates beside it.
@@ -108,6 +111,18 @@ impl Columns {
         let number = smalti_tile::ColumnRef::fixed(bytemuck::cast_slice(&self.numbers));
         let text = smalti_tile::ColumnRef::var(&self.text, &self.offsets).with_validity(&self.validity);
         vec![("n".into(), number), ("s".into(), text)]
+    }
+
+    /// A write of all of them; for a sparse array coordinates are to be added.
+    pub fn request(&self, layout: Layout, subarray: Option<Vec<Extent>>) -> WriteRequest<'_> {
+        WriteRequest {
+            columns: self.refs(),
+            subarray,
+            layout,
+            at: None,
+            duplicates: Duplicates::Refuse,
+            progress: None,
+        }
     }
 }
 
