@@ -3,7 +3,7 @@
 use crate::oracle::arrays::{Columns, Row, dimension, schema};
 use smalti_array::{ArrayPlace, Resources, Snapshot};
 use smalti_query::condition::{Condition, Relation};
-use smalti_query::{ReadRequest, read, write};
+use smalti_query::{BufferedRead, FieldBuffers, ReadRequest, read, write};
 use smalti_store::{
     DiskCache, DistantStore, LocalStore, ManualClock, MemoryStore, MeteredStore, Place, Remote,
     SeededEntropy, SimDisk, Stores, SyncLevel, Traffic,
@@ -257,6 +257,29 @@ fn conditions_and_what_is_missing_ask_no_more_often() {
     let (cells, reading) = far.spent(|| cell_count(&snapshot, &request));
     assert_eq!(cells as i32, 50 * CELL_COUNT - 150);
     assert!(reading.round_count <= 2, "{reading:?}");
+}
+
+#[test]
+fn how_much_fits_into_buffers_is_not_asked_of_the_store() {
+    for array_type in [ArrayType::Sparse, ArrayType::Dense] {
+        let (store, place) = array(array_type, 50);
+        consolidate_fragment_meta(&place, &Options::default()).unwrap();
+        let request = ReadRequest { fields: vec!["s".into()], ..ReadRequest::default() };
+        let far = Far::new(&store);
+        let (snapshot, _) = far.open();
+        let (cells, batches) = far.spent(|| cell_count(&snapshot, &request));
+        let far = Far::new(&store);
+        let (snapshot, _) = far.open();
+        let (mut text, mut starts, mut validity) = (vec![0; 1 << 16], vec![0; cells + 1], vec![0; cells]);
+        let (filled, buffers) = far.spent(|| {
+            let data =
+                FieldBuffers { data: &mut text, offsets: Some(&mut starts), validity: Some(&mut validity) };
+            BufferedRead::new(read(&snapshot, &request).unwrap()).fill(&mut [data]).unwrap()
+        });
+        assert_eq!((filled.cell_count, filled.is_complete), (cells, true), "{array_type}");
+        assert!(buffers.request_count() <= batches.request_count(), "{array_type}: {buffers:?}, {batches:?}");
+        assert!(buffers.round_count <= 2, "{array_type}: {buffers:?}");
+    }
 }
 
 #[test]

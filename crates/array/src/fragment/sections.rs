@@ -62,6 +62,34 @@ impl Fragment {
         len.and_then(|len| usize::try_from(len).ok()).ok_or_else(|| self.no_length(field, tile_idx as u64))
     }
 
+    /// As [`var_byte_len`](Fragment::var_byte_len), if it is known without asking the store.
+    pub fn known_var_byte_len(&self, field: FieldId, tile_idx: usize) -> Option<usize> {
+        let known = self.var_byte_lens.lock().unwrap_or_else(PoisonError::into_inner).get(&field).cloned();
+        let lens = match known {
+            Some(lens) => lens,
+            None if self.is_at_hand(Section::TileVarSizes(self.slot(field).ok()?)) => {
+                self.var_byte_lens(field).ok()?
+            }
+            None => return None,
+        };
+        usize::try_from(lens.known_of_tile(tile_idx)?).ok()
+    }
+
+    /// Whether the bytes of a section are in memory.
+    fn is_at_hand(&self, section: Section) -> bool {
+        if self.legacy.is_some() {
+            return true;
+        }
+        let (footer, shape) = (self.footer(), &self.kin.shape);
+        let (Ok(Some(start)), Ok(all)) = (footer.section_offset(section, shape), footer.sections(shape))
+        else {
+            return false;
+        };
+        let end = all.into_iter().map(|(_, other)| other).filter(|other| *other > start).min();
+        // Behind the last one is the footer: what has its first byte of the end of the file has all of it.
+        self.metadata.has(&(start..end.unwrap_or(start.saturating_add(1))))
+    }
+
     /// Unfiltered bytes of the values in each tile of a var-sized field.
     pub(super) fn var_byte_lens(&self, field: FieldId) -> Result<Arc<NumbersOfTiles>> {
         let known = self.var_byte_lens.lock().unwrap_or_else(PoisonError::into_inner).get(&field).cloned();
