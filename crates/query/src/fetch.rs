@@ -16,7 +16,7 @@ use smalti_array::{
 };
 use smalti_format::Rule;
 use smalti_space::Check;
-use smalti_store::{AheadStore, ByteRange, ReadInto, Request, Store, coalesce};
+use smalti_store::{AheadStore, ByteRange, Coalescing, ReadInto, Request, Store, coalesce};
 use smalti_tile::{
     CellShape, ChunkDirectory, Codec, Column, ColumnRef, FieldCodec, FilteredTileRef, PlainLayout, Scratch,
     VarPlaces,
@@ -252,6 +252,11 @@ impl Fetch {
     /// Whether tiles should be asked for before they are needed, and what is asked for is kept until then.
     pub(crate) fn is_distant(&self) -> bool {
         self.ahead.is_some()
+    }
+
+    /// How the store likes requests.
+    pub(crate) fn coalescing(&self) -> Coalescing {
+        self.store.coalescing()
     }
 
     /// Whether it is worth [announcing](Fetch::announce) tiles: on distant stores ever, on near ones while reads wait for the disk.

@@ -8,7 +8,7 @@ use smalti_query::{
     Aggregate, AggregateRequest, AggregateValue, Batch, Duplicates, Function, ReadRequest, ResultField,
     WriteRequest, aggregate,
 };
-use smalti_store::{DistantStore, ManualClock, MemoryStore, SeededEntropy, Store};
+use smalti_store::{Coalescing, DistantStore, ManualClock, MemoryStore, SeededEntropy, Store};
 use smalti_types::{
     ArrayType, CellValNum, Datatype, Env, Extent, Filter, FilterPipeline, Layout, Scalar, TimeRange,
 };
@@ -19,10 +19,13 @@ pub type Row = (u32, Option<Vec<u8>>);
 
 pub fn place(seed: u64) -> ArrayPlace {
     let env = Env::new(ManualClock::new(1), SeededEntropy::new(seed));
-    // Every other array is far away: what is asked for before it is needed gives the same cells.
-    let store: Arc<dyn Store> = match seed % 2 {
-        0 => Arc::new(MemoryStore::new()),
-        _ => Arc::new(DistantStore::new(Arc::new(MemoryStore::new()))),
+    // Every other array is far away: what is asked for before it is needed gives the same cells. Of every fourth nothing is asked for that may turn
+    // out not to be needed, as if waiting cost nothing.
+    let far = |coalescing| DistantStore::new(Arc::new(MemoryStore::new())).with_coalescing(coalescing);
+    let store: Arc<dyn Store> = match (seed % 2, seed % 8 < 4) {
+        (0, _) => Arc::new(MemoryStore::new()),
+        (_, true) => Arc::new(far(Coalescing::default())),
+        (_, false) => Arc::new(far(Coalescing { max_gap_byte_len: 0, ..Coalescing::default() })),
     };
     let place = ArrayPlace::in_store(store, "array".into(), None, env);
     // And every other two hold no section of their fragments' metadata as a whole.

@@ -43,7 +43,11 @@ impl Fragment {
             Plane::Var => (Section::TileVarOffsets(slot), &footer.file_var_sizes),
             Plane::Validity => (Section::TileValidityOffsets(slot), &footer.file_validity_sizes),
         };
-        let starts = self.open_numbers(section)?;
+        let starts = match self.lone.get() {
+            // It begins where its file does.
+            Some(_) => NumbersOfTiles::whole(vec![0]),
+            None => self.open_numbers(section)?,
+        };
         let file_len = file_lens.get(slot).copied().unwrap_or_default();
         let places = TilePlaces::new(starts, self.tile_count, file_len).map_err(|error| {
             self.in_metadata(error.in_field("tile offsets", crate::field_name(&self.kin.schema, field)))

@@ -57,6 +57,7 @@ impl SparsePlan {
     /// # Errors
     /// `Corrupt` and `Permission` from the metadata.
     pub(crate) fn field_statistics(&self, field: &BoundField, cells: Count) -> Result<FieldStatistics> {
+        self.read_metadata();
         let mut summary = FieldSummary::new(field.shape.datatype);
         let mut start = 0;
         let mut tiles: Vec<&TileRef> = self.tiles.iter().collect();
