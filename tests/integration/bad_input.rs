@@ -4,8 +4,7 @@ use crate::oracle::arrays::{Columns, Row, dimension, schema};
 use smalti_array::{ArrayPlace, Snapshot};
 use smalti_query::condition::Condition;
 use smalti_query::{
-    Aggregate, AggregateRequest, Duplicates, Function, ReadRequest, WriteRequest, aggregate, delete, explain,
-    read, write,
+    Aggregate, AggregateRequest, Function, ReadRequest, aggregate, delete, explain, read, write,
 };
 use smalti_store::{ManualClock, MemoryStore, MeteredStore, SeededEntropy};
 use smalti_tile::ColumnRef;
@@ -33,14 +32,7 @@ fn array(array_type: ArrayType) -> (Arc<MeteredStore<MemoryStore>>, Snapshot) {
     let rows: Vec<Row> = cells.iter().map(|&cell| (cell as u32, Some(vec![b'a'; 3]))).collect();
     let columns = Columns::of(rows.iter());
     let is_dense = array_type == ArrayType::Dense;
-    let mut request = WriteRequest {
-        columns: columns.refs(),
-        subarray: None,
-        layout: if is_dense { Layout::RowMajor } else { Layout::Unordered },
-        at: None,
-        duplicates: Duplicates::Refuse,
-        progress: None,
-    };
+    let mut request = columns.request(if is_dense { Layout::RowMajor } else { Layout::Unordered }, None);
     if !is_dense {
         request.columns.push(("x".into(), ColumnRef::fixed(bytemuck::cast_slice(&cells))));
     }

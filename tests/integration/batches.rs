@@ -3,7 +3,7 @@
 use crate::oracle::arrays::{Columns, Row, dimension, place, schema};
 use smalti_array::Snapshot;
 use smalti_query::condition::{Condition, Relation};
-use smalti_query::{Duplicates, ReadRequest, ReadStatistics, WriteRequest, read, write};
+use smalti_query::{ReadRequest, ReadStatistics, read, write};
 use smalti_tile::ColumnRef;
 use smalti_types::{ArrayType, Extent, Filter, FilterPipeline, Layout, Physical, Scalar, TimeRange};
 
@@ -28,14 +28,7 @@ pub fn array(array_type: ArrayType, interleaves: bool) -> Snapshot {
         let rows: Vec<Row> =
             cells.iter().map(|&cell| (cell as u32, (cell % 3 > 0).then(|| vec![b'a'; 1]))).collect();
         let columns = Columns::of(rows.iter());
-        let mut request = WriteRequest {
-            columns: columns.refs(),
-            subarray: None,
-            layout: Layout::RowMajor,
-            at: None,
-            duplicates: Duplicates::Refuse,
-            progress: None,
-        };
+        let mut request = columns.request(Layout::RowMajor, None);
         let coords = [0, 1].map(|dim| {
             cells.iter().map(|cell| if dim == 0 { cell / SIDE } else { cell % SIDE }).collect::<Vec<i32>>()
         });

@@ -4,7 +4,7 @@ use crate::oracle::arrays::{Columns, Row, dimension, open, place, schema};
 use proptest::prelude::*;
 use smalti_array::{ArrayPlace, Snapshot};
 use smalti_format::ArraySchema;
-use smalti_query::{BufferedRead, Duplicates, FieldBuffers, ReadRequest, WriteRequest, read, write};
+use smalti_query::{BufferedRead, FieldBuffers, ReadRequest, read, write};
 use smalti_tile::ColumnRef;
 use smalti_types::{ArrayType, ErrorKind, Extent, Layout, Physical, Scalar, TimeRange};
 use std::ops::Range;
@@ -30,14 +30,7 @@ fn array(array_type: ArrayType) -> ArrayPlace {
         .unwrap();
     let rows: Vec<Row> = (0..LEN).map(row).collect();
     let (columns, x): (_, Vec<i32>) = (Columns::of(rows.iter()), (0..LEN as i32).collect());
-    let mut request = WriteRequest {
-        columns: columns.refs(),
-        subarray: Some(vec![extent(0, LEN - 1)]),
-        layout: Layout::RowMajor,
-        at: None,
-        duplicates: Duplicates::Refuse,
-        progress: None,
-    };
+    let mut request = columns.request(Layout::RowMajor, Some(vec![extent(0, LEN - 1)]));
     if array_type == ArrayType::Sparse {
         (request.subarray, request.layout) = (None, Layout::Unordered);
         request.columns.push(("x".into(), ColumnRef::fixed(bytemuck::cast_slice(&x))));
@@ -48,14 +41,7 @@ fn array(array_type: ArrayType) -> ArrayPlace {
 
 fn write_dense(place: &ArrayPlace, rows: &[Row], cells: Extent) {
     let columns = Columns::of(rows.iter());
-    let request = WriteRequest {
-        columns: columns.refs(),
-        subarray: Some(vec![cells]),
-        layout: Layout::RowMajor,
-        at: None,
-        duplicates: Duplicates::Refuse,
-        progress: None,
-    };
+    let request = columns.request(Layout::RowMajor, Some(vec![cells]));
     write(&open(place, TimeRange::ALL), &request).unwrap();
 }
 

@@ -3,9 +3,7 @@
 use crate::oracle::arrays::{Columns, Row, dimension, schema};
 use smalti_array::{ArrayPlace, Snapshot};
 use smalti_query::condition::{Condition, Relation};
-use smalti_query::{
-    Duplicates, FragmentFate, Progress, ReadRequest, Strategy, WriteRequest, analyze, read, write,
-};
+use smalti_query::{FragmentFate, Progress, ReadRequest, Strategy, analyze, read, write};
 use smalti_store::{ManualClock, MemoryStore, MeteredStore, SeededEntropy};
 use smalti_tile::ColumnRef;
 use smalti_types::{ArrayType, Env, ErrorKind, Extent, Layout, Physical, Scalar, TimeRange};
@@ -38,14 +36,7 @@ fn array_of(
             .map(|&cell| (cell as u32, (cell % 3 != 0).then(|| vec![b'a'; cell as usize % 7])))
             .collect();
         let columns = Columns::of(rows.iter());
-        let mut request = WriteRequest {
-            columns: columns.refs(),
-            subarray: None,
-            layout: Layout::Unordered,
-            at: None,
-            duplicates: Duplicates::Refuse,
-            progress: None,
-        };
+        let mut request = columns.request(Layout::Unordered, None);
         if array_type == ArrayType::Dense {
             request.layout = Layout::RowMajor;
             request.subarray = Some(vec![extent(fragment * step, fragment * step + 49)]);

@@ -23,14 +23,7 @@ fn ranges_of_dense_arrays_share_the_tiles_that_they_need() {
     place.create(&schema).unwrap();
     let rows: Vec<Row> = (0..9_000_000).map(|cell| (cell, (cell % 3 > 0).then(|| vec![b'a'; 1]))).collect();
     let columns = Columns::of(rows.iter());
-    let request = WriteRequest {
-        columns: columns.refs(),
-        subarray: None,
-        layout: Layout::RowMajor,
-        at: None,
-        duplicates: Duplicates::Refuse,
-        progress: None,
-    };
+    let request = columns.request(Layout::RowMajor, None);
     write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
     let snapshot = Snapshot::open(place, TimeRange::ALL).unwrap();
     // The order of the points, and how often each tile is decoded at most: once a thread, or where two tasks meet in one.

@@ -7,8 +7,8 @@ use crate::oracle::arrays::{Columns, Row, dimension, open, place, rows, schema};
 use smalti_array::{ArrayPlace, Snapshot};
 use smalti_query::condition::{Condition, Relation};
 use smalti_query::{
-    Aggregate, AggregateRequest, AggregateValue, Duplicates, FragmentFate, Function, Progress, ReadRequest,
-    WriteRequest, aggregate, explain, read, write,
+    Aggregate, AggregateRequest, AggregateValue, FragmentFate, Function, Progress, ReadRequest, aggregate,
+    explain, read, write,
 };
 use smalti_store::SyncLevel;
 use smalti_types::{ArrayType, Extent, Layout, Physical, Scalar, TimeRange};
@@ -40,14 +40,7 @@ fn put(place: &ArrayPlace, cells: &mut Cells, (y, x): (i32, i32), (rows, cols): 
         .collect();
     let columns = Columns::of(written.iter().map(|(_, row)| row));
     let side = |at: i32, len: i32| Extent::Num { lo: at.ordinal(), hi: (at + len - 1).ordinal() };
-    let request = WriteRequest {
-        columns: columns.refs(),
-        subarray: Some(vec![side(y, rows), side(x, cols)]),
-        layout: Layout::RowMajor,
-        at: None,
-        duplicates: Duplicates::Refuse,
-        progress: None,
-    };
+    let request = columns.request(Layout::RowMajor, Some(vec![side(y, rows), side(x, cols)]));
     write(&open(place, TimeRange::ALL), &request).unwrap();
     cells.extend(written);
 }

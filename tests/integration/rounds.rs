@@ -3,7 +3,7 @@
 use crate::oracle::arrays::{Columns, Row, dimension, schema};
 use smalti_array::{ArrayPlace, Resources, Snapshot};
 use smalti_query::condition::{Condition, Relation};
-use smalti_query::{Duplicates, ReadRequest, WriteRequest, read, write};
+use smalti_query::{BufferedRead, FieldBuffers, ReadRequest, read, write};
 use smalti_store::{
     DiskCache, DistantStore, LocalStore, ManualClock, MemoryStore, MeteredStore, Place, Remote,
     SeededEntropy, SimDisk, Stores, SyncLevel, Traffic,
@@ -53,14 +53,7 @@ fn array_in(store: Arc<dyn smalti_store::Store>, array_type: ArrayType, fragment
         let text = |cell: i32| (cell % 3 != 0).then(|| vec![b'a'; cell as usize % 7]);
         let rows: Vec<Row> = cells.iter().map(|&cell| (cell as u32, text(cell))).collect();
         let columns = Columns::of(rows.iter());
-        let mut request = WriteRequest {
-            columns: columns.refs(),
-            subarray: None,
-            layout: Layout::Unordered,
-            at: None,
-            duplicates: Duplicates::Refuse,
-            progress: None,
-        };
+        let mut request = columns.request(Layout::Unordered, None);
         match array_type {
             ArrayType::Dense => {
                 request.layout = Layout::RowMajor;
@@ -264,6 +257,126 @@ fn conditions_and_what_is_missing_ask_no_more_often() {
     let (cells, reading) = far.spent(|| cell_count(&snapshot, &request));
     assert_eq!(cells as i32, 50 * CELL_COUNT - 150);
     assert!(reading.round_count <= 2, "{reading:?}");
+}
+
+/// A sparse array with a fragment for each list of coordinates, whose cells say the number of the fragment; consolidated as to what is listed
+/// and known of fragments.
+fn array_of(fragments: &[Vec<i32>]) -> MemoryStore {
+    let store = MemoryStore::new();
+    let place = place_in(Arc::new(store.clone()));
+    let x = dimension("x", Some((Scalar::I32(0), Scalar::I32(999_999))), Some(Scalar::I32(1_000_000)));
+    let mut schema = schema(ArrayType::Sparse, vec![x], (Layout::RowMajor, Layout::RowMajor));
+    schema.capacity = 100;
+    place.create(&schema).unwrap();
+    let snapshot = Snapshot::open(place.clone(), TimeRange::ALL).unwrap();
+    for (number, cells) in fragments.iter().enumerate() {
+        let rows: Vec<Row> = cells.iter().map(|_| (number as u32, Some(b"text".to_vec()))).collect();
+        let columns = Columns::of(rows.iter());
+        let mut request = columns.request(Layout::Unordered, None);
+        request.columns.push(("x".into(), ColumnRef::fixed(bytemuck::cast_slice(cells))));
+        write(&snapshot, &request).unwrap();
+    }
+    consolidate_fragment_meta(&place, &Options::default()).unwrap();
+    consolidate_commits(&place, &Options::default()).unwrap();
+    store
+}
+
+/// The coordinates and numbers that a read gives, and what it takes from far away, where it gives the same.
+fn numbers_of(store: &MemoryStore, request: &ReadRequest) -> (Vec<(i32, u32)>, Traffic) {
+    let request = ReadRequest { fields: vec!["x".into(), "n".into()], ..request.clone() };
+    let all = |snapshot: &Snapshot| {
+        let batches = read(snapshot, &request).unwrap().map(Result::unwrap);
+        let cells = batches.flat_map(|batch| {
+            let (x, n): (&[i32], &[u32]) = (batch.columns[0].data.values(), batch.columns[1].data.values());
+            x.iter().copied().zip(n.iter().copied()).collect::<Vec<_>>()
+        });
+        cells.collect::<Vec<(i32, u32)>>()
+    };
+    let near = Snapshot::open(place_in(Arc::new(store.clone())), TimeRange::ALL).unwrap();
+    let far = Far::new(store);
+    let (snapshot, _) = far.open();
+    let (cells, reading) = far.spent(|| all(&snapshot));
+    assert_eq!(cells, all(&near));
+    (cells, reading)
+}
+
+#[test]
+fn fields_of_tiles_all_of_whose_cells_others_hide_are_not_asked_for_where_they_are_many() {
+    let cells: Vec<i32> = (0..10).map(|cell| cell * 1_000).collect();
+    for layout in [Layout::Unordered, Layout::GlobalOrder, Layout::RowMajor] {
+        let request = ReadRequest {
+            ranges: vec![vec![extent(0, 4_999)]],
+            layout: Some(layout),
+            ..ReadRequest::default()
+        };
+        // Of a few all is asked for at once, of many the coordinates first. The footers tell where the only tile is.
+        for (fragment_count, wanted) in [(20, (40, 1)), (1_000, (1_001, 2))] {
+            let store = array_of(&vec![cells.clone(); fragment_count]);
+            let (read, reading) = numbers_of(&store, &request);
+            assert_eq!(read, [0, 1_000, 2_000, 3_000, 4_000].map(|x| (x, fragment_count as u32 - 1)));
+            assert_eq!((reading.request_count(), reading.round_count), wanted, "{layout}: {reading:?}");
+        }
+    }
+}
+
+#[test]
+fn fields_of_tiles_that_ranges_meet_between_their_cells_are_not_asked_for() {
+    const LEN: i32 = 1_000;
+    let has_one_inside = |fragment: i32| fragment % 10 == 7;
+    let fragments: Vec<Vec<i32>> = (0..200)
+        .map(|fragment| {
+            let inside = has_one_inside(fragment).then_some(450);
+            [Some(0), inside, Some(LEN - 1)].into_iter().flatten().map(|cell| fragment * LEN + cell).collect()
+        })
+        .collect();
+    let store = array_of(&fragments);
+    for layout in [Layout::Unordered, Layout::GlobalOrder, Layout::RowMajor] {
+        let between = |fragments: std::ops::Range<i32>| ReadRequest {
+            ranges: vec![
+                fragments.map(|fragment| extent(fragment * LEN + 400, fragment * LEN + 500)).collect(),
+            ],
+            layout: Some(layout),
+            ..ReadRequest::default()
+        };
+        let (read, reading) = numbers_of(&store, &between(0..200));
+        let inside = (0..200).filter(|&fragment| has_one_inside(fragment));
+        assert_eq!(read, inside.map(|fragment| (fragment * LEN + 450, fragment as u32)).collect::<Vec<_>>());
+        assert_eq!((reading.request_count(), reading.round_count), (200 + 20, 2), "{layout}: {reading:?}");
+        // Of a few all is asked for at once.
+        let (read, reading) = numbers_of(&store, &between(0..7));
+        assert_eq!((read.len(), reading.round_count), (0, 1), "{layout}: {reading:?}");
+        // A tile of which all cells are wanted comes in one round.
+        let all = ReadRequest { layout: Some(layout), ..ReadRequest::default() };
+        let (read, reading) = numbers_of(&store, &all);
+        assert_eq!(
+            (read.len(), reading.request_count(), reading.round_count),
+            (420, 400, 1),
+            "{layout}: {reading:?}"
+        );
+    }
+}
+
+#[test]
+fn how_much_fits_into_buffers_is_not_asked_of_the_store() {
+    for array_type in [ArrayType::Sparse, ArrayType::Dense] {
+        let (store, place) = array(array_type, 50);
+        consolidate_fragment_meta(&place, &Options::default()).unwrap();
+        let request = ReadRequest { fields: vec!["s".into()], ..ReadRequest::default() };
+        let far = Far::new(&store);
+        let (snapshot, _) = far.open();
+        let (cells, batches) = far.spent(|| cell_count(&snapshot, &request));
+        let far = Far::new(&store);
+        let (snapshot, _) = far.open();
+        let (mut text, mut starts, mut validity) = (vec![0; 1 << 16], vec![0; cells + 1], vec![0; cells]);
+        let (filled, buffers) = far.spent(|| {
+            let data =
+                FieldBuffers { data: &mut text, offsets: Some(&mut starts), validity: Some(&mut validity) };
+            BufferedRead::new(read(&snapshot, &request).unwrap()).fill(&mut [data]).unwrap()
+        });
+        assert_eq!((filled.cell_count, filled.is_complete), (cells, true), "{array_type}");
+        assert!(buffers.request_count() <= batches.request_count(), "{array_type}: {buffers:?}, {batches:?}");
+        assert!(buffers.round_count <= 2, "{array_type}: {buffers:?}");
+    }
 }
 
 #[test]

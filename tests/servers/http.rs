@@ -9,9 +9,9 @@ use smalti::{
 };
 use smalti_object::ObjectStores;
 use smalti_store::{ByteRange, Place, ReadInto, Remote as _, StoreExt as _};
-use std::io::{BufRead as _, BufReader};
+use smalti_tests::servers::Process;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 /// Servers as there are, and some of the odd ones.
 fn servers() -> Vec<(&'static str, Manners)> {
@@ -565,36 +565,12 @@ fn nothing_is_written_over_http() {
 }
 
 /// Python's own server, which lists folders and does no ranges.
-struct Python {
-    process: Child,
-    port: u16,
-}
-
-impl Python {
-    fn start(folder: &Path) -> Result<Python, String> {
-        let mut process = Command::new("python3")
-            .args(["-u", "-m", "http.server", "--bind", "127.0.0.1", "0"])
-            .current_dir(folder)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| format!("python3: {error}"))?;
-        let mut line = String::new();
-        let said = process.stdout.take().map(|out| BufReader::new(out).read_line(&mut line));
-        // "Serving HTTP on 127.0.0.1 port 43211 (http://127.0.0.1:43211/) ..."
-        let port = line.split(" port ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
-        let mut python = Python { process, port: 0 };
-        python.port = port.ok_or_else(|| format!("it said {line:?}, {said:?}"))?;
-        Ok(python)
-    }
-}
-
-impl Drop for Python {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+fn python_serves(folder: &Path) -> Result<Process, String> {
+    let mut command = Command::new("python3");
+    command.args(["-u", "-m", "http.server", "--bind", "127.0.0.1", "0"]);
+    // "Serving HTTP on 127.0.0.1 port 43211 (http://127.0.0.1:43211/) ..."
+    let port = |line: &str| line.split(" port ").nth(1)?.split(' ').next()?.parse().ok();
+    Process::start_saying(command.current_dir(folder).stderr(Stdio::null()), port)
 }
 
 #[test]
@@ -603,7 +579,7 @@ fn pythons_own_server_gives_arrays() {
     array_in(folder.path(), "new array");
     cases.truncate(25);
     cases.push(("new array".to_owned(), None));
-    let python = match Python::start(folder.path()) {
+    let python = match python_serves(folder.path()) {
         Ok(python) => python,
         Err(why) => {
             assert!(
@@ -618,7 +594,7 @@ fn pythons_own_server_gives_arrays() {
     for (case, key) in &cases {
         let expected =
             told(folder.path().join(case).to_str().unwrap(), &with_key(Options::new(), key.as_ref()));
-        let uri = format!("http://127.0.0.1:{}/{case}", python.port);
+        let uri = format!("http://127.0.0.1:{}/{case}", python.port());
         assert_eq!(told(&uri, &with_key(far.clone(), key.as_ref())), expected, "{case}");
     }
 }

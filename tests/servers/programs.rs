@@ -3,34 +3,14 @@
 use smalti_object::{ObjectStores, Settings};
 use smalti_store::{Remote as _, StoreExt as _};
 use smalti_tests::proxy::{Canned, Counts, Fault, Proxy, Rule};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use smalti_tests::servers::Process;
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-/// A program that says its port, and ends with this test.
-struct Program {
-    port: u16,
-    process: Child,
-}
-
-impl Program {
-    fn start(program: &str, args: &[&str]) -> Program {
-        let mut process = Command::new(program)
-            .args(args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program is built with the tests");
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        Program { port: line.trim().parse().expect("a port is the first that it says"), process }
-    }
-
-    /// Closes its input, and waits for the end.
-    fn end(mut self) {
-        drop(self.process.stdin.take());
-        assert!(self.process.wait().unwrap().success());
-    }
+/// Starts a program that was built with the tests.
+fn start(program: &str, args: &[&str]) -> Process {
+    Process::start(Command::new(program).args(args)).unwrap()
 }
 
 /// Asks, and returns the whole answer.
@@ -82,12 +62,12 @@ fn a_proxy_in_front_of_a_server_is_asked_over_http() {
     let root = tempfile::tempdir().unwrap();
     let root_path = root.path().join("buckets");
     let root_path = root_path.to_str().unwrap();
-    let server = Program::start(env!("CARGO_BIN_EXE_s3-server"), &["--root", root_path, "--bucket", "ours"]);
-    let to = format!("127.0.0.1:{}", server.port);
-    let proxy = Program::start(env!("CARGO_BIN_EXE_fault-proxy"), &["--to", &to, "--latency-ms", "1"]);
+    let server = start(env!("CARGO_BIN_EXE_s3-server"), &["--root", root_path, "--bucket", "ours"]);
+    let to = format!("127.0.0.1:{}", server.port());
+    let proxy = start(env!("CARGO_BIN_EXE_fault-proxy"), &["--to", &to, "--latency-ms", "1"]);
     let mut settings = Settings::default();
     for (name, value) in [
-        ("s3.endpoint", format!("http://127.0.0.1:{}", proxy.port).as_str()),
+        ("s3.endpoint", format!("http://127.0.0.1:{}", proxy.port()).as_str()),
         ("s3.region", "us-east-1"),
         ("s3.access_key_id", "testing"),
         ("s3.secret_access_key", "testing"),
@@ -96,23 +76,24 @@ fn a_proxy_in_front_of_a_server_is_asked_over_http() {
         settings.set(name, value).unwrap();
     }
     let counts = || {
-        let answer = ask(proxy.port, "GET", "/__proxy/counts");
+        let answer = ask(proxy.port(), "GET", "/__proxy/counts");
         assert!(answer.contains("content-type: application/json"), "{answer}");
         serde_json::from_str::<serde_json::Value>(body(&answer)).unwrap()
     };
     let store = ObjectStores::new(settings).open("s3", "ours/any").unwrap().store;
     store.put("any/file", &[b"content"]).unwrap();
     assert_eq!(counts(), serde_json::json!({"requests": 1, "rounds": 1, "bytes_in": 7, "bytes_out": 0}));
-    assert!(ask(proxy.port, "POST", "/__proxy/reset").starts_with("HTTP/1.1 200"));
-    assert!(ask(proxy.port, "POST", "/__proxy/latency?ms=2").starts_with("HTTP/1.1 200"));
-    assert!(ask(proxy.port, "POST", "/__proxy/latency?ms=x").starts_with("HTTP/1.1 404"));
+    assert!(ask(proxy.port(), "POST", "/__proxy/reset").starts_with("HTTP/1.1 200"));
+    assert!(ask(proxy.port(), "POST", "/__proxy/latency?ms=2").starts_with("HTTP/1.1 200"));
+    assert!(ask(proxy.port(), "POST", "/__proxy/latency?ms=x").starts_with("HTTP/1.1 404"));
     assert_eq!(counts()["requests"], 0);
     assert_eq!(&store.read_all("any/file", 100).unwrap()[..], b"content");
     let counted = counts();
     assert_eq!(counted["requests"], counted["rounds"], "one after the other: {counted}");
     assert_eq!(counted["bytes_out"], 7);
-    proxy.end();
-    server.end();
+    for program in [proxy, server] {
+        assert!(program.end().unwrap().success());
+    }
 }
 
 #[test]

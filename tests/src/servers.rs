@@ -1,25 +1,39 @@
-//! Servers of object stores in processes of their own: moto, which is Python, and Azurite, which is Node's. They are started once by a program that needs
-//! them, on the loopback, and end with it.
+//! Servers in processes of their own, on the loopback, which end with the program that needs them. moto, which is Python, and Azurite, which is Node's, are
+//! started once.
 
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{LazyLock, Mutex, Once};
 
 /// A server in a process of its own, which ends with this one: when its standard input does.
-struct Process {
+pub struct Process {
     port: u16,
     /// What it is told, and what it says, line by line.
-    pipes: Mutex<(ChildStdin, Receiver<String>)>,
-    _process: Child,
+    pipes: Mutex<Option<(ChildStdin, Receiver<String>)>>,
+    process: Child,
 }
 
 impl Process {
-    /// Starts a script with the program that runs it, and waits for the port that it says first.
-    fn start(command: &mut Command) -> Result<Process, String> {
+    /// Starts a server, and waits for the line that it says first, which is its port.
+    ///
+    /// # Errors
+    /// Why there is none, in words.
+    pub fn start(command: &mut Command) -> Result<Process, String> {
+        Process::start_saying(command, |line| line.trim().parse().ok())
+    }
+
+    /// As [`start`](Process::start), where the port is somewhere in the line.
+    ///
+    /// # Errors
+    /// Why there is none, in words.
+    pub fn start_saying(
+        command: &mut Command,
+        port: impl FnOnce(&str) -> Option<u16>,
+    ) -> Result<Process, String> {
         let mut process = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -36,16 +50,40 @@ impl Process {
             }
         });
         let first = lines.recv().map_err(|_| format!("{command:?} ended and said nothing"))?;
-        let port =
-            first.trim().parse().map_err(|_| format!("{command:?} said {first:?} instead of its port"))?;
-        Ok(Process { port, pipes: Mutex::new((stdin, lines)), _process: process })
+        let mut server = Process { port: 0, pipes: Mutex::new(Some((stdin, lines))), process };
+        server.port =
+            port(&first).ok_or_else(|| format!("{command:?} said {first:?} instead of its port"))?;
+        Ok(server)
+    }
+
+    /// Its port on the loopback.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Closes its standard input, and waits for its end.
+    ///
+    /// # Errors
+    /// Those of waiting.
+    pub fn end(mut self) -> std::io::Result<ExitStatus> {
+        self.pipes = Mutex::default();
+        self.process.wait()
     }
 
     /// Tells it a line, and waits for one.
     fn ask(&self, line: &str) -> String {
         let mut pipes = self.pipes.lock().unwrap();
-        writeln!(pipes.0, "{line}").unwrap();
-        pipes.1.recv().unwrap()
+        let (input, lines) = pipes.as_mut().unwrap();
+        writeln!(input, "{line}").unwrap();
+        lines.recv().unwrap()
+    }
+}
+
+/// One that does not look at its standard input ends all the same.
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 

@@ -42,6 +42,8 @@ pub struct Fragment {
     /// In versions 1 and 2: everything, in memory.
     legacy: Option<Box<LegacyFragmentMetadata>>,
     tree: OnceLock<TileTree>,
+    /// The rectangle of its only tile, as the footer tells it, for a reader who needs nothing else of the metadata file.
+    lone: OnceLock<TileTree>,
     places: Mutex<HashMap<(FieldId, Plane), Arc<TilePlaces>>>,
     var_byte_lens: Mutex<HashMap<FieldId, Arc<NumbersOfTiles>>>,
     /// Sections that are too long to be held.
@@ -253,6 +255,7 @@ impl Fragment {
             metadata,
             legacy: None,
             tree: OnceLock::new(),
+            lone: OnceLock::new(),
             places: Mutex::default(),
             var_byte_lens: Mutex::default(),
             chunked: Mutex::default(),

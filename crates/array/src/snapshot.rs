@@ -276,10 +276,21 @@ impl Snapshot {
         }
     }
 
+    /// Reads the ends of the metadata files of some of the fragments that were not read yet: in one go, for those who will ask for statistics
+    /// of one after the other. What cannot be read is an error then.
+    pub fn read_metadata(&self, fragments: &[&Fragment]) {
+        Fragment::read_ahead(&self.held.place, fragments);
+    }
+
     /// On a distant store, asks at once for what a read needs of the metadata of those fragments that `is_wanted` says yes to, before it
-    /// reads tiles of some fields of the snapshot's schema: their rectangles, and where the tiles are. Elsewhere it does nothing: there
-    /// each piece is read when it is needed. What cannot be read is an error then.
-    pub fn ask_ahead(&self, is_wanted: impl Fn(&Fragment) -> bool, fields: &[FieldId]) {
+    /// reads tiles of some fields of the snapshot's schema: their rectangles, and where the tiles are; and statistics of the tiles, if these are
+    /// wanted. Elsewhere it does nothing: there each piece is read when it is needed. What cannot be read is an error then.
+    pub fn ask_ahead(
+        &self,
+        is_wanted: impl Fn(&Fragment) -> bool,
+        fields: &[FieldId],
+        with_statistics: bool,
+    ) {
         if !self.store().is_distant() {
             return;
         }
@@ -295,7 +306,7 @@ impl Snapshot {
                 other => Some(*other),
             };
             let fields: Vec<FieldId> = fields.iter().filter_map(own).collect();
-            for (start, request) in fragment.early_requests(&fields) {
+            for (start, request) in fragment.early_requests(&fields, with_statistics) {
                 asked.push((fragment, start));
                 requests.push(request);
             }

@@ -11,8 +11,8 @@ use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _};
 use smalti_store::{
     ByteRange, Coalescing, Entry, EntryKind, FileVersion, FileWriter, LEFTOVER_PREFIX, Leftover, NewFile,
-    NewTree, Pending, ReadInto, Request, Store, Tail, UNKNOWN_EFFECT, UnfinishedUpload, check_path, join,
-    split,
+    NewTree, Pending, ReadInto, Request, Store, Tail, UNKNOWN_EFFECT, UnfinishedUpload, check_move,
+    check_path, split,
 };
 use smalti_types::{Error, ErrorKind, Result};
 
@@ -97,7 +97,7 @@ impl Store for Objects {
         for file in files {
             let byte_len = file.parts.iter().fold(0_u64, |len, part| len.saturating_add(part.len() as u64));
             if byte_len <= 2 * self.part_byte_len() {
-                short.push((file.path.to_owned(), joined(file.parts)));
+                short.push((file.path.to_owned(), file.joined()));
                 continue;
             }
             let mut upload = Box::new(Upload::new(self.clone(), file.path.to_owned()));
@@ -127,18 +127,13 @@ impl Store for Objects {
     }
 
     fn create_tree(&self, root: &str, tree: &NewTree<'_>) -> Result<()> {
-        check_path(root)?;
-        tree.folders.iter().try_for_each(|folder| check_path(folder))?;
-        tree.files.iter().try_for_each(|file| check_path(file.path))?;
+        tree.check(root)?;
         let (objects, folder) = (self.clone(), root.to_owned());
         if self.0.io.wait(async move { objects.is_taken(&folder).await })? {
             let taken = Error::new(ErrorKind::AlreadyExists, "something of that name exists");
             return Err(taken.at_uri(self.address_of(root)));
         }
-        let files = tree.files.iter().map(|file| (join(root, file.path), joined(file.parts)));
-        let mut files: Vec<(String, Bytes)> = files.collect();
-        // The last one makes the tree visible.
-        let Some((path, content)) = files.pop() else { return Ok(()) };
+        let Some((files, (path, content))) = tree.objects(root) else { return Ok(()) };
         self.put_all(files)?;
         self.put_whole(&path, content)
     }
@@ -165,13 +160,7 @@ impl Store for Objects {
     /// Copies, then deletes: a store of objects cannot rename. Schemas are copied last and deleted first, so that no reader finds an array that is not
     /// whole.
     fn move_folder(&self, from: &str, to: &str) -> Result<()> {
-        check_path(from)?;
-        check_path(to)?;
-        if to.strip_prefix(from).is_some_and(|below| below.is_empty() || below.starts_with('/')) {
-            return Err(Error::invalid(format!(
-                "{from:?} cannot be moved to {to:?}, which is itself or inside it"
-            )));
-        }
+        check_move(from, to)?;
         let (objects, from, to) = (self.clone(), from.to_owned(), to.to_owned());
         let found = self.0.io.wait({
             let (objects, from, to) = (objects.clone(), from.clone(), to.clone());

@@ -150,6 +150,7 @@ fn coalescing(settings: &Settings) -> Coalescing {
     Coalescing {
         max_gap_byte_len: settings.byte_len("network.gap"),
         max_byte_len: settings.byte_len("network.merged"),
+        side_by_side: usize::try_from(settings.count("network.requests")).unwrap_or(usize::MAX),
     }
 }
 

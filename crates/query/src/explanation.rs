@@ -113,7 +113,7 @@ pub(crate) fn stored_cost(source: &FieldSource, tile_idx: usize) -> Result<(u64,
     for (plane, _) in planes.into_iter().filter(|(_, is_there)| *is_there) {
         let place = source.fragment.tile_place(source.field, plane, tile_idx)?;
         requests += 1;
-        bytes += place.end - place.start;
+        bytes = u64::saturating_add(bytes, place.end - place.start);
     }
     Ok((requests, bytes))
 }

@@ -16,7 +16,7 @@ use smalti_array::{
 };
 use smalti_format::Rule;
 use smalti_space::Check;
-use smalti_store::{AheadStore, ByteRange, ReadInto, Request, Store, coalesce};
+use smalti_store::{AheadStore, ByteRange, Coalescing, ReadInto, Request, Store, coalesce};
 use smalti_tile::{
     CellShape, ChunkDirectory, Codec, Column, ColumnRef, FieldCodec, FilteredTileRef, PlainLayout, Scratch,
     VarPlaces,
@@ -82,27 +82,6 @@ pub(crate) fn attribute_in(fragment: &Fragment, name: &str, shape: CellShape) ->
     let Some((idx, _)) = fragment.schema().attribute(name) else { return Ok(None) };
     let field = FieldId::Attribute(idx);
     Ok((fragment.field_shape(field)? == shape).then_some(field))
-}
-
-/// Tiles whose values are counted for a mean.
-const MEAN_OF_TILES: usize = 16;
-
-/// The mean bytes of the values of a cell of a field of any length, as the metadata of some tiles says; `cell_count` is that of a tile.
-pub(crate) fn mean_var_byte_len<'s>(
-    sources: impl Iterator<Item = &'s FieldSource>,
-    cell_count: impl Fn(&FieldSource, usize) -> Option<usize>,
-) -> usize {
-    let of_source = |source: &FieldSource| {
-        let tile_count = usize::try_from(source.fragment.tile_count()).unwrap_or(usize::MAX);
-        let tiles = (0..tile_count).step_by(tile_count.div_ceil(MEAN_OF_TILES).max(1));
-        let (mut byte_len, mut cells) = (0usize, 0usize);
-        for tile_idx in tiles {
-            byte_len = byte_len.saturating_add(source.fragment.var_byte_len(source.field, tile_idx).ok()?);
-            cells = cells.saturating_add(cell_count(source, tile_idx)?);
-        }
-        (cells > 0).then(|| byte_len.div_ceil(cells))
-    };
-    sources.take(MEAN_OF_TILES).filter_map(of_source).max().unwrap_or(0).max(1)
 }
 
 fn cached_file(source: &FieldSource, store: &dyn Store) -> Option<CachedFile> {
@@ -273,6 +252,11 @@ impl Fetch {
     /// Whether tiles should be asked for before they are needed, and what is asked for is kept until then.
     pub(crate) fn is_distant(&self) -> bool {
         self.ahead.is_some()
+    }
+
+    /// How the store likes requests.
+    pub(crate) fn coalescing(&self) -> Coalescing {
+        self.store.coalescing()
     }
 
     /// Whether it is worth [announcing](Fetch::announce) tiles: on distant stores ever, on near ones while reads wait for the disk.

@@ -21,6 +21,7 @@ mod folded;
 mod gather;
 mod kept;
 mod labels;
+mod mean_len;
 mod merge;
 mod part;
 mod progress;

@@ -418,11 +418,16 @@ impl Batches {
 
     /// The mean bytes of the values of a cell of each field, as the metadata of some tiles says.
     pub(crate) fn mean_byte_lens(&self) -> Vec<usize> {
-        let of_field = |(idx, field): (usize, &ResultField)| match (field.shape.is_var(), &self.state) {
-            (false, _) => field.shape.cell_byte_len(),
-            (true, State::Dense(batches)) => batches.plan().mean_var_byte_len(idx),
-            (true, State::Sparse(batches)) => batches.plan().mean_var_byte_len(idx),
-            (true, _) => TYPICAL_BYTE_LEN as usize,
+        let of_field = |(idx, field): (usize, &ResultField)| {
+            if !field.shape.is_var() {
+                return field.shape.cell_byte_len();
+            }
+            let known = match &self.state {
+                State::Dense(batches) => batches.plan().mean_var_byte_len(idx),
+                State::Sparse(batches) => batches.plan().mean_var_byte_len(idx),
+                State::Labels(_) | State::Done => None,
+            };
+            known.unwrap_or(TYPICAL_BYTE_LEN as usize).max(1)
         };
         self.fields.iter().enumerate().map(of_field).collect()
     }

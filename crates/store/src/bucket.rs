@@ -4,7 +4,6 @@
 //! can come between any two of them. What is put or deleted side by side there is one request after the other here, in the order given
 //! or in the opposite one.
 
-use crate::ext::ends_early;
 use crate::path::{check_folder, check_move, check_path, join};
 use crate::{
     Answer, ByteRange, Coalescing, Entry, EntryKind, FileWriter, LEFTOVER_PREFIX, Leftover, NewFile, NewTree,
@@ -405,22 +404,13 @@ impl Store for BucketStore {
         }
         for (idx, bytes) in found {
             let Some(read) = reads.get_mut(idx) else { continue };
-            let source = usize::try_from(read.offset)
-                .ok()
-                .and_then(|start| bytes.get(start..start.checked_add(read.dest.len())?));
-            let Some(source) = source else {
-                let range = ByteRange { start: read.offset, byte_len: read.dest.len() as u64 };
-                return Err(ends_early(range, bytes.len() as u64).at_uri(self.address(read.path)));
-            };
-            read.dest.copy_from_slice(source);
+            read.fill_from(&bytes).map_err(|error| error.at_uri(self.address(read.path)))?;
         }
         Ok(())
     }
 
     fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail> {
-        let bytes = self.get(path)?;
-        let tail_byte_len = usize::try_from(byte_len).unwrap_or(usize::MAX).min(bytes.len());
-        Ok(Tail { file_byte_len: bytes.len() as u64, bytes: bytes.slice(bytes.len() - tail_byte_len..) })
+        Ok(Tail::of(&self.get(path)?, byte_len))
     }
 
     fn is_distant(&self) -> bool {
@@ -440,7 +430,7 @@ impl Store for BucketStore {
 
     fn put_batch(&self, files: &[NewFile<'_>]) -> Result<()> {
         files.iter().try_for_each(|file| check_path(file.path))?;
-        self.put_all(files.iter().map(|file| (file.path.to_owned(), joined(file.parts))).collect())
+        self.put_all(files.iter().map(|file| (file.path.to_owned(), file.joined())).collect())
     }
 
     fn create(&self, path: &str) -> Result<Box<dyn FileWriter>> {
@@ -457,14 +447,9 @@ impl Store for BucketStore {
     }
 
     fn create_tree(&self, root: &str, tree: &NewTree<'_>) -> Result<()> {
-        check_path(root)?;
-        tree.folders.iter().try_for_each(|folder| check_path(folder))?;
-        tree.files.iter().try_for_each(|file| check_path(file.path))?;
+        tree.check(root)?;
         self.check_free(root)?;
-        let files = tree.files.iter().map(|file| (join(root, file.path), joined(file.parts)));
-        let mut files: Vec<(String, Bytes)> = files.collect();
-        // The last one makes the tree visible.
-        let Some((path, bytes)) = files.pop() else { return Ok(()) };
+        let Some((files, (path, bytes))) = tree.objects(root) else { return Ok(()) };
         self.put_all(files)?;
         self.put_new(&path, bytes)
     }
@@ -514,7 +499,7 @@ impl Store for BucketStore {
     }
 
     fn coalescing(&self) -> Coalescing {
-        Coalescing { max_gap_byte_len: 64, max_byte_len: 16 << 20 }
+        Coalescing { max_gap_byte_len: 64, ..Coalescing::default() }
     }
 }
 

@@ -16,19 +16,28 @@ impl ByteRange {
     }
 }
 
-/// How far apart reads may be, and how long they may become, to be worth merging.
+/// How far apart reads may be, and how long they may become, to be worth merging; what a request costs follows from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coalescing {
-    /// Ranges with at most this many unwanted bytes between them are read together.
+    /// Ranges with at most this many unwanted bytes between them are read together: what comes while an answer is waited for.
     pub max_gap_byte_len: u64,
     /// A merged range grows no longer than this. One wanted range may be longer by itself.
     pub max_byte_len: u64,
+    /// So many requests go side by side, and more take turns: each costs that part of the time of one.
+    pub side_by_side: usize,
 }
 
 impl Default for Coalescing {
     /// For a store with a round trip of some milliseconds: 512 KiB of waste are cheaper than another request.
     fn default() -> Self {
-        Coalescing { max_gap_byte_len: 512 << 10, max_byte_len: 16 << 20 }
+        Coalescing { max_gap_byte_len: 512 << 10, max_byte_len: 16 << 20, side_by_side: 64 }
+    }
+}
+
+impl Coalescing {
+    /// What some requests cost for as many bytes, in bytes that could come meanwhile.
+    pub fn cost_of_requests(self, count: u64) -> u64 {
+        self.max_gap_byte_len.saturating_mul(count) / self.side_by_side.max(1) as u64
     }
 }
 
@@ -75,10 +84,13 @@ mod tests {
     }
 
     fn merged(list: &[(u64, u64)], gap: u64, max: u64) -> Vec<(u64, u64, Vec<usize>)> {
-        coalesce(&ranges(list), Coalescing { max_gap_byte_len: gap, max_byte_len: max })
-            .into_iter()
-            .map(|m| (m.range.start, m.range.byte_len, m.members))
-            .collect()
+        coalesce(
+            &ranges(list),
+            Coalescing { max_gap_byte_len: gap, max_byte_len: max, ..Coalescing::default() },
+        )
+        .into_iter()
+        .map(|m| (m.range.start, m.range.byte_len, m.members))
+        .collect()
     }
 
     #[test]

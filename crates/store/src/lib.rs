@@ -81,7 +81,7 @@ pub use lease::{Claim, Lease};
 pub use local::{Disk, DiskEntry, LEFTOVER_PREFIX, LocalStore, OsDisk};
 pub use memory::MemoryStore;
 pub use metered::{MeteredStore, Traffic};
-pub use path::{check_path, join, split};
+pub use path::{check_move, check_path, join, split};
 pub use request::{Answer, Page, Pending, Request};
 pub use sim::{SimDisk, SimWriter};
 pub use store::{

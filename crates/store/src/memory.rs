@@ -1,11 +1,10 @@
 //! A store in memory, shaped like an object store: puts are atomic, nothing is ever renamed.
 
-use crate::ext::ends_early;
 use crate::lease::Claims;
 use crate::path::{check_folder, check_move, check_path, join, split};
 use crate::{
-    ByteRange, Claim, Coalescing, Entry, EntryKind, FileVersion, FileWriter, LEFTOVER_PREFIX, Lease,
-    Leftover, NewFile, NewTree, ReadInto, Store, Tail,
+    Claim, Coalescing, Entry, EntryKind, FileVersion, FileWriter, LEFTOVER_PREFIX, Lease, Leftover, NewFile,
+    NewTree, ReadInto, Store, Tail,
 };
 use bytes::Bytes;
 use smalti_types::{Error, ErrorKind, Result};
@@ -205,22 +204,13 @@ impl Store for MemoryStore {
     fn read_into(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
         for read in reads {
             let bytes = self.file(read.path)?;
-            let source = usize::try_from(read.offset)
-                .ok()
-                .and_then(|start| bytes.get(start..start.checked_add(read.dest.len())?));
-            let Some(source) = source else {
-                let range = ByteRange { start: read.offset, byte_len: read.dest.len() as u64 };
-                return Err(ends_early(range, bytes.len() as u64).at_uri(self.address(read.path)));
-            };
-            read.dest.copy_from_slice(source);
+            read.fill_from(&bytes).map_err(|error| error.at_uri(self.address(read.path)))?;
         }
         Ok(())
     }
 
     fn read_tail(&self, path: &str, byte_len: u64) -> Result<Tail> {
-        let bytes = self.file(path)?;
-        let tail_byte_len = usize::try_from(byte_len).unwrap_or(usize::MAX).min(bytes.len());
-        Ok(Tail { file_byte_len: bytes.len() as u64, bytes: bytes.slice(bytes.len() - tail_byte_len..) })
+        Ok(Tail::of(&self.file(path)?, byte_len))
     }
 
     fn put(&self, path: &str, parts: &[&[u8]]) -> Result<()> {
@@ -273,9 +263,7 @@ impl Store for MemoryStore {
     }
 
     fn create_tree(&self, root: &str, tree: &NewTree<'_>) -> Result<()> {
-        check_path(root)?;
-        tree.folders.iter().try_for_each(|folder| check_path(folder))?;
-        tree.files.iter().try_for_each(|file| check_path(file.path))?;
+        tree.check(root)?;
         self.change(|content| {
             content.check_tree_free(root)?;
             content.add_folder(root);
@@ -285,7 +273,7 @@ impl Store for MemoryStore {
             for file in tree.files {
                 let path = join(root, file.path);
                 content.add_folder(split(&path).0);
-                content.set(path, file.parts.concat().into());
+                content.set(path, file.joined());
             }
             Ok(())
         })
@@ -362,7 +350,7 @@ impl Store for MemoryStore {
     }
 
     fn coalescing(&self) -> Coalescing {
-        Coalescing { max_gap_byte_len: 64, max_byte_len: 16 << 20 }
+        Coalescing { max_gap_byte_len: 64, ..Coalescing::default() }
     }
 }
 

@@ -30,7 +30,10 @@ pub(crate) fn check_folder(path: &str) -> Result<()> {
 }
 
 /// Checks the two paths of a move: a folder cannot go into itself, nor to where it is.
-pub(crate) fn check_move(from: &str, to: &str) -> Result<()> {
+///
+/// # Errors
+/// `InvalidArgument`, with the path quoted.
+pub fn check_move(from: &str, to: &str) -> Result<()> {
     check_path(from)?;
     check_path(to)?;
     match to.strip_prefix(from) {

@@ -1,6 +1,8 @@
 //! The trait that every backend implements, and the words of its contracts.
 
-use crate::{ByteRange, Coalescing, Pending, Request};
+use crate::ext::ends_early;
+use crate::{ByteRange, Coalescing, Pending, Request, check_path, join};
+use bytes::Bytes;
 use smalti_types::{Error, ErrorKind, Result};
 use std::fmt::Debug;
 
@@ -51,13 +53,39 @@ pub struct ReadInto<'a> {
     pub dest: &'a mut [u8],
 }
 
+impl ReadInto<'_> {
+    /// Fills it from the whole content of the file.
+    ///
+    /// # Errors
+    /// `Corrupt` when the file is too short.
+    pub(crate) fn fill_from(&mut self, file: &[u8]) -> Result<()> {
+        let source = usize::try_from(self.offset)
+            .ok()
+            .and_then(|start| file.get(start..start.checked_add(self.dest.len())?));
+        let Some(source) = source else {
+            let range = ByteRange { start: self.offset, byte_len: self.dest.len() as u64 };
+            return Err(ends_early(range, file.len() as u64));
+        };
+        self.dest.copy_from_slice(source);
+        Ok(())
+    }
+}
+
 /// The end of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tail {
     /// The size of the whole file in bytes.
     pub file_byte_len: u64,
     /// Its last bytes.
-    pub bytes: bytes::Bytes,
+    pub bytes: Bytes,
+}
+
+impl Tail {
+    /// The end of a file whose whole content is there: so many bytes at most.
+    pub(crate) fn of(file: &Bytes, byte_len: u64) -> Self {
+        let byte_len = usize::try_from(byte_len).unwrap_or(usize::MAX).min(file.len());
+        Tail { file_byte_len: file.len() as u64, bytes: file.slice(file.len() - byte_len..) }
+    }
 }
 
 /// What tells the content of a file from any other that the same name may have had or will have.
@@ -85,6 +113,13 @@ pub struct NewFile<'a> {
     pub parts: &'a [&'a [u8]],
 }
 
+impl NewFile<'_> {
+    /// Its content in one piece.
+    pub fn joined(&self) -> Bytes {
+        self.parts.concat().into()
+    }
+}
+
 /// A folder to create with everything in it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NewTree<'a> {
@@ -93,6 +128,27 @@ pub struct NewTree<'a> {
     /// Files, their paths relative to the tree's root. Stores without an atomic rename put them in this order, so
     /// the file that makes the tree visible goes last.
     pub files: &'a [NewFile<'a>],
+}
+
+impl NewTree<'_> {
+    /// Checks all paths of a tree that is to be created at a root.
+    ///
+    /// # Errors
+    /// As for [`check_path`].
+    pub fn check(&self, root: &str) -> Result<()> {
+        check_path(root)?;
+        self.folders.iter().try_for_each(|folder| check_path(folder))?;
+        self.files.iter().try_for_each(|file| check_path(file.path))
+    }
+
+    /// For stores of objects, which have no folders: the files, with their whole paths below a root and their contents; the one that makes the tree
+    /// visible by itself. `None` where there are no files.
+    pub fn objects(&self, root: &str) -> Option<(Vec<(String, Bytes)>, (String, Bytes))> {
+        let files = self.files.iter().map(|file| (join(root, file.path), file.joined()));
+        let mut files: Vec<(String, Bytes)> = files.collect();
+        let last = files.pop()?;
+        Some((files, last))
+    }
 }
 
 /// Something that an interrupted operation left behind: no reader sees it, and a repair may delete it once it is

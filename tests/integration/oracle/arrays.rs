@@ -5,10 +5,13 @@ use smalti_format::{
     ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, Version, default_fill_value,
 };
 use smalti_query::{
-    Aggregate, AggregateRequest, AggregateValue, Batch, Function, ReadRequest, ResultField, aggregate,
+    Aggregate, AggregateRequest, AggregateValue, Batch, Duplicates, Function, ReadRequest, ResultField,
+    WriteRequest, aggregate,
 };
-use smalti_store::{DistantStore, ManualClock, MemoryStore, SeededEntropy, Store};
-use smalti_types::{ArrayType, CellValNum, Datatype, Env, Filter, FilterPipeline, Layout, Scalar, TimeRange};
+use smalti_store::{Coalescing, DistantStore, ManualClock, MemoryStore, SeededEntropy, Store};
+use smalti_types::{
+    ArrayType, CellValNum, Datatype, Env, Extent, Filter, FilterPipeline, Layout, Scalar, TimeRange,
+};
 use std::sync::Arc;
 
 /// The value of a cell: the number, the text or null, and the coordinates beside it.
@@ -16,10 +19,13 @@ pub type Row = (u32, Option<Vec<u8>>);
 
 pub fn place(seed: u64) -> ArrayPlace {
     let env = Env::new(ManualClock::new(1), SeededEntropy::new(seed));
-    // Every other array is far away: what is asked for before it is needed gives the same cells.
-    let store: Arc<dyn Store> = match seed % 2 {
-        0 => Arc::new(MemoryStore::new()),
-        _ => Arc::new(DistantStore::new(Arc::new(MemoryStore::new()))),
+    // Every other array is far away: what is asked for before it is needed gives the same cells. Of every fourth nothing is asked for that may turn
+    // out not to be needed, as if waiting cost nothing.
+    let far = |coalescing| DistantStore::new(Arc::new(MemoryStore::new())).with_coalescing(coalescing);
+    let store: Arc<dyn Store> = match (seed % 2, seed % 8 < 4) {
+        (0, _) => Arc::new(MemoryStore::new()),
+        (_, true) => Arc::new(far(Coalescing::default())),
+        (_, false) => Arc::new(far(Coalescing { max_gap_byte_len: 0, ..Coalescing::default() })),
     };
     let place = ArrayPlace::in_store(store, "array".into(), None, env);
     // And every other two hold no section of their fragments' metadata as a whole.
@@ -108,6 +114,18 @@ impl Columns {
         let number = smalti_tile::ColumnRef::fixed(bytemuck::cast_slice(&self.numbers));
         let text = smalti_tile::ColumnRef::var(&self.text, &self.offsets).with_validity(&self.validity);
         vec![("n".into(), number), ("s".into(), text)]
+    }
+
+    /// A write of all of them; for a sparse array coordinates are to be added.
+    pub fn request(&self, layout: Layout, subarray: Option<Vec<Extent>>) -> WriteRequest<'_> {
+        WriteRequest {
+            columns: self.refs(),
+            subarray,
+            layout,
+            at: None,
+            duplicates: Duplicates::Refuse,
+            progress: None,
+        }
     }
 }
 

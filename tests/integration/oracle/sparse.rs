@@ -2,11 +2,13 @@
 
 use super::arrays::{Columns, Row, check_aggregates, dimension, open, place, rows, schema};
 use proptest::prelude::*;
+use smalti_array::Snapshot;
 use smalti_query::condition::{Condition, Relation};
 use smalti_query::{Batch, Duplicates, GlobalWriter, ReadRequest, WriteRequest, delete, read, write};
 use smalti_tile::ColumnRef;
 use smalti_types::parallel::Workers;
 use smalti_types::{ArrayType, ErrorKind, Extent, Layout, Scalar, TimeRange};
+use smalti_upkeep::{Options, consolidate_fragment_meta};
 use std::cmp::Ordering;
 
 /// A coordinate.
@@ -35,6 +37,10 @@ struct Case {
     ranges: Vec<Vec<(u8, u8)>>,
     layout: Layout,
     batch: usize,
+    /// The number of the place, which says how far away it is.
+    place: u64,
+    /// Whether the footers of the fragments are in one file.
+    has_footers_in_one: bool,
     time: (u64, u64),
     /// The memory of the read in bytes.
     memory: Option<usize>,
@@ -119,7 +125,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 .prop_map(|(band, writes)| banded(writes, band)),
             prop::collection::vec(prop::collection::vec(range, 0..3), dims),
             layout.clone(),
-            1usize..30,
+            (1usize..30, 0u64..8, any::<bool>()),
             prop_oneof![2 => Just((0u64, 10u64)), 1 => (0u64..3, 0u64..8)],
             prop_oneof![Just(None), (500usize..8_000).prop_map(Some)],
             prop::option::of((1u32..6, 0u32..25).prop_map(|(write, cell)| write * 1000 + cell)),
@@ -134,7 +140,7 @@ fn cases() -> impl Strategy<Value = Case> {
                     writes,
                     ranges,
                     layout,
-                    batch,
+                    (batch, place, has_footers_in_one),
                     time,
                     memory,
                     below,
@@ -149,6 +155,8 @@ fn cases() -> impl Strategy<Value = Case> {
                         ranges,
                         layout,
                         batch,
+                        place,
+                        has_footers_in_one,
                         time,
                         memory,
                         below,
@@ -192,7 +200,7 @@ fn run(case: &Case) {
     });
     let mut schema = schema(ArrayType::Sparse, dims.collect(), case.orders);
     schema.allows_dups = case.allows_dups;
-    let place = place(11);
+    let place = place(case.place);
     place.create(&schema).unwrap();
     let mut model: Vec<(Vec<Coord>, Row)> = Vec::new();
     let time = TimeRange { start: case.time.0, end: case.time.1 };
@@ -273,6 +281,9 @@ fn run(case: &Case) {
             model.retain(|(_, (n, _))| *n < number || u64::from(*n / 1000) > at);
         }
     }
+    if case.has_footers_in_one {
+        consolidate_fragment_meta(&place, &Options::default()).unwrap();
+    }
     let snapshot = open(&place, time);
     let mut request = ReadRequest {
         ranges: extents.clone(),
@@ -307,7 +318,7 @@ fn run(case: &Case) {
             })
         })
         .collect();
-    if case.layout == Layout::Unordered || case.allows_dups {
+    if is_loose {
         found.sort();
         expected.sort_by(|a, b| {
             let key = |row: &(Vec<Coord>, Row)| (row.0.iter().map(bytes).collect::<Vec<_>>(), row.1.clone());
@@ -319,6 +330,31 @@ fn run(case: &Case) {
     let expected: Vec<(Vec<Vec<u8>>, Row)> =
         expected.into_iter().map(|(cell, row)| (cell.iter().map(bytes).collect(), row)).collect();
     check_aggregates(&snapshot, &request, expected.iter().map(|(_, row)| row), &format!("{case:?}"));
+    assert_eq!(found, expected, "{case:?}");
+    check_numbers(case, &open(&place, time), request, &expected);
+}
+
+/// Reads the coordinates and numbers alone, which all have the same length if no coordinate is text, of a snapshot of which nothing was read yet.
+fn check_numbers(case: &Case, snapshot: &Snapshot, request: ReadRequest, expected: &[(Vec<Vec<u8>>, Row)]) {
+    let names = ["x", "y", "z"].into_iter().take(case.kinds.len()).chain(["n"]);
+    let request = ReadRequest { fields: names.map(str::to_owned).collect(), ..request };
+    let batches = read(snapshot, &request).unwrap();
+    let lens: Vec<usize> = batches.fields().iter().map(|field| field.shape.cell_byte_len()).collect();
+    let mut found: Vec<Vec<Vec<u8>>> = Vec::new();
+    for batch in batches.map(Result::unwrap) {
+        let value = |cell, field: usize| batch.columns[field].as_ref().cell(cell, lens[field]).to_vec();
+        found.extend(
+            (0..batch.cell_count).map(|cell| (0..lens.len()).map(|field| value(cell, field)).collect()),
+        );
+    }
+    let mut expected: Vec<Vec<Vec<u8>>> = expected
+        .iter()
+        .map(|(coords, (number, _))| coords.iter().cloned().chain([number.to_le_bytes().to_vec()]).collect())
+        .collect();
+    if case.layout == Layout::Unordered || case.allows_dups {
+        found.sort();
+        expected.sort();
+    }
     assert_eq!(found, expected, "{case:?}");
 }
 

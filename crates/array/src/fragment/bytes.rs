@@ -70,9 +70,12 @@ impl MetadataBytes {
         let byte_len = range.end - range.start;
         at.place.store().read_at(&at.path(), ByteRange { start: range.start, byte_len })
     }
-}
 
-impl MetadataBytes {
+    /// Whether some bytes are in memory.
+    pub(super) fn has(&self, range: &Range<u64>) -> bool {
+        self.tail.get().is_some_and(|tail| piece(tail, range).or_else(|| self.early_piece(range)).is_some())
+    }
+
     /// Lets go of a section that was read before it was asked for, and is not needed again.
     pub(super) fn forget_piece(&self, start: u64) {
         self.pieces.lock().unwrap_or_else(PoisonError::into_inner).remove(&start);

@@ -1,6 +1,7 @@
 //! What of a fragment's metadata a read asks a distant store for, before it needs it.
 
 use super::Fragment;
+use smalti_format::Rule;
 use smalti_format::fragment::{FieldId, Section};
 use smalti_store::{Answer, ByteRange, Request};
 use smalti_types::Result;
@@ -11,15 +12,38 @@ use std::sync::PoisonError;
 const HEADER_BYTE_LEN: u64 = 1 << 10;
 
 impl Fragment {
+    /// Whether the footer tells all that a reader of the cells of some fields needs to know of the metadata: of a fragment with a single tile,
+    /// whose file begins where the tile does, and of values that all have the same length.
+    fn stands_alone(&self, fields: &[FieldId]) -> bool {
+        let outline = &self.outline;
+        // What was merged, or deleted from, says more in other sections.
+        let is_plain = !outline.includes_timestamps && !outline.includes_delete_metadata;
+        let is_fixed = |field: &FieldId| self.field_shape(*field).is_ok_and(|shape| !shape.is_var());
+        let has_sound_bounds = !self.version().has(Rule::UnsoundBounds);
+        !self.is_dense()
+            && self.tile_count() == 1
+            && is_plain
+            && has_sound_bounds
+            && fields.iter().all(is_fixed)
+    }
+
     /// What has to be read of the metadata file before the rectangles of the tiles, and the places of the tiles of some fields of
-    /// its own schema, are known: with the first byte of each section, or none for the end of the file. Nothing of what is in memory.
-    pub(crate) fn early_requests(&self, fields: &[FieldId]) -> Vec<(Option<u64>, Request)> {
+    /// its own schema, are known: with the first byte of each section, or none for the end of the file. Nothing of what is in memory, nor, unless
+    /// statistics of the tiles are asked for too, of what the footer tells as well.
+    pub(crate) fn early_requests(
+        &self,
+        fields: &[FieldId],
+        with_statistics: bool,
+    ) -> Vec<(Option<u64>, Request)> {
         if self.legacy.is_some() {
+            return Vec::new();
+        }
+        let known = self.metadata.tail.get();
+        if !with_statistics && known.is_none() && self.stands_alone(fields) && self.take_lone_tile() {
             return Vec::new();
         }
         let at = self.metadata_place();
         let mut wanted = Vec::new();
-        let known = self.metadata.tail.get();
         if known.is_none() {
             wanted.push((None, Request::Tail { path: at.path(), byte_len: Fragment::TAIL_BYTE_LEN }));
         }

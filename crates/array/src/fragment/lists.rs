@@ -52,6 +52,14 @@ impl NumbersOfTiles {
         }
     }
 
+    /// The number of a tile, if the list is in memory.
+    pub(super) fn known_of_tile(&self, tile_idx: usize) -> Option<u64> {
+        match &self.0 {
+            Numbers::Whole(numbers) => numbers.get(tile_idx).copied(),
+            Numbers::Chunked(..) => None,
+        }
+    }
+
     /// The numbers of a tile and of so many less one behind it, as far as the list has them.
     fn of_neighbours(&self, tile_idx: usize, count: usize) -> Result<Cow<'_, [u64]>> {
         match &self.0 {

@@ -43,7 +43,11 @@ impl Fragment {
             Plane::Var => (Section::TileVarOffsets(slot), &footer.file_var_sizes),
             Plane::Validity => (Section::TileValidityOffsets(slot), &footer.file_validity_sizes),
         };
-        let starts = self.open_numbers(section)?;
+        let starts = match self.lone.get() {
+            // It begins where its file does.
+            Some(_) => NumbersOfTiles::whole(vec![0]),
+            None => self.open_numbers(section)?,
+        };
         let file_len = file_lens.get(slot).copied().unwrap_or_default();
         let places = TilePlaces::new(starts, self.tile_count, file_len).map_err(|error| {
             self.in_metadata(error.in_field("tile offsets", crate::field_name(&self.kin.schema, field)))
@@ -60,6 +64,34 @@ impl Fragment {
     pub fn var_byte_len(&self, field: FieldId, tile_idx: usize) -> Result<usize> {
         let len = self.var_byte_lens(field)?.of_tile(tile_idx)?;
         len.and_then(|len| usize::try_from(len).ok()).ok_or_else(|| self.no_length(field, tile_idx as u64))
+    }
+
+    /// As [`var_byte_len`](Fragment::var_byte_len), if it is known without asking the store.
+    pub fn known_var_byte_len(&self, field: FieldId, tile_idx: usize) -> Option<usize> {
+        let known = self.var_byte_lens.lock().unwrap_or_else(PoisonError::into_inner).get(&field).cloned();
+        let lens = match known {
+            Some(lens) => lens,
+            None if self.is_at_hand(Section::TileVarSizes(self.slot(field).ok()?)) => {
+                self.var_byte_lens(field).ok()?
+            }
+            None => return None,
+        };
+        usize::try_from(lens.known_of_tile(tile_idx)?).ok()
+    }
+
+    /// Whether the bytes of a section are in memory.
+    fn is_at_hand(&self, section: Section) -> bool {
+        if self.legacy.is_some() {
+            return true;
+        }
+        let (footer, shape) = (self.footer(), &self.kin.shape);
+        let (Ok(Some(start)), Ok(all)) = (footer.section_offset(section, shape), footer.sections(shape))
+        else {
+            return false;
+        };
+        let end = all.into_iter().map(|(_, other)| other).filter(|other| *other > start).min();
+        // Behind the last one is the footer: what has its first byte of the end of the file has all of it.
+        self.metadata.has(&(start..end.unwrap_or(start.saturating_add(1))))
     }
 
     /// Unfiltered bytes of the values in each tile of a var-sized field.

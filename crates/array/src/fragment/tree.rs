@@ -180,6 +180,14 @@ impl Fragment {
     /// # Errors
     /// `Corrupt` and `Permission`, with the file named.
     pub fn tile_tree(&self) -> Result<&TileTree> {
+        if let Some(tree) = self.tree.get().or_else(|| self.lone.get()) {
+            return Ok(tree);
+        }
+        self.stored_tree()
+    }
+
+    /// The rectangles of its tiles as its metadata file has them.
+    fn stored_tree(&self) -> Result<&TileTree> {
         if let Some(tree) = self.tree.get() {
             return Ok(tree);
         }
@@ -201,7 +209,7 @@ impl Fragment {
     /// # Errors
     /// As [`tile_tree`](Fragment::tile_tree); `OutOfMemory` beyond the limit of metadata.
     pub fn rtree(&self) -> Result<&RTree> {
-        let tree = match &self.tile_tree()?.0 {
+        let tree = match &self.stored_tree()?.0 {
             Nodes::Whole(tree) => return Ok(tree),
             Nodes::Chunked(tree) => tree,
         };
@@ -214,7 +222,23 @@ impl Fragment {
 
     /// Whether it is known where the rectangles of its tiles are.
     pub(crate) fn has_rtree(&self) -> bool {
-        self.tree.get().is_some()
+        self.tree.get().is_some() || self.lone.get().is_some()
+    }
+
+    /// Takes the non-empty domain for the rectangle of the only tile, which it is; whether there is one.
+    pub(super) fn take_lone_tile(&self) -> bool {
+        let tree = || {
+            let mut leaf = RectList::new(self.kin.shape.string_dimensions());
+            self.non_empty_domain().iter().try_for_each(|side| leaf.push_extent(side.as_ref()))?;
+            RTree::build(self.trusted_level(leaf)?, StoredTree::FANOUT)
+        };
+        if self.lone.get().is_none()
+            && let Ok(tree) = tree()
+            && tree.tile_count() == 1
+        {
+            let _ = self.lone.set(TileTree(Nodes::Whole(tree)));
+        }
+        self.lone.get().is_some()
     }
 
     fn open_rtree(&self) -> Result<Nodes> {

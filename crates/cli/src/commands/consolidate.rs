@@ -1,15 +1,12 @@
 //! `smalti consolidate`: many fragments or files into one that says the same.
 
+use super::upkeep_files;
 use crate::args::{ConsolidateArgs, FragmentArgs, Global, OpenTimes, UpkeepMode};
 use crate::engine;
 use crate::failure::Outcome;
 use crate::interrupt::Watch;
-use crate::warning::warn;
 use smalti::Progress;
-use smalti::upkeep::{
-    Choice, Consolidation, FileReport, FragmentOptions, FragmentPlan, Steps, Tiers, UpkeepOptions,
-    UpkeepReport,
-};
+use smalti::upkeep::{Choice, Consolidation, FragmentOptions, FragmentPlan, Steps, Tiers};
 use smalti_tools::human;
 use smalti_tools::when::clock_ms;
 use std::io::Write;
@@ -18,39 +15,16 @@ use std::sync::Arc;
 pub(super) fn run(global: &Global, args: &ConsolidateArgs) -> Outcome {
     match args.mode {
         UpkeepMode::Fragments => fragments(global, args),
-        mode => files(global, args, mode),
+        mode => upkeep_files::run(
+            (global, &args.array, mode, args.dry_run),
+            |array, options| match mode {
+                UpkeepMode::FragmentMeta => array.consolidate_fragment_meta(options),
+                UpkeepMode::Commits => array.consolidate_commits(options),
+                _ => array.consolidate_metadata(options),
+            },
+            |group, options| group.consolidate_metadata(options),
+        ),
     }
-}
-
-/// Every mode but that of fragments.
-fn files(global: &Global, args: &ConsolidateArgs, mode: UpkeepMode) -> Outcome {
-    let work = Arc::new(Progress::new());
-    let options = UpkeepOptions {
-        dry_run: args.dry_run,
-        progress: Some(Arc::clone(&work)),
-        ..UpkeepOptions::default()
-    };
-    let watch = Watch::over_writes(&work)?;
-    let array = || engine::open(global, &args.array, OpenTimes::default());
-    let report = match mode {
-        UpkeepMode::FragmentMeta => {
-            let array = array()?;
-            watch.run(|| array.consolidate_fragment_meta(&options))?
-        }
-        UpkeepMode::Commits => {
-            let array = array()?;
-            watch.run(|| array.consolidate_commits(&options))?
-        }
-        UpkeepMode::GroupMeta => {
-            let group = engine::open_group(global, &args.array, OpenTimes::default())?;
-            watch.run(|| group.consolidate_metadata(&options))?
-        }
-        UpkeepMode::ArrayMeta | UpkeepMode::Fragments => {
-            let array = array()?;
-            watch.run(|| array.consolidate_metadata(&options))?
-        }
-    };
-    print_files(global, &args.array, args.dry_run, &report)
 }
 
 fn fragments(global: &Global, args: &ConsolidateArgs) -> Outcome {
@@ -178,40 +152,4 @@ fn print(global: &Global, done: &Consolidation) -> Outcome {
         )?;
     }
     Ok(writeln!(out, "`smalti vacuum` removes what was merged")?)
-}
-
-/// Prints what was done, or would be.
-pub(super) fn print_files(global: &Global, array: &str, is_dry_run: bool, report: &UpkeepReport) -> Outcome {
-    for warning in &report.warnings {
-        warn(global, array, warning);
-    }
-    let mut out = std::io::stdout().lock();
-    let lists = [("read", &report.read), ("written", &report.written), ("removed", &report.removed)];
-    if global.json {
-        let files = |files: &[FileReport]| -> serde_json::Value {
-            files.iter().map(|file| serde_json::json!({"path": file.path, "bytes": file.byte_len})).collect()
-        };
-        let mut json = serde_json::json!({"dry_run": is_dry_run, "warnings": report.warnings});
-        if !is_dry_run {
-            json["timestamp"] = clock_ms().into();
-        }
-        for (name, list) in lists {
-            json[name] = files(list);
-        }
-        return Ok(writeln!(out, "{json}")?);
-    }
-    if report.is_empty() {
-        return Ok(writeln!(out, "nothing to do")?);
-    }
-    let would = if is_dry_run { "would be " } else { "" };
-    for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
-        let bytes = list.iter().fold(0_u64, |sum, file| sum.saturating_add(file.byte_len));
-        let count = human::count(list.len() as u64);
-        let at = if is_dry_run || name == "read" { String::new() } else { human::at(clock_ms()) };
-        writeln!(out, "{would}{name}: {count} files, {}{at}", human::bytes(bytes))?;
-        for file in list.iter().filter(|_| is_dry_run || list.len() <= 2) {
-            writeln!(out, "    {}", file.path)?;
-        }
-    }
-    Ok(())
 }

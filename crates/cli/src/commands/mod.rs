@@ -25,6 +25,7 @@ mod read;
 mod scan;
 mod schema;
 mod upgrade;
+mod upkeep_files;
 mod vacuum;
 mod write;
 

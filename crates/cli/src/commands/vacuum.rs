@@ -1,12 +1,12 @@
 //! `smalti vacuum`: removing what consolidation has replaced.
 
-use super::consolidate::print_files;
+use super::upkeep_files;
 use crate::args::{Global, OpenTimes, UpkeepMode, VacuumArgs};
 use crate::engine;
 use crate::failure::Outcome;
 use crate::interrupt::Watch;
 use crate::warning::warn;
-use smalti::upkeep::{UpkeepOptions, VacuumOptions};
+use smalti::upkeep::VacuumOptions;
 use smalti::{Progress, TimeRange};
 use smalti_tools::human;
 use smalti_tools::when::clock_ms;
@@ -16,39 +16,16 @@ use std::sync::Arc;
 pub(super) fn run(global: &Global, args: &VacuumArgs) -> Outcome {
     match args.mode {
         UpkeepMode::Fragments => fragments(global, args),
-        mode => files(global, args, mode),
+        mode => upkeep_files::run(
+            (global, &args.array, mode, args.dry_run),
+            |array, options| match mode {
+                UpkeepMode::FragmentMeta => array.vacuum_fragment_meta(options),
+                UpkeepMode::Commits => array.vacuum_commits(options),
+                _ => array.vacuum_metadata(options),
+            },
+            |group, options| group.vacuum_metadata(options),
+        ),
     }
-}
-
-/// Every mode but that of fragments.
-fn files(global: &Global, args: &VacuumArgs, mode: UpkeepMode) -> Outcome {
-    let work = Arc::new(Progress::new());
-    let options = UpkeepOptions {
-        dry_run: args.dry_run,
-        progress: Some(Arc::clone(&work)),
-        ..UpkeepOptions::default()
-    };
-    let watch = Watch::over_writes(&work)?;
-    let array = || engine::open(global, &args.array, OpenTimes::default());
-    let report = match mode {
-        UpkeepMode::FragmentMeta => {
-            let array = array()?;
-            watch.run(|| array.vacuum_fragment_meta(&options))?
-        }
-        UpkeepMode::Commits => {
-            let array = array()?;
-            watch.run(|| array.vacuum_commits(&options))?
-        }
-        UpkeepMode::GroupMeta => {
-            let group = engine::open_group(global, &args.array, OpenTimes::default())?;
-            watch.run(|| group.vacuum_metadata(&options))?
-        }
-        UpkeepMode::ArrayMeta | UpkeepMode::Fragments => {
-            let array = array()?;
-            watch.run(|| array.vacuum_metadata(&options))?
-        }
-    };
-    print_files(global, &args.array, args.dry_run, &report)
 }
 
 fn fragments(global: &Global, args: &VacuumArgs) -> Outcome {

@@ -151,7 +151,8 @@ fn a_plan_says_what_is_read_and_why() {
     let text = session.text("explain points --analyze --json");
     let plan: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(plan["analysis"]["cells"], 4, "{plan}");
-    assert_eq!(plan["analysis"]["bytes"], plan["bytes"], "{plan}");
+    // Of the tile all of whose cells are hidden no fields are read.
+    assert!(plan["analysis"]["bytes"].as_u64() < plan["bytes"].as_u64(), "{plan}");
     assert!(session.text("explain points --analyze").contains("was read: "));
     session.check("explain");
 }

@@ -204,6 +204,7 @@ impl Store for Files {
             true => Coalescing {
                 max_gap_byte_len: files::MAX_WASTE_BYTE_LEN,
                 max_byte_len: files::MAX_WASTE_BYTE_LEN,
+                ..self.0.coalescing
             },
             false => self.0.coalescing,
         }

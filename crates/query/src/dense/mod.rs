@@ -84,7 +84,7 @@ impl DenseBatches {
         let fetch = Fetch::new(snapshot, Arc::clone(progress), request, budget.kept());
         let looked_at = condition.iter().flat_map(|condition| condition.fields()).map(|field| field.id);
         let needed: Vec<FieldId> = result_fields.iter().map(|(id, _)| *id).chain(looked_at).collect();
-        snapshot.ask_ahead(|fragment| is_met(fragment, &ranges), &needed);
+        snapshot.ask_ahead(|fragment| is_met(fragment, &ranges), &needed, condition.is_some());
         let workspaces = Workspaces::default();
         // Of others nothing shows: they cost nothing but this question.
         let fragments = snapshot

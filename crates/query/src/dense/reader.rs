@@ -6,7 +6,7 @@ use super::coordinates::write_coordinates;
 use super::plan::{DenseField, DenseFragment, DensePlan, FragmentTiles, contains};
 use super::target::{Piece, Target, part_len};
 use super::task::{Purpose, Share, Task};
-use crate::fetch::{FieldSource, MAX_GAP, mean_var_byte_len};
+use crate::fetch::{FieldSource, MAX_GAP};
 use crate::gather::{CellRun, Room, gather_whole, places};
 use crate::request::Batch;
 use crate::whole::{Whole, wanted_whole};
@@ -428,12 +428,12 @@ impl DensePlan {
         }
     }
 
-    /// The mean bytes of the values of a cell of an attribute of any length.
-    pub(crate) fn mean_var_byte_len(&self, field: usize) -> usize {
-        let Some(DenseField::Attribute { sources, .. }) = self.fields.get(field) else { return 1 };
+    /// The mean bytes of the values of a cell of an attribute of any length, as far as something is known of them.
+    pub(crate) fn mean_var_byte_len(&self, field: usize) -> Option<usize> {
+        let Some(DenseField::Attribute { sources, .. }) = self.fields.get(field) else { return None };
         let cell_count = self.tile_cell_count().ok();
         let whole = sources.iter().flatten().filter(|source| source.fragment.is_dense());
-        mean_var_byte_len(whole, |_, _| cell_count)
+        self.fetch.mean_var_byte_len(whole, |_, _| cell_count)
     }
 
     pub(super) fn tile_cell_count(&self) -> Result<usize> {

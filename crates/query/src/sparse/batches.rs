@@ -71,7 +71,7 @@ impl SparseBatches {
                 Strategy::TileByTile => Current::Stored(StoredCells::new(tiles)),
                 Strategy::SortedAtOnce => {
                     plan.run_ahead(tiles.clone());
-                    Current::Ordered(plan.ordered_cells(&plan.tiles[tiles])?)
+                    Current::Ordered(plan.ordered_cells(tiles)?)
                 }
                 _ => Current::Windows(Box::new(plan.windows(tiles)?)),
             };

@@ -114,11 +114,19 @@ impl SparsePlan {
                     max_cell_count.saturating_mul(2).min(DEFAULT_BATCH_CELL_COUNT.max(max_cell_count));
             }
             stored.is_fruitless = true;
+            let until = self.waiting_until(stored.tiles.start);
+            let wanted_tile_count =
+                until.map_or(wanted_tile_count, |end| wanted_tile_count.max(end - stored.tiles.start));
             let groups = self.next_groups(stored.tiles.clone(), max_cell_count, wanted_tile_count)?;
             let Some(last) = groups.last() else { return Ok(None) };
             let start = std::mem::replace(&mut stored.tiles.start, last.end);
             self.run_ahead(start..last.end);
             let selected = self.select_stored(start..last.end, &mut stored.ahead, stored.tiles.end);
+            let has_cells =
+                |selection: &Result<Selection>| selection.as_ref().is_ok_and(|selection| selection.count > 0);
+            self.ask_rest(
+                (start..).zip(&selected).filter(|(_, found)| has_cells(found)).map(|(slot, _)| slot),
+            );
             // What is handed out later has no place there yet.
             let rooms = if groups.len() == 1 { &mut *rooms } else { &mut [] };
             stored.ready.extend(self.read_groups(&groups, selected, rooms));

@@ -3,7 +3,7 @@
 use super::plan::{SparseFragment, SparsePlan, TileRef};
 use crate::condition::BoundField;
 use crate::count::Count;
-use crate::fetch::{FieldSource, mean_var_byte_len};
+use crate::fetch::FieldSource;
 use crate::field_statistics::{FieldStatistics, FieldSummary};
 use smalti_array::FieldId;
 use smalti_format::Rule;
@@ -44,12 +44,12 @@ impl SparsePlan {
         Ok(Count::AtMost(sum))
     }
 
-    /// The mean bytes of the values of a cell of a field of any length.
-    pub(crate) fn mean_var_byte_len(&self, field: usize) -> usize {
+    /// The mean bytes of the values of a cell of a field of any length, as far as something is known of them.
+    pub(crate) fn mean_var_byte_len(&self, field: usize) -> Option<usize> {
         let sources = self.fragments.iter().filter_map(|fragment| fragment.sources.get(field)?.as_ref());
         let cell_count =
             |source: &FieldSource, tile_idx| source.fragment.cell_count_of_tile(tile_idx as u64).ok();
-        mean_var_byte_len(sources, cell_count)
+        self.fetch.mean_var_byte_len(sources, cell_count)
     }
 
     /// What is known of the values of a field.
@@ -57,6 +57,7 @@ impl SparsePlan {
     /// # Errors
     /// `Corrupt` and `Permission` from the metadata.
     pub(crate) fn field_statistics(&self, field: &BoundField, cells: Count) -> Result<FieldStatistics> {
+        self.read_metadata();
         let mut summary = FieldSummary::new(field.shape.datatype);
         let mut start = 0;
         let mut tiles: Vec<&TileRef> = self.tiles.iter().collect();

@@ -1,7 +1,9 @@
 //! Reading sparse arrays.
 
 mod ahead;
+mod announced;
 mod batches;
+mod chance;
 mod cost;
 mod deleted;
 mod explain;

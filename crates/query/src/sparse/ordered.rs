@@ -17,6 +17,7 @@ use smalti_space::{
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::parallel::Shareable as _;
 use smalti_types::{Error, Result};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The wanted cells in their order, and everything decoded that they are copied from.
@@ -34,7 +35,9 @@ impl SparsePlan {
     ///
     /// # Errors
     /// What store and codecs report.
-    pub(crate) fn ordered_cells(&self, tiles: &[TileRef]) -> Result<OrderedCells> {
+    pub(crate) fn ordered_cells(&self, slots: Range<usize>) -> Result<OrderedCells> {
+        let first_slot = slots.start;
+        let tiles = &self.tiles[slots];
         let schema = self.snapshot.schema();
         let check: Check<'_> = &|| self.fetch.check();
         let wants_times = self.wants_times();
@@ -76,7 +79,7 @@ impl SparsePlan {
         let mut cells = origins(&runs, &order, check)?;
         if self.drops_repeats() {
             let repeats = keys.repeats(&order, check)?;
-            self.keep_newest(tiles, &mut cells, &repeats, &selected)?;
+            self.keep_newest(tiles, &mut cells, &repeats, &mut selected)?;
         } else if self.history.is_some() && wants_times {
             let repeats = keys.repeats(&order, check)?;
             self.newest_first(tiles, &mut cells, &repeats, &selected)?;
@@ -84,18 +87,20 @@ impl SparsePlan {
         if self.has_predicates() && tiles.iter().any(|tile| tile.hides) {
             self.keep_survivors(tiles, &mut cells, &mut selected)?;
         }
+        let met = (first_slot..).zip(&selected).filter(|(_, selection)| selection.count > 0);
+        self.ask_rest(met.map(|(slot, _)| slot));
         let columns = self.decode_fields(tiles, &mut selected)?;
         Ok(OrderedCells { cells, next: 0, columns })
     }
 
     /// Keeps one of cells of equal coordinates, which are neighbours: fragments come newest first and the sort is stable, so
-    /// that it is the first, unless cells have times of their own.
+    /// that it is the first, unless cells have times of their own. The others count no more: of tiles all of whose cells they are no fields are read.
     fn keep_newest(
         &self,
         tiles: &[TileRef],
         cells: &mut Vec<u64>,
         repeats: &BitMask,
-        selected: &[Selection],
+        selected: &mut [Selection],
     ) -> Result<()> {
         let wants_times = self.wants_times();
         let mut kept_count = 0;
@@ -106,11 +111,11 @@ impl SparsePlan {
             let origin = cells[position];
             match cells[..kept_count].last_mut() {
                 Some(kept) if repeats.is_set(position) => {
-                    if wants_times
-                        && self.time_of(tiles, origin, selected) > self.time_of(tiles, *kept, selected)
-                    {
-                        *kept = origin;
-                    }
+                    let is_newer = wants_times
+                        && self.time_of(tiles, origin, selected) > self.time_of(tiles, *kept, selected);
+                    let hidden = if is_newer { std::mem::replace(kept, origin) } else { origin };
+                    let selection = &mut selected[(hidden >> 32) as usize];
+                    selection.count = selection.count.saturating_sub(1);
                 }
                 _ => {
                     cells[kept_count] = origin;

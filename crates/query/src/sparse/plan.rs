@@ -1,5 +1,6 @@
 //! What a sparse read needs to know before it decodes a tile: fields, fragments, and the tiles that ranges may meet.
 
+use super::announced::Announced;
 use super::history::DeleteHistory;
 use super::key_range::KeyRange;
 use super::predicate::FragmentPredicate;
@@ -11,7 +12,7 @@ use smalti_space::RangeSet;
 use smalti_tile::CellShape;
 use smalti_types::Layout;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// A field of a sparse read.
 #[derive(Debug)]
@@ -121,14 +122,13 @@ pub(crate) struct Stretch {
     pub(crate) cell_count: usize,
 }
 
-/// How far the requests for tiles are ahead of a read.
-#[derive(Debug, Default)]
-pub(crate) struct Announced {
-    /// The ends of the last two shares, by places among the plan's tiles.
-    pub(super) shares: Mutex<(usize, usize)>,
-}
-
 impl SparsePlan {
+    /// Reads what is not known yet of the metadata of all fragments, for one who asks for statistics of their tiles.
+    pub(super) fn read_metadata(&self) {
+        let fragments: Vec<&Fragment> = self.fragments.iter().map(|fragment| &*fragment.fragment).collect();
+        self.snapshot.read_metadata(&fragments);
+    }
+
     /// Whether of several cells at the same coordinates only the latest is wanted.
     pub(crate) fn drops_repeats(&self) -> bool {
         !self.snapshot.schema().allows_dups && self.history.is_none()

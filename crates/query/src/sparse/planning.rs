@@ -1,8 +1,9 @@
 //! How a sparse read is planned: which fragments and tiles its ranges meet, and in which order they come.
 
+use super::announced::Announced;
 use super::history::DeleteHistory;
 use super::order::{is_one_tile, ranges};
-use super::plan::{Announced, SeenFragment, SparseField, SparseFragment, SparsePlan, TileRef};
+use super::plan::{SeenFragment, SparseField, SparseFragment, SparsePlan, TileRef};
 use super::predicate::Predicates;
 use super::stretches::least_sorted_cell_count;
 use crate::budget::Budget;
@@ -48,7 +49,9 @@ impl SparsePlan {
             .chain(fields.iter().map(|field| field.id))
             .chain(looked_at.map(|field| field.id))
             .collect();
-        snapshot.ask_ahead(is_in_ranges, &needed);
+        // What cells are asked for besides is looked up in more than their places.
+        let with_statistics = predicates.condition().is_some() || snapshot.delete_count() > 0;
+        snapshot.ask_ahead(is_in_ranges, &needed, with_statistics);
         snapshot.read_ahead(is_in_ranges);
         for fragment in snapshot.fragments().iter().rev() {
             let is_in_ranges = is_in_ranges(fragment);

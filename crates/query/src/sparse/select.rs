@@ -80,13 +80,9 @@ impl SparsePlan {
         coords: &mut [Option<Arc<Column>>],
     ) -> Result<Option<BitMask>> {
         let fragment = &self.fragments[tile.fragment_idx];
-        let leaves = fragment.fragment.tile_tree()?.leaves()?;
         let mut mask: Option<BitMask> = None;
-        for (dim, (source, ranges)) in fragment.dims.iter().zip(&self.ranges).enumerate() {
-            let takes_all = ranges.is_all() || ranges.covers(leaves.extent(tile.tile_idx, dim)?);
-            if takes_all {
-                continue;
-            }
+        for dim in self.looked_at(tile)? {
+            let (source, ranges) = (&fragment.dims[dim], &self.ranges[dim]);
             let column = self.tile_column(source, tile)?;
             let mask = mask.get_or_insert_with(|| BitMask::ones(tile.cell_count));
             select_column(&coord_column(&column, source.codec.shape().datatype)?, ranges, mask)?;
@@ -96,6 +92,19 @@ impl SparsePlan {
             }
         }
         Ok(mask)
+    }
+
+    /// The dimensions on which the ranges leave out coordinates that cells of a tile may have.
+    pub(super) fn looked_at(&self, tile: &TileRef) -> Result<Vec<usize>> {
+        let fragment = &self.fragments[tile.fragment_idx];
+        let leaves = fragment.fragment.tile_tree()?.leaves()?;
+        let mut dims = Vec::with_capacity(fragment.dims.len());
+        for (dim, (_, ranges)) in fragment.dims.iter().zip(&self.ranges).enumerate() {
+            if !ranges.is_all() && !ranges.covers(leaves.extent(tile.tile_idx, dim)?) {
+                dims.push(dim);
+            }
+        }
+        Ok(dims)
     }
 
     /// Checks that a tile has the cells that its fragment says, before memory is taken for them.

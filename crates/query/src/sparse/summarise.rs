@@ -13,6 +13,7 @@ impl SparsePlan {
     /// # Errors
     /// `Corrupt` and `Permission` from the fragments' metadata.
     pub(crate) fn summarise(&mut self, folded: &mut [Folded]) -> Result<()> {
+        self.read_metadata();
         let mut tiles = std::mem::take(&mut self.tiles);
         let mut start = 0;
         let mut is_answered = vec![false; tiles.len()];

@@ -426,6 +426,7 @@ impl SparsePlan {
             run.start = lens[slot];
             lens[slot] += run.len;
         }
+        self.announce_fields(tiles.iter().map(|&slot| slot as usize));
         let mut columns = Vec::with_capacity(self.fields.len());
         let mut left = if cells.len() > 1 { self.budget.share().saturating_mul(2) } else { u64::MAX };
         for field in 0..self.fields.len() {

@@ -290,9 +290,7 @@ impl<D: Disk> Store for LocalStore<D> {
     }
 
     fn create_tree(&self, root: &str, new: &NewTree<'_>) -> Result<()> {
-        check_path(root)?;
-        new.folders.iter().try_for_each(|folder| check_path(folder))?;
-        new.files.iter().try_for_each(|file| check_path(file.path))?;
+        new.check(root)?;
         tree::create(&self.disk, self.sync, Path::new(root), new)
     }
 
@@ -349,6 +347,6 @@ impl<D: Disk> Store for LocalStore<D> {
 
     /// A page cache answers small reads quickly: only a page of waste is cheaper than another call.
     fn coalescing(&self) -> Coalescing {
-        Coalescing { max_gap_byte_len: 4 << 10, max_byte_len: 16 << 20 }
+        Coalescing { max_gap_byte_len: 4 << 10, ..Coalescing::default() }
     }
 }
