@@ -36,6 +36,8 @@ const LAYERS: &[(&str, Uses)] = &[
     ("sql", Uses::Only(&["smalti"])),
     ("python", Uses::Only(&["smalti", "tools"])),
     ("bench", Uses::Only(&["smalti"])),
+    // In the place of a crate from outside: vendor/crc-fast.
+    ("crc-fast", Uses::Only(&[])),
     ("tests", Uses::Anything),
     ("xtask", Uses::Anything),
 ];

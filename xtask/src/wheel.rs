@@ -1,6 +1,7 @@
 //! The Python package: its wheel, and the tests that run in an environment where it is installed.
 
 use crate::Outcome;
+use crate::dist::LIBRARY_PROFILE;
 use crate::process::{run, run_counted};
 use crate::python::environment;
 use crate::tally::Tally;
@@ -18,7 +19,7 @@ const MAX_WHEEL_BYTE_LEN: u64 = 25_000_000;
 /// Builds the wheel that is handed out, into `target/wheels`, and checks its size.
 pub(crate) fn build(workspace: &Workspace) -> Outcome {
     let python = environment(workspace, "venv-python", REQUIREMENTS)?;
-    let wheel = wheel(workspace, &python, "dist", &workspace.target.join("wheels"))?;
+    let wheel = wheel(workspace, &python, LIBRARY_PROFILE, &workspace.target.join("wheels"))?;
     let byte_len = std::fs::metadata(&wheel).map_err(|e| format!("{}: {e}", wheel.display()))?.len();
     println!("{}: {:.1} MB", wheel.display(), byte_len as f64 / 1e6);
     match byte_len {

@@ -69,6 +69,8 @@ impl<'a> ColumnRef<'a> {
         clippy::cast_possible_truncation,
         reason = "its documentation says so; it is called for every cell"
     )]
+    // Crates that are compiled for size would call it.
+    #[inline(always)]
     pub fn cell(&self, idx: usize, cell_byte_len: usize) -> &'a [u8] {
         match self.offsets {
             Some(offsets) => &self.data[offsets[idx] as usize..offsets[idx + 1] as usize],
@@ -81,6 +83,7 @@ impl<'a> ColumnRef<'a> {
     /// # Panics
     /// When `idx` is out of range.
     #[expect(clippy::indexing_slicing, reason = "its documentation says so; it is called for every cell")]
+    #[inline(always)]
     pub fn is_valid(&self, idx: usize) -> bool {
         self.validity.is_none_or(|validity| validity[idx] != 0)
     }

@@ -203,11 +203,14 @@ impl DigestBuilder {
     fn sum_of(&self, columns: &[ColumnRef<'_>], cells: Range<usize>) -> (u128, u64) {
         let (mut sum, mut cell_count) = (0_u128, 0);
         let mut bytes = Vec::new();
+        let fields = self.fields.iter().zip(columns);
+        let fields: Vec<_> =
+            fields.map(|(field, column)| (field, column, field.shape.cell_byte_len())).collect();
         for cell in cells {
             bytes.clear();
             let mut says_something = !self.leaves_out_fill;
-            for (field, column) in self.fields.iter().zip(columns) {
-                says_something |= push(&mut bytes, field, column, cell);
+            for (field, column, cell_byte_len) in &fields {
+                says_something |= push(&mut bytes, field, column, cell, *cell_byte_len);
             }
             if says_something {
                 sum = sum.wrapping_add(XxHash3_128::oneshot_with_seed(self.seed, &bytes));
@@ -227,7 +230,13 @@ impl DigestBuilder {
 }
 
 /// Writes out a cell of a field; whether it differs from the fill value of an attribute.
-fn push(bytes: &mut Vec<u8>, field: &DigestField, column: &ColumnRef<'_>, cell: usize) -> bool {
+fn push(
+    bytes: &mut Vec<u8>,
+    field: &DigestField,
+    column: &ColumnRef<'_>,
+    cell: usize,
+    cell_byte_len: usize,
+) -> bool {
     let is_valid = column.is_valid(cell);
     if column.validity.is_some() {
         bytes.push(u8::from(is_valid));
@@ -235,7 +244,7 @@ fn push(bytes: &mut Vec<u8>, field: &DigestField, column: &ColumnRef<'_>, cell: 
     if !is_valid {
         return field.fill.as_ref().is_some_and(Option::is_some);
     }
-    let value = column.cell(cell, field.shape.cell_byte_len());
+    let value = column.cell(cell, cell_byte_len);
     if field.shape.is_var() {
         bytes.extend((value.len() as u64).to_le_bytes());
     }

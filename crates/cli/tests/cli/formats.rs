@@ -179,3 +179,14 @@ fn wrong_files_say_what_is_wrong() {
     assert!(session.text("info points --json").contains("\"fragments\":2"), "nothing is written");
     session.check("wrong_files");
 }
+
+/// `cargo xtask dist` asks the same of the program that is handed out, whose panics do not unwind.
+#[test]
+fn a_file_that_its_reader_panics_on_is_an_error() {
+    let session = Session::new();
+    session.file("hostile.parquet", include_bytes!("../../../../tests/fixtures/hostile.parquet"));
+    for line in ["import hostile.parquet a --index", "create a --from hostile.parquet --index"] {
+        let problem = session.problem(line, 1);
+        assert!(problem.contains("corrupt: the Parquet file is damaged: "), "{problem}");
+    }
+}

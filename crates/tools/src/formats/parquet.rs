@@ -79,8 +79,8 @@ pub(crate) fn parquet_rows(
     let mask = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
     let batches = batches_of(builder.with_projection(mask), budget)?;
     let written_out = move |batch: Outcome<RecordBatch>| {
-        let batch = batch?;
-        guarded(FORMAT, || without_views(&batch, &schema))
+        let (batch, schema) = (batch?, schema.clone());
+        guarded(FORMAT, move || without_views(&batch, &schema))
     };
     Ok(Box::new(batches.map(written_out)))
 }
@@ -133,7 +133,7 @@ fn builder_of<T: ChunkReader + 'static>(
     budget: Budget,
     form: Form,
 ) -> Outcome<ParquetRecordBatchReaderBuilder<T>> {
-    guarded(FORMAT, || {
+    guarded(FORMAT, move || {
         let mut metadata =
             ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(parquet_failure)?;
         check_pages(&file, metadata.metadata(), budget)?;
@@ -158,9 +158,9 @@ fn batches_of<T: ChunkReader + 'static>(
     budget: Budget,
 ) -> Outcome<RecordBatches> {
     let row_count = rows_at_once(builder.parquet_schema(), budget)?;
-    let build = || builder.with_batch_size(row_count).build().map_err(parquet_failure);
+    let build = move || builder.with_batch_size(row_count).build().map_err(parquet_failure);
     let reader = guarded(FORMAT, build)?;
-    let batches = guarded_batches(FORMAT, Box::new(reader.map(|batch| batch.map_err(arrow_failure))));
+    let batches = guarded_batches(FORMAT, reader.map(|batch| batch.map_err(arrow_failure)));
     Ok(cut_batches(batches, budget.piece_byte_len()))
 }
 

@@ -80,27 +80,37 @@ fn labelled(field: &Field, labels: &Labels, codes: &Column, cell_count: usize) -
 /// When a column is no field, is given twice, or holds what its field cannot.
 pub(crate) fn columns_of(batch: &RecordBatch, fields: &[Field]) -> Outcome<Vec<(Field, Column)>> {
     let schema = batch.schema_ref();
-    let mut columns: Vec<(Field, Column)> = Vec::new();
-    for (given, array) in schema.fields().iter().zip(batch.columns()) {
+    let mut taken: Vec<&Field> = Vec::new();
+    for given in schema.fields() {
         let name = given.name();
         let Some(field) = fields.iter().find(|field| field.name == *name) else {
             let known: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
             let known = known.join(", ");
             return Err(Failure::invalid(format!("the array has no field {name:?}; it has {known}")));
         };
-        if columns.iter().any(|(other, _)| other.name == *name) {
+        if taken.iter().any(|other| other.name == *name) {
             return Err(Failure::invalid(format!("the field {name:?} is given twice")));
         }
-        let in_field = |error: smalti::Error| error.context(format_args!("field {name:?}"));
-        let column = guarded("Arrow", || Ok(arrow_column(array, field.shown_shape()).map_err(in_field)?))?;
+        taken.push(field);
+    }
+    let named = taken.iter().map(|field| (field.name.clone(), field.shown_shape()));
+    let given: Vec<_> = batch.columns().iter().cloned().zip(named).collect();
+    let columns = guarded("Arrow", move || {
+        let column = |(array, (name, shape)): (ArrayRef, (String, _))| {
+            arrow_column(&array, shape).map_err(|error| error.context(format_args!("field {name:?}")))
+        };
+        Ok(given.into_iter().map(column).collect::<smalti::Result<Vec<Column>>>()?)
+    })?;
+    let with_codes = |(field, column): (&Field, Column)| -> Outcome<(Field, Column)> {
+        let name = &field.name;
         let column = if field.labels.is_some() {
             codes(field, &column).map_err(|problem| Failure::invalid(format!("field {name:?}: {problem}")))?
         } else {
             column
         };
-        columns.push((field.clone(), column));
-    }
-    Ok(columns)
+        Ok((field.clone(), column))
+    };
+    taken.into_iter().zip(columns).map(with_codes).collect()
 }
 
 /// Checks the cells of columns whose first row is one of many.
@@ -278,8 +288,8 @@ mod tests {
         let name = field("name", Datatype::StringUtf8, 0, false);
         for (fields, words) in [
             (vec![id.clone()], "no field \"name\"; it has id"),
-            (vec![id.clone(), name], "field \"name\": cell 1 is null"),
-            (vec![field("id", Datatype::Float32, 1, false)], "field \"id\": Arrow cells of Int64"),
+            (vec![id.clone(), name.clone()], "field \"name\": cell 1 is null"),
+            (vec![field("id", Datatype::Float32, 1, false), name], "field \"id\": Arrow cells of Int64"),
         ] {
             let failure = columns_of(&batch(vec![1, 2], vec![Some("a"), None]), &fields).unwrap_err();
             assert!(failure.to_string().contains(words), "{failure}");

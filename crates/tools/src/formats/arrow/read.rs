@@ -55,7 +55,7 @@ pub(crate) fn arrow_schema(path: &Path, budget: Budget) -> Outcome<SchemaRef> {
     let is_file = starts_like_a_file(&mut file)?.1;
     file.rewind()?;
     let mut file = BufReader::new(file);
-    guarded(FORMAT, || match is_file {
+    guarded(FORMAT, move || match is_file {
         true => {
             check_file(&mut file, budget)?;
             Ok(FileReader::try_new(file, None).map_err(arrow_failure)?.schema())
@@ -67,7 +67,7 @@ pub(crate) fn arrow_schema(path: &Path, budget: Budget) -> Outcome<SchemaRef> {
     })
 }
 
-fn from_pipe(mut input: impl Read + 'static, budget: Budget) -> Outcome<RecordBatches> {
+fn from_pipe(mut input: impl Read + Send + 'static, budget: Budget) -> Outcome<RecordBatches> {
     let (start, is_file) = starts_like_a_file(&mut input)?;
     let input = Cursor::new(start).chain(input);
     if is_file {
@@ -76,15 +76,17 @@ fn from_pipe(mut input: impl Read + 'static, budget: Budget) -> Outcome<RecordBa
     from_stream(BufReader::new(input), budget)
 }
 
-fn from_file(mut file: impl Read + Seek + 'static, budget: Budget) -> Outcome<RecordBatches> {
-    boxed(budget, || {
+fn from_file(mut file: impl Read + Seek + Send + 'static, budget: Budget) -> Outcome<RecordBatches> {
+    boxed(budget, move || {
         check_file(&mut file, budget)?;
         FileReader::try_new(file, None).map_err(arrow_failure)
     })
 }
 
-fn from_stream(input: impl Read + 'static, budget: Budget) -> Outcome<RecordBatches> {
-    boxed(budget, || StreamReader::try_new(CheckedStream::new(input, budget), None).map_err(arrow_failure))
+fn from_stream(input: impl Read + Send + 'static, budget: Budget) -> Outcome<RecordBatches> {
+    boxed(budget, move || {
+        StreamReader::try_new(CheckedStream::new(input, budget), None).map_err(arrow_failure)
+    })
 }
 
 /// The first bytes, and whether they are those of a file.
@@ -95,12 +97,12 @@ fn starts_like_a_file(input: &mut impl Read) -> std::io::Result<(Vec<u8>, bool)>
     Ok((start, is_file))
 }
 
-fn boxed<I>(budget: Budget, open: impl FnOnce() -> Outcome<I>) -> Outcome<RecordBatches>
+fn boxed<I>(budget: Budget, open: impl FnOnce() -> Outcome<I> + Send + 'static) -> Outcome<RecordBatches>
 where
-    I: Iterator<Item = Result<RecordBatch, ArrowError>> + 'static,
+    I: Iterator<Item = Result<RecordBatch, ArrowError>> + Send + 'static,
 {
     let reader = guarded(FORMAT, open)?;
-    let batches = guarded_batches(FORMAT, Box::new(reader.map(|batch| batch.map_err(arrow_failure))));
+    let batches = guarded_batches(FORMAT, reader.map(|batch| batch.map_err(arrow_failure)));
     Ok(cut_batches(batches, budget.piece_byte_len()))
 }
 
