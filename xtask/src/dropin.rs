@@ -58,14 +58,18 @@ impl Ours {
 }
 
 /// Builds the library, puts it in the place of the one of a Python environment of its own, and runs the wheel's tests; `modules` are
-/// those of them to run, such as `test_libtiledb`, all where there are none. `--debug` takes the debug build; `--clients` runs the other clients' programs instead, `--memory` those in C under valgrind.
+/// those of them to run, such as `test_libtiledb`, all where there are none. `--debug` takes the debug build; `--clients` runs the other clients' programs instead, `--memory` those in C under valgrind,
+/// `--cxx` those in C++, with headers of a folder.
 pub(crate) fn tests(workspace: &Workspace, options: &[&str]) -> Outcome {
     let (is_debug, options) = match options {
         ["--debug", rest @ ..] => (true, rest),
         all => (false, all),
     };
-    if options == ["--memory"] {
-        return memory(workspace);
+    match options {
+        ["--memory"] => return memory(workspace),
+        ["--cxx", folder] => return cxx(workspace, folder),
+        ["--cxx"] => return Err("--cxx needs the folder of libtiledb's C++ headers".into()),
+        _ => {}
     }
     let ours = Ours::built(workspace, is_debug)?;
     match options {
@@ -80,6 +84,15 @@ fn memory(workspace: &Workspace) -> Outcome {
     command.current_dir(&workspace.root);
     command.args(["test", "--release", "--locked", "--workspace", "--test", "programs"]);
     run(command.args(["--", "--ignored", "--test-threads", "1", "--nocapture"]))
+}
+
+/// Compiles the C++ headers in a folder, and runs the program in C++.
+fn cxx(workspace: &Workspace, folder: &str) -> Outcome {
+    let folder = Path::new(folder).canonicalize().map_err(|e| format!("{folder}: {e}"))?;
+    let mut command = Command::new(cargo());
+    command.current_dir(&workspace.root).env("SMALTI_CXX_HEADERS", folder);
+    command.args(["test", "--release", "--locked", "--workspace", "--test", "cxx"]);
+    run(command.args(["--", "--ignored"]))
 }
 
 /// Runs all of the wheel's tests on the library that was built with the tests of the workspace.

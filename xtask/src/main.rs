@@ -65,6 +65,8 @@ cargo xtask COMMAND
   drop-in [--debug] --clients
                              tiledbsoma and tiledb-vector-search on our libtiledb and on the original: what either makes, both read
   drop-in --memory           programs in C on our libtiledb under valgrind
+  drop-in --cxx FOLDER       the C++ headers of libtiledb 2.30.0 on our C headers, and a program in C++; FOLDER is
+                             tiledb/sm/cpp_api of a checkout, or one that holds tiledb/tiledb
   docs                       writes docs/format anew from the tables in crates/format, and docs/commands from the command line
   bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
   objectstores [OPTION VALUE]...

@@ -44,8 +44,8 @@ impl Counted {
         self
     }
 
-    /// What was counted; nothing of what did not happen.
-    fn told(&self) -> Value {
+    /// What was counted, as JSON, if anything was; nothing of what did not happen.
+    fn told(&self) -> Option<Value> {
         let counters: BTreeMap<_, _> = self.counters.iter().filter(|(_, count)| **count > 0).collect();
         let mut timers = Map::new();
         for (name, (sum, times)) in &self.timers {
@@ -53,7 +53,8 @@ impl Counted {
             timers.insert(format!("{name}.sum"), json!(seconds));
             timers.insert(format!("{name}.avg"), json!(seconds / f64::from((*times).max(1))));
         }
-        json!({ "timers": timers, "counters": counters })
+        let is_something = !timers.is_empty() || !counters.is_empty();
+        is_something.then(|| json!({ "timers": timers, "counters": counters }))
     }
 }
 
@@ -82,13 +83,13 @@ impl Statistics {
         }
     }
 
-    /// As JSON; nothing while statistics are off.
+    /// As JSON; nothing while statistics are off, and where nothing was counted.
     pub(crate) fn text(&self) -> String {
         if !IS_ENABLED.load(Ordering::Relaxed) {
             return String::new();
         }
         let told = locked(&self.counted).fresh().told();
-        serde_json::to_string_pretty(&told).unwrap_or_default()
+        told.and_then(|told| serde_json::to_string_pretty(&told).ok()).unwrap_or_default()
     }
 }
 
@@ -172,8 +173,10 @@ impl Work {
 /// The statistics of the process: a list, as libtiledb has one of each context.
 fn all() -> String {
     if IS_ENABLED.load(Ordering::Relaxed) {
-        let told = locked(&ALL.counted).fresh().told();
-        serde_json::to_string_pretty(&json!([told])).unwrap_or_default()
+        match locked(&ALL.counted).fresh().told() {
+            Some(told) => serde_json::to_string_pretty(&json!([told])).unwrap_or_default() + "\n",
+            None => "[\n\n]\n".to_owned(),
+        }
     } else {
         String::new()
     }

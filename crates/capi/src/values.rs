@@ -40,6 +40,11 @@ fn float(value: f64) -> String {
 /// One value of a datatype as dumps of fill values show it.
 pub(crate) fn shown(datatype: Datatype, bytes: &[u8]) -> String {
     let is_unit = datatype.is_string() || matches!(datatype, Datatype::Char | Datatype::Any);
+    // libtiledb writes the byte itself.
+    let is_blob = matches!(datatype, Datatype::Blob | Datatype::GeomWkb | Datatype::GeomWkt);
+    if let ([byte @ 0..=0x7f], true) = (bytes, is_blob) {
+        return char::from(*byte).to_string();
+    }
     if !is_unit {
         return Scalar::read(datatype, bytes).map_or_else(|_| String::new(), number);
     }

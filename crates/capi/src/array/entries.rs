@@ -1,6 +1,6 @@
 //! Creating, opening and closing arrays, and what is known of them.
 
-use super::{ArrayHandle, ORIGIN, READ};
+use super::{ArrayHandle, ORIGIN, READ, STATUS};
 use crate::boundary::entry::{entries, free_entries};
 use crate::boundary::handle::changed;
 use crate::boundary::memory::Texts;
@@ -162,7 +162,7 @@ entries! {
         let array = array.read()?;
         match &array.open {
             Some(open) => array_schema.put_shared(Arc::clone(&open.schema)),
-            None => fail(ORIGIN, "[get_array_schema] Array is not open"),
+            None => fail(STATUS, "Cannot get array schema; Array is not open"),
         }
     }
 

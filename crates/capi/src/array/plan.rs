@@ -105,7 +105,9 @@ fn plan(array: &Array, wanted_byte_len: u64) -> Fallible<Plan> {
 impl Plan {
     fn node(&self, idx: u64) -> Fallible<&Vec<String>> {
         let found = self.0.get(index(idx));
-        found.ok_or_else(|| Failure::told("ConsolidationPlan", "Trying to access a node that doesn't exist"))
+        found.ok_or_else(|| {
+            Failure::told("Error: ConsolidationPlan", "Trying to access a node that doesn't exist.")
+        })
     }
 
     fn json(&self) -> String {
@@ -161,7 +163,7 @@ entries! {
         let found = slot.read().node(node_index)?.get(index(fragment_index)).cloned();
         match found {
             Some(found) => uri.put(slot.lend_text(&found)),
-            None => fail("ConsolidationPlan", "Trying to access a fragment that doesn't exist"),
+            None => fail("Error: ConsolidationPlan", "Trying to access a fragment that doesn't exist."),
         }
     }
 

@@ -67,7 +67,7 @@ entries! {
             "fragment_meta" => array.consolidate_fragment_meta(&options).map(|_| ()).map_err(told),
             "commits" => array.consolidate_commits(&options).map(|_| ()).map_err(told),
             "array_meta" => array.consolidate_metadata(&options).map(|_| ()).map_err(told),
-            _ => fail("Consolidator", "Cannot consolidate; Invalid consolidation mode"),
+            _ => fail("TileDB internal", "Cannot consolidate; invalid configuration mode"),
         };
         tell(ctx, work, &array, (mode == "fragments").then_some("Context.Consolidator.consolidate_frags"));
         done

@@ -18,6 +18,9 @@ pub(crate) use members::kind_number;
 /// What failures of groups are told by.
 const ORIGIN: &str = "Group";
 
+/// How messages on members begin.
+const MEMBER: &str = "Cannot get member";
+
 /// A group, open or not.
 #[derive(Debug)]
 pub(crate) struct GroupHandle {
@@ -118,6 +121,8 @@ impl GroupHandle {
         match &self.open {
             None => fail(ORIGIN, format!("{what}; Group is not open")),
             Some(open) if open.mode != READ => {
+                // libtiledb has the same words for all that it tells of members.
+                let what = if what.starts_with(MEMBER) { MEMBER } else { what };
                 fail(ORIGIN, format!("{what}; Group was not opened in read mode"))
             }
             Some(open) => Ok(open),

@@ -3,7 +3,7 @@
 use super::QueryHandle;
 use super::buffers::Buffers;
 use super::operations::{Applied, Operations};
-use super::state::ORIGIN;
+use super::state::Status;
 use crate::boundary::entry::{data_symbols, entries};
 use crate::boundary::handle::{kinds, locked};
 use crate::boundary::{In, New, Out, Text};
@@ -201,13 +201,16 @@ entries! {
         operation: New<Operation>,
     ) {
         let query = query.read()?;
+        if query.status != Status::Uninitialized {
+            return fail("C API", "argument `query` is at a too late state of its lifetime");
+        }
         let function = operator.function()?;
         let field = input_field_name.get("input_field_name")?;
         operation.check()?;
         let Some(shape) = query.shape(field) else {
-            return fail("C API", format!("There is no field '{field}'"));
+            return fail("C API", format!("There is no field {field}"));
         };
-        check_input(function, field, shape)?;
+        check_input(function, shape)?;
         operation.put(Operation(Aggregate::new(function, field)))
     }
 
@@ -225,7 +228,7 @@ entries! {
         let channel = channel.read()?;
         let mut applied = locked(&channel.0);
         if applied.iter().any(|other| other.output == output) {
-            return fail(ORIGIN, format!("An aggregate operation for output field: {output} already exists."));
+            return fail("C API", format!("An aggregate operation for output field: {output} already exists."));
         }
         applied.push(Applied { output, aggregate });
         Ok(())
@@ -240,41 +243,35 @@ entries! {
     }
 }
 
-fn check_input(function: Function, field: &str, shape: CellShape) -> Fallible<()> {
+/// What libtiledb tells by of fields that an operation does not take.
+const INPUT: &str = "InputFieldValidator";
+
+fn check_input(function: Function, shape: CellShape) -> Fallible<()> {
     let is_number = shape.datatype.is_integer() || shape.datatype.is_float();
     let is_text = matches!(shape.datatype, Datatype::StringAscii | Datatype::Char);
     let is_timely = shape.datatype.is_datetime() || shape.datatype.is_time();
     if matches!(function, Function::Sum | Function::Mean) && !is_number {
-        return fail(
-            "Aggregates",
-            format!("Datatype is not supported for the field '{field}': it is no number"),
-        );
+        let name = if function == Function::Sum { "SUM" } else { "MEAN" };
+        return fail("TileDB internal", format!("{name} aggregates can only be requested on numeric types"));
     }
     if matches!(function, Function::Min | Function::Max) && !(is_number || is_text || is_timely) {
+        let name = if function == Function::Min { "MIN" } else { "MAX" };
         return fail(
-            "Aggregates",
-            format!("Min and max are not supported for the type of the field '{field}'"),
+            "TileDB internal",
+            format!("{name} aggregates can only be requested on numeric and string types"),
         );
     }
     if function == Function::NullCount && !shape.is_nullable {
-        return fail(
-            "Aggregates",
-            format!(
-                "Null count aggregates must only be requested for nullable attributes, not for '{field}'"
-            ),
-        );
+        return fail(INPUT, "Aggregate must only be requested for nullable fields.");
     }
     if shape.is_var() && !is_text && function != Function::NullCount {
-        return fail(
-            "Aggregates",
-            format!("The aggregate is not supported for the var-sized field '{field}'"),
-        );
+        return fail(INPUT, "Aggregate is not supported for var sized non-string fields.");
     }
     if !shape.is_var() && shape.cell_val_num != CellValNum::ONE && !is_text && function != Function::NullCount
     {
         return fail(
-            "Aggregates",
-            format!("The aggregate is not supported for the field '{field}' of several values a cell"),
+            INPUT,
+            "Aggregate is not supported for non-string fields with cell_val_num greater than one.",
         );
     }
     Ok(())

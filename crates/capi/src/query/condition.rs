@@ -29,6 +29,9 @@ kinds! { Node => "query condition" }
 
 const ORIGIN: &str = "QueryCondition";
 
+/// What libtiledb tells by of conditions that do not fit the array.
+const STATUS: &str = "[TileDB::QueryCondition] Error";
+
 /// What a field holds: the type of the values that it is compared with, and whether they are labels.
 struct Kind {
     datatype: Datatype,
@@ -49,13 +52,13 @@ impl Node {
                 let kind = kind_of(schema, field, *of_labels)?;
                 let Some(value) = value else {
                     if !matches!(relation, Relation::Eq | Relation::Ne) {
-                        return fail(ORIGIN, "Null value can only be used with equality operators");
+                        return fail(STATUS, "Null value can only be used with equality operators");
                     }
                     return Ok(Condition::null(field, *relation == Relation::Eq));
                 };
                 if !kind.is_var && !kind.datatype.is_bytes() && value.len() != kind.width {
                     return fail(
-                        ORIGIN,
+                        STATUS,
                         format!(
                             "Value node condition value size mismatch: {} != {}",
                             kind.width,
@@ -115,7 +118,7 @@ fn kind_of(schema: &mut SchemaHandle, field: &str, of_labels: bool) -> Fallible<
         });
     }
     let Some((_, attribute)) = schema.schema.attribute(field) else {
-        return fail(ORIGIN, format!("Field doesn't exist: {field}"));
+        return fail(STATUS, "Field doesn't exist");
     };
     let attribute = attribute.clone();
     let own = Kind {
@@ -182,7 +185,7 @@ entries! {
     ) {
         let mut node = cond.write()?;
         if !matches!(*node, Node::Empty) {
-            return fail(ORIGIN, "Cannot reinitialize query condition");
+            return fail(STATUS, "Cannot reinitialize query condition");
         }
         let field = attribute_name.get("attribute_name")?.to_owned();
         let relation = relation(op)?;
@@ -205,7 +208,12 @@ entries! {
         let is_in = match op {
             6 => true,
             7 => false,
-            _ => return fail(ORIGIN, "Cannot initialize query condition; set membership needs IN or NOT_IN"),
+            _ => {
+                return fail(
+                    "TileDB internal",
+                    "ASTNodeVal invalid set membership operator in set membership constructor.",
+                );
+            }
         };
         let members_raw = data.bytes(data_size, "data")?.to_vec();
         let raw = offsets.bytes(offsets_size, "offsets")?;

@@ -18,22 +18,22 @@ struct Sizes {
 
 fn sizes(query: &mut QueryHandle, name: Text, is_var: bool, is_nullable: bool) -> Fallible<Sizes> {
     let name = name.get("name")?;
-    let bad = |what: &str| fail(ORIGIN, format!("Cannot get estimated result size; {what}"));
+    let bad = |what: &str| fail(ORIGIN, format!("query estimated result size: {what}"));
     if query.mode != crate::array::READ {
-        return bad("Operation currently only unsupported for read queries");
+        return bad("operation currently supported only for read queries");
     }
-    let Some(shape) = query.shape(name) else { return bad(&format!("Invalid attribute/dimension: {name}")) };
+    let Some(shape) = query.shape(name) else { return bad(&format!("'{name}' is not an array field")) };
     if shape.is_var() && !is_var {
-        return bad("Attribute/Dimension must be fixed-sized");
+        return bad(&format!("'{name}' is not fixed-sized"));
     }
     if !shape.is_var() && is_var {
-        return bad("Attribute/Dimension must be var-sized");
+        return bad(&format!("'{name}' is not variable-sized"));
     }
     if shape.is_nullable && !is_nullable {
-        return bad("Attribute must not be nullable");
+        return bad(&format!("field '{name}' is not a nonnull array field"));
     }
     if !shape.is_nullable && is_nullable {
-        return bad("Attribute must be nullable");
+        return bad(&format!("attribute '{name}' is not nullable"));
     }
     let request = query.request(vec![name.to_owned()])?;
     let scan = query.array.scan_raw(&request).map_err(Failure::of(ORIGIN))?;

@@ -39,7 +39,7 @@ entries! {
                 let input = applied.aggregate.field.as_deref().and_then(|name| query.shape(name));
                 (result_shape(&applied.aggregate, input), AGGREGATE)
             }
-            (None, None) => return fail("C API", format!("There is no field '{name}'")),
+            (None, None) => return fail("C API", format!("There is no field {name}")),
         };
         field.put(FieldHandle { shape, origin, operations })
     }

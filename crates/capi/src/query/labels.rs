@@ -30,10 +30,14 @@ impl SubarrayHandle {
                 format!("Cannot add range to label '{name}'; a range is already set on its dimension"),
             );
         }
-        if self.labels.iter().any(|label| label.label != name && self.label_dimension(&label.label) == idx) {
+        let is_other = |label: &&LabelRange| label.label != name && self.label_dimension(&label.label) == idx;
+        if let Some(other) = self.labels.iter().find(is_other) {
             return fail(
                 ORIGIN,
-                format!("Cannot add range to label '{name}'; its dimension has ranges on another label"),
+                format!(
+                    "[add_label_range] Dimension is already to set to use dimension label '{}'",
+                    other.label
+                ),
             );
         }
         let range = extent(datatype, lo, hi)?;

@@ -106,7 +106,14 @@ entries! {
     }
 
     fn tiledb_subarray_set_coalesce_ranges(ctx, subarray: In<SubarrayHandle>, coalesce_ranges: i32) {
-        subarray.write()?.coalesces = coalesce_ranges != 0;
+        let mut subarray = subarray.write()?;
+        if !subarray.labels.is_empty() || subarray.ranges.iter().any(|ranges| !ranges.is_empty()) {
+            return fail(
+                ORIGIN,
+                "non-default ranges have been set, cannot change coalesce_ranges setting!",
+            );
+        }
+        subarray.coalesces = coalesce_ranges != 0;
         Ok(())
     }
 

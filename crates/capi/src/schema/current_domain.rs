@@ -56,13 +56,13 @@ impl Rectangle {
 
     fn set(&mut self, idx: usize, range: GivenRange) -> Fallible<()> {
         let (Some(dimension), Some(side)) = (self.dimensions.get(idx), self.sides.get_mut(idx)) else {
-            return fail(
-                "TileDB internal",
-                "Trying to set a range for an index out of bounds is not possible.",
-            );
+            return fail("TileDB internal", "invalid dimension index");
         };
-        if !dimension.cell_val_num.is_var() && range.min_size != count(dimension.datatype.byte_len()) {
-            return fail("TileDB internal", "The size of the range is not that of the dimension's type");
+        let width = count(dimension.datatype.byte_len());
+        if !dimension.cell_val_num.is_var() && (range.min_size != width || range.max_size != width) {
+            let size = range.min_size.saturating_add(range.max_size);
+            let words = format!("Range size {size} does not match the expected size {}", 2 * width);
+            return fail("TileDB internal", words);
         }
         let (lo, hi) = (range.min.bytes(range.min_size, "min")?, range.max.bytes(range.max_size, "max")?);
         *side = Some(extent(dimension.datatype, lo, hi)?);
@@ -208,7 +208,10 @@ entries! {
     fn tiledb_current_domain_get_type(ctx, current_domain: In<CurrentDomainHandle>, kind: Out<i32>) {
         match current_domain.read()?.0 {
             Some(_) => kind.put(0),
-            None => fail("C API", "The current domain is empty; it has no type"),
+            None => fail(
+                "TileDB internal",
+                "It's not possible to read the type, this CurrentDomain instance is empty.",
+            ),
         }
     }
 

@@ -292,7 +292,7 @@ fn extension(old: &Enumeration, new: &Enumeration) -> Option<Vec<Vec<u8>>> {
 }
 
 fn no_attribute(name: &str) -> Failure {
-    Failure::told("C API", format!("Attribute name: {name} does not exist for array"))
+    Failure::told("C API", format!("Attribute name: {name} does not exist for array "))
 }
 
 fn no_enumeration(name: &str) -> Failure {
