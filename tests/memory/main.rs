@@ -24,7 +24,7 @@ use smalti_upkeep::{
     DiffOptions, DigestOptions, FragmentOptions, FsckOptions, consolidate_fragments, diff, digest, fsck,
 };
 use std::ops::ControlFlow;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -169,7 +169,7 @@ fn check(snapshot: &Snapshot, request: &ReadRequest, what: &str) {
 
 #[test]
 fn sparse_reads_keep_to_their_budget() {
-    let _turn = TURN.lock().unwrap();
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let plain = (Layout::RowMajor, Layout::RowMajor);
     let layouts = [Layout::RowMajor, Layout::GlobalOrder, Layout::Unordered];
     let folder = tempfile::tempdir().unwrap();
@@ -185,7 +185,7 @@ fn sparse_reads_keep_to_their_budget() {
 
 #[test]
 fn reads_in_hilbert_order_keep_to_their_budget() {
-    let _turn = TURN.lock().unwrap();
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let snapshot = sparse_array(folder.path(), true, (Layout::RowMajor, Layout::Hilbert));
     let request = ReadRequest { layout: Some(Layout::GlobalOrder), ..ReadRequest::default() };
@@ -194,7 +194,7 @@ fn reads_in_hilbert_order_keep_to_their_budget() {
 
 #[test]
 fn dense_reads_keep_to_their_budget() {
-    let _turn = TURN.lock().unwrap();
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let snapshot = dense_array(folder.path());
     for layout in [Layout::RowMajor, Layout::ColMajor, Layout::GlobalOrder] {
@@ -219,7 +219,7 @@ fn dense_writes_in_pieces_hold_no_more_than_the_tiles_that_are_not_full() {
     const ROWS: usize = 4000;
     const ROW_LEN: usize = 2000;
     const BUDGET: usize = 10 << 20;
-    let _turn = TURN.lock().unwrap();
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     for (layout, piece_len) in
         [(Layout::GlobalOrder, 100 * 100), (Layout::GlobalOrder, 33_333), (Layout::RowMajor, 50_000)]
     {
@@ -263,7 +263,7 @@ fn dense_writes_in_pieces_hold_no_more_than_the_tiles_that_are_not_full() {
 #[test]
 fn endless_dense_arrays_take_the_memory_of_what_was_written() {
     const SIDE: i64 = 1_000_000_000;
-    let _turn = TURN.lock().unwrap();
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let uri = folder.path().join("endless");
     let place =
@@ -314,7 +314,7 @@ fn endless_dense_arrays_take_the_memory_of_what_was_written() {
 
 #[test]
 fn a_budget_that_cannot_work_is_refused_at_once() {
-    let _turn = TURN.lock().unwrap();
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let snapshot = dense_array(folder.path());
     let request = ReadRequest { memory_byte_len: Some(1000), ..ReadRequest::default() };
@@ -328,7 +328,7 @@ const LARGE_CELL_BYTE_LEN: usize = 48 << 20;
 
 #[test]
 fn one_large_cell_is_refused_with_the_budget_that_would_do() {
-    let _turn = TURN.lock().unwrap();
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     for array_type in [ArrayType::Sparse, ArrayType::Dense] {
         let folder = tempfile::tempdir().unwrap();
         let uri = folder.path().join("large");
@@ -391,7 +391,7 @@ fn one_large_cell_is_refused_with_the_budget_that_would_do() {
 
 #[test]
 fn consolidation_keeps_to_its_budget() {
-    let _turn = TURN.lock().unwrap();
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     let plain = (Layout::RowMajor, Layout::RowMajor);
     let hilbert = (Layout::RowMajor, Layout::Hilbert);
@@ -455,7 +455,7 @@ fn array_with_a_large_cell(
 
 #[test]
 fn writes_hold_what_they_announce() {
-    let _turn = TURN.lock().unwrap();
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     for datatype in [Datatype::StringUtf8, Datatype::StringAscii] {
         array_with_a_large_cell(folder.path(), datatype, 20 << 20);
@@ -485,7 +485,7 @@ fn writes_hold_what_they_announce() {
 #[test]
 fn a_check_holds_a_large_cell_once_and_its_bounds() {
     const CELL: usize = 20 << 20;
-    let _turn = TURN.lock().unwrap();
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir().unwrap();
     // Of ASCII text the fragment keeps the least and the greatest cell: one section of its metadata has both.
     for (datatype, cells) in [(Datatype::StringUtf8, 1), (Datatype::StringAscii, 2)] {
