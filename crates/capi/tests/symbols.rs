@@ -27,3 +27,16 @@ fn the_symbols_are_those_of_the_original() {
     assert_eq!(exported.len(), 520, "{exported:?}");
     assert_eq!(exported, expected);
 }
+
+/// A program that is linked with the library has its own copies of the symbols that are data, in memory of the kind that they have
+/// here. libtiledb writes into them at its start, so it has to be `.data`, and not what the loader protects when it is done.
+#[test]
+fn symbols_that_are_data_lie_in_memory_that_can_be_written() {
+    let output = Command::new("objdump").arg("-T").arg(library()).output();
+    let listing = String::from_utf8(output.expect("objdump comes with the linker").stdout).unwrap();
+    let data: Vec<&str> = listing.lines().filter(|line| line.contains(" DO ")).collect();
+    assert_eq!(data.len(), 6, "{data:#?}");
+    for line in data {
+        assert_eq!(line.split_whitespace().nth(3), Some(".data"), "{line}");
+    }
+}

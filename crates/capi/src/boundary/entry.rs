@@ -4,6 +4,7 @@
 use super::{Handle, In, New};
 use crate::failure::{Failure, Fallible, fail};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// All went well.
 pub(crate) const OK: i32 = 0;
@@ -107,20 +108,21 @@ macro_rules! data_symbols {
     )*};
 }
 
-/// A pointer that is a constant.
+/// A pointer that nobody here changes. It lies in memory that can be written, as an atomic one does: a program that was linked with this
+/// library has a copy of it where the linker found that memory, and libtiledb writes its own pointers into the copy at its start.
 #[derive(Debug)]
 #[repr(transparent)]
-pub(crate) struct Constant(&'static u8);
+pub(crate) struct Constant(AtomicPtr<u8>);
 
 impl Constant {
     /// A pointer to a place.
     pub(crate) const fn new(place: &'static u8) -> Constant {
-        Constant(place)
+        Constant(AtomicPtr::new(std::ptr::from_ref(place).cast_mut()))
     }
 
     /// The pointer.
     pub(crate) fn address(&self) -> *const u8 {
-        std::ptr::from_ref(self.0)
+        self.0.load(Ordering::Relaxed)
     }
 }
 

@@ -5,7 +5,7 @@ use super::buffers::Buffers;
 use super::operations::{Applied, Operations};
 use super::state::Status;
 use crate::boundary::entry::{data_symbols, entries};
-use crate::boundary::handle::{kinds, locked};
+use crate::boundary::handle::kinds;
 use crate::boundary::{In, New, Out, Text};
 use crate::context::Context;
 use crate::failure::{Failure, Fallible, fail};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// The channel of a query; there is one.
 #[derive(Debug)]
-pub(crate) struct Channel(pub(super) Operations);
+pub(crate) struct Channel(pub(super) Arc<Operations>);
 
 /// An operation on a field, before it has a name.
 #[derive(Debug, Clone)]
@@ -59,11 +59,11 @@ pub(super) fn result_shape(aggregate: &Aggregate, field: Option<CellShape>) -> C
     let number =
         |datatype: Datatype| CellShape { datatype, cell_val_num: CellValNum::ONE, is_nullable: false };
     let Some(field) = field else { return number(Datatype::UInt64) };
-    let is_signed =
-        matches!(field.datatype, Datatype::Int8 | Datatype::Int16 | Datatype::Int32 | Datatype::Int64);
+    let is_unsigned =
+        matches!(field.datatype, Datatype::UInt8 | Datatype::UInt16 | Datatype::UInt32 | Datatype::UInt64);
     let shape = match aggregate.function {
         Function::Sum if field.datatype.is_float() => number(Datatype::Float64),
-        Function::Sum if is_signed => number(Datatype::Int64),
+        Function::Sum if !is_unsigned => number(Datatype::Int64),
         Function::Sum => number(Datatype::UInt64),
         Function::Mean => number(Datatype::Float64),
         Function::Min | Function::Max => field,
@@ -81,7 +81,7 @@ impl QueryHandle {
 
     /// Computes all aggregates and puts their results where the caller wants them.
     pub(super) fn aggregate(&mut self) -> Fallible<()> {
-        let applied = locked(&self.aggregates).clone();
+        let applied = self.aggregates.applied();
         let request = self.request(Vec::new())?;
         let mut wanted = AggregateRequest {
             aggregates: applied.iter().map(|applied| applied.aggregate.clone()).collect(),
@@ -220,18 +220,21 @@ entries! {
         output_field_name: Text,
         operation: In<Operation>,
     ) {
+        let channel = channel.read()?;
+        if channel.0.are_closed() {
+            return fail("C API", "argument `query` is at a too late state of its lifetime");
+        }
         let output = output_field_name.get("output_field_name")?.to_owned();
         let aggregate = match std::ptr::eq(operation.place(), tiledb_aggregate_count.address()) {
             true => Aggregate::count(),
             false => operation.read()?.0.clone(),
         };
-        let channel = channel.read()?;
-        let mut applied = locked(&channel.0);
-        if applied.iter().any(|other| other.output == output) {
-            return fail("C API", format!("An aggregate operation for output field: {output} already exists."));
+        match channel.0.apply(Applied { output, aggregate }) {
+            Ok(()) => Ok(()),
+            Err(Applied { output, .. }) => {
+                fail("C API", format!("An aggregate operation for output field: {output} already exists."))
+            }
         }
-        applied.push(Applied { output, aggregate });
-        Ok(())
     }
 
     fn tiledb_aggregate_free(ctx, operation: New<Operation>) {
@@ -246,33 +249,32 @@ entries! {
 /// What libtiledb tells by of fields that an operation does not take.
 const INPUT: &str = "InputFieldValidator";
 
+/// Refuses a function of a field as libtiledb does: there operations are made for numbers, for dates and times, which are
+/// numbers of 64 bits, and for texts in ASCII alone.
 fn check_input(function: Function, shape: CellShape) -> Fallible<()> {
-    let is_number = shape.datatype.is_integer() || shape.datatype.is_float();
-    let is_text = matches!(shape.datatype, Datatype::StringAscii | Datatype::Char);
-    let is_timely = shape.datatype.is_datetime() || shape.datatype.is_time();
-    if matches!(function, Function::Sum | Function::Mean) && !is_number {
-        let name = if function == Function::Sum { "SUM" } else { "MEAN" };
-        return fail("TileDB internal", format!("{name} aggregates can only be requested on numeric types"));
-    }
-    if matches!(function, Function::Min | Function::Max) && !(is_number || is_text || is_timely) {
-        let name = if function == Function::Min { "MIN" } else { "MAX" };
-        return fail(
-            "TileDB internal",
-            format!("{name} aggregates can only be requested on numeric and string types"),
-        );
-    }
-    if function == Function::NullCount && !shape.is_nullable {
-        return fail(INPUT, "Aggregate must only be requested for nullable fields.");
-    }
-    if shape.is_var() && !is_text && function != Function::NullCount {
-        return fail(INPUT, "Aggregate is not supported for var sized non-string fields.");
-    }
-    if !shape.is_var() && shape.cell_val_num != CellValNum::ONE && !is_text && function != Function::NullCount
-    {
-        return fail(
+    let internal = |text: String| fail("TileDB internal", text);
+    let datatype = shape.datatype;
+    let is_number =
+        datatype.is_integer() || datatype.is_float() || datatype.is_datetime() || datatype.is_time();
+    match function {
+        Function::NullCount if !shape.is_nullable => {
+            fail(INPUT, "Aggregate must only be requested for nullable fields.")
+        }
+        Function::NullCount | Function::Count => Ok(()),
+        _ if is_number && shape.is_var() => {
+            fail(INPUT, "Aggregate is not supported for var sized non-string fields.")
+        }
+        _ if is_number && shape.cell_val_num != CellValNum::ONE => fail(
             INPUT,
             "Aggregate is not supported for non-string fields with cell_val_num greater than one.",
-        );
+        ),
+        Function::Sum if datatype == Datatype::StringAscii => {
+            internal("SUM aggregates can only be requested on numeric types".to_owned())
+        }
+        Function::Mean if datatype == Datatype::StringAscii => {
+            internal("MEAN aggregates can only be requested on numeric types".to_owned())
+        }
+        _ if is_number || datatype == Datatype::StringAscii => Ok(()),
+        _ => internal(format!("Datatype::{} is not a supported Datatype", datatype.name())),
     }
-    Ok(())
 }

@@ -5,7 +5,6 @@ use super::state::{ORIGIN, STATUS, Status};
 use super::{Node, QueryHandle, SubarrayHandle};
 use crate::array::{ArrayHandle, READ, UPDATE};
 use crate::boundary::entry::{entries, free_entries};
-use crate::boundary::handle::locked;
 use crate::boundary::memory::{Buffer, give_text};
 use crate::boundary::{Data, DataOut, In, New, Out, OutText, Text};
 use crate::config::Config;
@@ -28,8 +27,7 @@ fn set(
         return fail(ORIGIN, "Cannot set buffer; buffer size is null");
     }
     let name = name.get("name")?;
-    let is_aggregate = locked(&query.aggregates).iter().any(|applied| applied.output == name);
-    if query.shape(name).is_none() && !is_aggregate {
+    if query.shape(name).is_none() && query.aggregates.named(name).is_none() {
         return fail(STATUS, format!("Cannot set buffer; Invalid attribute/dimension/label '{name}'"));
     }
     match query.fields.iter_mut().find(|(known, _)| known == name) {
@@ -105,7 +103,7 @@ entries! {
             return fail(ORIGIN, "Cannot set subarray; Setting a subarray is not supported on sparse writes.");
         }
         query.subarray = subarray;
-        query.status = Status::Uninitialized;
+        query.set_status(Status::Uninitialized);
         Ok(())
     }
 
@@ -240,7 +238,7 @@ entries! {
         let mut query = query.write()?;
         // What a schema says against it is told here, as libtiledb does at the first submit.
         query.condition = Some(condition);
-        query.status = Status::Uninitialized;
+        query.set_status(Status::Uninitialized);
         Ok(())
     }
 

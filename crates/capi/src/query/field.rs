@@ -4,7 +4,7 @@ use super::QueryHandle;
 use super::aggregates::{Channel, result_shape};
 use super::operations::Operations;
 use crate::boundary::entry::entries;
-use crate::boundary::handle::{kinds, locked};
+use crate::boundary::handle::kinds;
 use crate::boundary::{In, New, Out, Text};
 use crate::context::Context;
 use crate::failure::fail;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) struct FieldHandle {
     shape: CellShape,
     origin: i32,
-    operations: Operations,
+    operations: Arc<Operations>,
 }
 
 kinds! { FieldHandle => "tiledb_query_field_t" }
@@ -31,13 +31,12 @@ entries! {
         field.check()?;
         let name = field_name.get("field_name")?;
         let operations = Arc::clone(&query.aggregates);
-        let applied = locked(&operations).iter().find(|applied| applied.output == name).cloned();
-        let (shape, origin) = match (query.shape(name), applied) {
+        let (shape, origin) = match (query.shape(name), operations.named(name)) {
             (Some(shape), _) if query.schema.schema.dimension(name).is_some() => (shape, DIMENSION),
             (Some(shape), _) => (shape, ATTRIBUTE),
-            (None, Some(applied)) => {
-                let input = applied.aggregate.field.as_deref().and_then(|name| query.shape(name));
-                (result_shape(&applied.aggregate, input), AGGREGATE)
+            (None, Some(aggregate)) => {
+                let input = aggregate.field.as_deref().and_then(|name| query.shape(name));
+                (result_shape(&aggregate, input), AGGREGATE)
             }
             (None, None) => return fail("C API", format!("There is no field {name}")),
         };

@@ -47,8 +47,7 @@ impl QueryHandle {
 
     /// The fields that are read, each with its buffers and the room in them now.
     fn wanted_buffers(&self) -> Vec<(String, Buffers)> {
-        let is_aggregate = |name: &str| locked(&self.aggregates).iter().any(|applied| applied.output == name);
-        self.fields.iter().filter(|(name, _)| !is_aggregate(name)).cloned().collect()
+        self.fields.iter().filter(|(name, _)| self.aggregates.named(name).is_none()).cloned().collect()
     }
 
     /// Reads as much as fits.
@@ -60,7 +59,7 @@ impl QueryHandle {
             return Ok(Status::Completed);
         }
         let wanted = self.wanted_buffers();
-        let has_aggregates = !locked(&self.aggregates).is_empty();
+        let has_aggregates = !self.aggregates.is_empty();
         if wanted.is_empty() && !has_aggregates && !self.subarray.labels.is_empty() {
             self.resolve_labels()?;
             return Ok(Status::Completed);

@@ -89,7 +89,7 @@ pub(crate) struct QueryHandle {
     pub(super) reading: Mutex<Option<Resume>>,
     pub(super) writer: Mutex<Option<GlobalWriter>>,
     pub(super) written: Vec<Written>,
-    pub(super) aggregates: Operations,
+    pub(super) aggregates: Arc<Operations>,
     /// The values of an update, by attribute; null where there are no bytes.
     pub(super) updates: Vec<(String, Option<Vec<u8>>)>,
     /// The time of writes, where one was set.
@@ -144,7 +144,7 @@ impl QueryHandle {
             reading: Mutex::new(None),
             writer: Mutex::new(None),
             written: Vec::new(),
-            aggregates: Operations::default(),
+            aggregates: Arc::default(),
             updates: Vec::new(),
             at: array.write_time(),
             progress: ctx.progress(),
@@ -159,6 +159,12 @@ impl QueryHandle {
     /// Whether the array is dense.
     pub(super) fn is_dense(&self) -> bool {
         self.schema.schema.array_type == ArrayType::Dense
+    }
+
+    /// Comes to another state; operations are applied before the first submit alone.
+    pub(super) fn set_status(&mut self, status: Status) {
+        self.aggregates.set_closed(status != Status::Uninitialized);
+        self.status = status;
     }
 
     /// Does what it is asked, or goes on with it.
@@ -182,11 +188,11 @@ impl QueryHandle {
         }
         match done {
             Ok(status) => {
-                self.status = status;
+                self.set_status(status);
                 Ok(())
             }
             Err(failure) => {
-                self.status = Status::Failed;
+                self.set_status(Status::Failed);
                 Err(failure)
             }
         }

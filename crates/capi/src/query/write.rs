@@ -217,7 +217,7 @@ impl QueryHandle {
         self.tell(work, "Context.Query.Writer.finalize");
         let written = written.map_err(Failure::of("GlobalOrderWriter"))?;
         self.note(&written);
-        self.status = Status::Completed;
+        self.set_status(Status::Completed);
         Ok(())
     }
 

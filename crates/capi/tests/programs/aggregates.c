@@ -197,6 +197,142 @@ static void fields(const char* uri) {
     close_array(array);
 }
 
+/* Sums, means and extremes of dates and times of day. */
+static void dates(const char* uri) {
+    static const attribute_of fields_of_time[] = {{"day", TILEDB_DATETIME_DAY, 1, 0}, {"hour", TILEDB_TIME_HR, 1, 1}};
+    int32_t x[] = {1, 2, 3};
+    int64_t day[] = {18262, -5, 300}, hour[] = {7, 23, 11}, whole[3] = {0}, hours[3] = {0};
+    uint8_t valid[] = {1, 0, 1}, known[4] = {9, 9, 9, 9};
+    uint64_t x_len = sizeof x, day_len = sizeof day, hour_len = sizeof hour, valid_len = sizeof valid, len[12];
+    double middle[2] = {0, 0};
+    tiledb_query_channel_t* channel = NULL;
+    tiledb_array_t* array;
+    tiledb_query_t* query;
+    size_t idx;
+    printf("dates\n");
+    create_array(uri, schema_with(TILEDB_SPARSE, &dimension, 1, fields_of_time, 2));
+    array = array_at(uri, TILEDB_WRITE, 0);
+    query = query_on(array, TILEDB_WRITE, TILEDB_UNORDERED);
+    CHECK(tiledb_query_set_data_buffer(ctx, query, "x", x, &x_len));
+    CHECK(tiledb_query_set_data_buffer(ctx, query, "day", day, &day_len));
+    CHECK(tiledb_query_set_data_buffer(ctx, query, "hour", hour, &hour_len));
+    CHECK(tiledb_query_set_validity_buffer(ctx, query, "hour", valid, &valid_len));
+    submit(query);
+    tiledb_query_free(&query);
+    close_array(array);
+    array = array_at(uri, TILEDB_READ, 0);
+    query = query_on(array, TILEDB_READ, TILEDB_UNORDERED);
+    CHECK(tiledb_query_get_default_channel(ctx, query, &channel));
+    CODE(apply(query, channel, tiledb_channel_operator_sum, "day", "sum"));
+    CODE(apply(query, channel, tiledb_channel_operator_mean, "day", "mean"));
+    CODE(apply(query, channel, tiledb_channel_operator_min, "day", "least"));
+    CODE(apply(query, channel, tiledb_channel_operator_max, "day", "most"));
+    CODE(apply(query, channel, tiledb_channel_operator_sum, "hour", "hours"));
+    CODE(apply(query, channel, tiledb_channel_operator_mean, "hour", "hours mean"));
+    CODE(apply(query, channel, tiledb_channel_operator_min, "hour", "hours least"));
+    CODE(apply(query, channel, tiledb_channel_operator_max, "hour", "hours most"));
+    tell_field(query, "sum");
+    tell_field(query, "mean");
+    tell_field(query, "least");
+    tell_field(query, "hours");
+    tell_field(query, "hours mean");
+    for (idx = 0; idx < 12; idx++) {
+        len[idx] = idx < 8 ? 8 : 1;
+    }
+    CODE(tiledb_query_set_data_buffer(ctx, query, "sum", &whole[0], &len[0]));
+    CODE(tiledb_query_set_data_buffer(ctx, query, "mean", &middle[0], &len[1]));
+    CODE(tiledb_query_set_data_buffer(ctx, query, "least", &whole[1], &len[2]));
+    CODE(tiledb_query_set_data_buffer(ctx, query, "most", &whole[2], &len[3]));
+    CODE(tiledb_query_set_data_buffer(ctx, query, "hours", &hours[0], &len[4]));
+    CODE(tiledb_query_set_validity_buffer(ctx, query, "hours", &known[0], &len[8]));
+    CODE(tiledb_query_set_data_buffer(ctx, query, "hours mean", &middle[1], &len[5]));
+    CODE(tiledb_query_set_validity_buffer(ctx, query, "hours mean", &known[1], &len[9]));
+    CODE(tiledb_query_set_data_buffer(ctx, query, "hours least", &hours[1], &len[6]));
+    CODE(tiledb_query_set_validity_buffer(ctx, query, "hours least", &known[2], &len[10]));
+    CODE(tiledb_query_set_data_buffer(ctx, query, "hours most", &hours[2], &len[7]));
+    CODE(tiledb_query_set_validity_buffer(ctx, query, "hours most", &known[3], &len[11]));
+    CODE(tiledb_query_submit(ctx, query));
+    printf("  %d %g %d %d, %d %g %d %d, valid %d %d %d %d\n", (int)whole[0], middle[0], (int)whole[1], (int)whole[2],
+        (int)hours[0], middle[1], (int)hours[1], (int)hours[2], (int)known[0], (int)known[1], (int)known[2],
+        (int)known[3]);
+    CODE(tiledb_query_channel_free(ctx, &channel));
+    tiledb_query_free(&query);
+    close_array(array);
+}
+
+/* Which operations take fields of each type, of one value and of any number of them. */
+static void inputs(const char* uri) {
+    static const attribute_of of_types[] = {
+        {"bool", TILEDB_BOOL, 1, 0}, {"bool null", TILEDB_BOOL, 1, 1}, {"blob", TILEDB_BLOB, 1, 0},
+        {"blobs", TILEDB_BLOB, UINT32_MAX, 1}, {"wkb", TILEDB_GEOM_WKB, UINT32_MAX, 0}, {"char", TILEDB_CHAR, 1, 0},
+        {"chars", TILEDB_CHAR, 3, 0}, {"char any", TILEDB_CHAR, UINT32_MAX, 0}, {"ascii", TILEDB_STRING_ASCII, 1, 1},
+        {"utf8", TILEDB_STRING_UTF8, UINT32_MAX, 0}, {"utf8 one", TILEDB_STRING_UTF8, 1, 0},
+        {"utf16", TILEDB_STRING_UTF16, 1, 0}, {"utf32", TILEDB_STRING_UTF32, UINT32_MAX, 0},
+        {"ucs2", TILEDB_STRING_UCS2, 1, 0}, {"pair", TILEDB_INT32, 2, 0}, {"ints", TILEDB_INT32, UINT32_MAX, 1},
+        {"u64", TILEDB_UINT64, 1, 0}, {"f32", TILEDB_FLOAT32, 1, 0}, {"year", TILEDB_DATETIME_YEAR, 1, 0},
+        {"days", TILEDB_DATETIME_DAY, 2, 0}, {"any day", TILEDB_DATETIME_DAY, UINT32_MAX, 1},
+        {"as", TILEDB_TIME_AS, 1, 0}};
+    enum { COUNT = sizeof of_types / sizeof of_types[0] };
+    const struct {
+        const char* name;
+        const tiledb_channel_operator_t* operation;
+    } operators[] = {{"sum", tiledb_channel_operator_sum}, {"mean", tiledb_channel_operator_mean},
+        {"min", tiledb_channel_operator_min}, {"max", tiledb_channel_operator_max},
+        {"nulls", tiledb_channel_operator_null_count}};
+    tiledb_array_t* array;
+    tiledb_query_t* query;
+    size_t idx, at;
+    printf("inputs\n");
+    create_array(uri, schema_with(TILEDB_SPARSE, &dimension, 1, of_types, COUNT));
+    array = array_at(uri, TILEDB_READ, 0);
+    query = query_on(array, TILEDB_READ, TILEDB_UNORDERED);
+    for (idx = 0; idx < COUNT; idx++) {
+        for (at = 0; at < 5; at++) {
+            tiledb_channel_operation_t* made = NULL;
+            const int32_t told =
+                tiledb_create_unary_aggregate(ctx, query, operators[at].operation, of_types[idx].name, &made);
+            printf("  %s of %s: %d\n", operators[at].name, of_types[idx].name, (int)told);
+            if (told == TILEDB_OK) {
+                CHECK(tiledb_aggregate_free(ctx, &made));
+            } else {
+                tell_last_error();
+            }
+        }
+    }
+    tiledb_query_free(&query);
+    close_array(array);
+}
+
+/* Operations that are applied when the query was submitted. */
+static void late(const char* uri) {
+    int8_t small[8];
+    uint64_t small_len = sizeof small;
+    tiledb_query_channel_t *channel = NULL, *other = NULL;
+    tiledb_channel_operation_t* operation = NULL;
+    const tiledb_channel_operation_t* count = NULL;
+    tiledb_array_t* array = array_at(uri, TILEDB_READ, 0);
+    tiledb_query_t* query = query_on(array, TILEDB_READ, TILEDB_UNORDERED);
+    printf("late\n");
+    restrict_to(array, query, bounds);
+    CHECK(tiledb_aggregate_count_get(ctx, &count));
+    CHECK(tiledb_query_get_default_channel(ctx, query, &channel));
+    CHECK(tiledb_create_unary_aggregate(ctx, query, tiledb_channel_operator_sum, "small", &operation));
+    CHECK(tiledb_query_set_data_buffer(ctx, query, "small", small, &small_len));
+    submit(query);
+    REFUSED(tiledb_channel_apply_aggregate(ctx, channel, "sum", operation));
+    REFUSED(tiledb_channel_apply_aggregate(ctx, channel, "cells", count));
+    REFUSED(tiledb_channel_apply_aggregate(ctx, channel, NULL, count));
+    REFUSED(tiledb_channel_apply_aggregate(ctx, channel, "cells", NULL));
+    REFUSED(tiledb_create_unary_aggregate(ctx, query, tiledb_channel_operator_sum, "none", &operation));
+    CHECK(tiledb_query_get_default_channel(ctx, query, &other));
+    REFUSED(tiledb_channel_apply_aggregate(ctx, other, "cells", count));
+    CHECK(tiledb_query_channel_free(ctx, &other));
+    CHECK(tiledb_query_channel_free(ctx, &channel));
+    CHECK(tiledb_aggregate_free(ctx, &operation));
+    tiledb_query_free(&query);
+    close_array(array);
+}
+
 static void plans(const char* uri, tiledb_layout_t layout) {
     int8_t small[8];
     int32_t x[8];
@@ -227,6 +363,9 @@ int main(int argument_count, char** arguments) {
     aggregate(in_folder("sparse"), "real", some);
     aggregate(in_folder("sparse"), "word", some);
     fields(in_folder("sparse"));
+    dates(in_folder("dates"));
+    inputs(in_folder("inputs"));
+    late(in_folder("sparse"));
     plans(in_folder("sparse"), TILEDB_ROW_MAJOR);
     plans(in_folder("sparse"), TILEDB_GLOBAL_ORDER);
     plans(in_folder("dense"), TILEDB_ROW_MAJOR);
