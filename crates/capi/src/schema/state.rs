@@ -186,7 +186,16 @@ impl SchemaHandle {
 
     pub(super) fn attribute(&self, name: &str) -> Fallible<&Attribute> {
         let found = self.schema.attributes.iter().find(|item| item.name == name);
-        found.ok_or_else(|| no_attribute(if name.is_empty() { "<anonymous>" } else { name }))
+        found.ok_or_else(|| {
+            let name = if name.is_empty() { "<anonymous>" } else { name };
+            let uri = self.array_uri();
+            Failure::told("C API", format!("Attribute name: {name} does not exist for array {uri}"))
+        })
+    }
+
+    /// The URI of the array it is of; nothing where it is of none yet.
+    pub(super) fn array_uri(&self) -> String {
+        self.array.as_ref().map(|array| crate::uris::shown(&array.uri())).unwrap_or_default()
     }
 
     pub(super) fn set_current_domain(&mut self, sides: Vec<Option<Extent>>) -> Fallible<()> {
@@ -289,10 +298,6 @@ fn extension(old: &Enumeration, new: &Enumeration) -> Option<Vec<Vec<u8>>> {
         && (0..old.element_count()).all(|idx| old.element(idx) == new.element(idx));
     let more = old.element_count()..new.element_count();
     is_alike.then(|| more.filter_map(|idx| new.element(idx).map(<[u8]>::to_vec)).collect())
-}
-
-fn no_attribute(name: &str) -> Failure {
-    Failure::told("C API", format!("Attribute name: {name} does not exist for array "))
 }
 
 fn no_enumeration(name: &str) -> Failure {

@@ -235,7 +235,10 @@ entries! {
             Some(found) => attr.put(found.clone()),
             None => fail(
                 "C API",
-                format!("Attribute index: {number} out of bounds given {count} attributes in array "),
+                format!(
+                    "Attribute index: {number} out of bounds given {count} attributes in array {}",
+                    schema.array_uri()
+                ),
             ),
         }
     }

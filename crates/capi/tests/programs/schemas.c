@@ -43,6 +43,7 @@ static void schemas(void) {
     tiledb_array_schema_t* loaded = NULL;
     tiledb_filter_list_t* filters = filters_of(TILEDB_FILTER_GZIP);
     tiledb_attribute_t* attribute = NULL;
+    tiledb_enumeration_t* enumeration = NULL;
     tiledb_config_t* config = NULL;
     tiledb_error_t* error = NULL;
     const char* name = NULL;
@@ -68,10 +69,12 @@ static void schemas(void) {
     CHECK(tiledb_attribute_get_name(ctx, attribute, &name));
     tell_text("attribute", name);
     tiledb_attribute_free(&attribute);
-    CODE(tiledb_array_schema_get_attribute_from_index(ctx, loaded, 2, &attribute));
+    REFUSED(tiledb_array_schema_get_attribute_from_index(ctx, loaded, 2, &attribute));
     CODE(tiledb_array_schema_get_attribute_from_name(ctx, loaded, "a", &attribute));
     tiledb_attribute_free(&attribute);
-    CODE(tiledb_array_schema_get_attribute_from_name(ctx, loaded, "c", &attribute));
+    REFUSED(tiledb_array_schema_get_attribute_from_name(ctx, loaded, "c", &attribute));
+    REFUSED(tiledb_array_schema_get_attribute_from_name(ctx, loaded, "", &attribute));
+    REFUSED(tiledb_array_schema_get_enumeration_from_attribute_name(ctx, loaded, "c", &enumeration));
     CODE(tiledb_array_schema_has_attribute(ctx, loaded, "b", &has));
     tell_number("has", (uint64_t)has);
     CODE(tiledb_array_schema_has_attribute(ctx, loaded, "row", &has));
