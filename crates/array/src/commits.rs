@@ -31,13 +31,13 @@ pub(crate) struct Attempts {
 
 impl Attempts {
     /// Whether to go on with a new listing, which is the same as the one before, or not.
-    pub(crate) fn go_on(&mut self, store: &dyn Store, is_same: bool) -> bool {
+    pub(crate) fn go_on(&mut self, place: &ArrayPlace, is_same: bool) -> bool {
         /// What distant stores list may be out of date for a moment, as where a copy answers.
         const STEP: Duration = Duration::from_millis(50);
         self.count += 1;
         self.same_count = if is_same { self.same_count + 1 } else { 0 };
-        if is_same && store.is_distant() {
-            std::thread::sleep(STEP * u32::try_from(self.same_count).unwrap_or(1));
+        if is_same && place.store().is_distant() {
+            place.env().clock.wait(STEP * u32::try_from(self.same_count).unwrap_or(1));
         }
         self.count < LISTING_ATTEMPTS && self.same_count < SAME_LISTING_ATTEMPTS
     }
@@ -132,7 +132,7 @@ impl Commits {
                 return outcome;
             }
             let again = listed()?;
-            if !attempts.go_on(&**place.store(), again == names) {
+            if !attempts.go_on(place, again == names) {
                 return outcome.map_err(|error| attempts.told(error));
             }
             names = again;

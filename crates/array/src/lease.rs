@@ -17,9 +17,9 @@ use crate::ArrayPlace;
 use crate::listing::schema_files;
 use smalti_format::names::{OLD_SCHEMA_FILE, SCHEMA_FOLDER};
 use smalti_store::{Claim, ClaimFile, Claiming, Lease};
-use smalti_types::{Error, ErrorKind, Result};
+use smalti_types::{Clock, Error, ErrorKind, Result};
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Held while fragments are merged, or what was merged is removed.
 #[derive(Debug)]
@@ -51,7 +51,31 @@ pub(crate) struct SchemaLock {
 /// How long a reader waits for a vacuum that is taking back commits, and a change of the schema for another: long enough
 /// for any that is alive.
 const PATIENCE: Duration = Duration::from_secs(30);
-const PAUSE: Duration = Duration::from_millis(1);
+/// Between two looks whether somebody else has ended: as short at first as most of them take, longer where one takes long.
+const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(100)];
+
+/// Waits for somebody else to end.
+struct Waiting<'a> {
+    clock: &'a dyn Clock,
+    until: Duration,
+    pause: Duration,
+}
+
+impl Waiting<'_> {
+    fn new(clock: &dyn Clock) -> Waiting<'_> {
+        Waiting { clock, until: clock.uptime() + PATIENCE, pause: PAUSES[0] }
+    }
+
+    /// Waits for a moment; whether it is worth another look.
+    fn go_on(&mut self) -> bool {
+        if self.clock.uptime() >= self.until {
+            return false;
+        }
+        self.clock.wait(self.pause);
+        self.pause = (self.pause * 2).min(PAUSES[1]);
+        true
+    }
+}
 
 /// The names of claims that are files.
 const UPKEEP_CLAIM: &str = "upkeep";
@@ -96,7 +120,7 @@ impl ArrayPlace {
         if let Some(lease) = readers.upgrade() {
             return Ok(Some(lease));
         }
-        let start = Instant::now();
+        let mut waiting = Waiting::new(&*self.env().clock);
         loop {
             match self.store().lease(self.path(), Claim::Shared) {
                 Ok(Some(lease)) => {
@@ -104,7 +128,7 @@ impl ArrayPlace {
                     *readers = Arc::downgrade(&lease);
                     return Ok(Some(lease));
                 }
-                Ok(None) if start.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+                Ok(None) if waiting.go_on() => {}
                 Ok(None) => {
                     let busy =
                         "a vacuum or a deletion of fragments is taking back commits; wait for it to end";
@@ -127,7 +151,7 @@ impl ArrayPlace {
             let last = schema_files(self)?.pop();
             last.map(|(_, path)| path).ok_or_else(|| Error::not_found("no array is here").at_uri(self.uri()))
         };
-        let start = Instant::now();
+        let mut waiting = Waiting::new(&*self.env().clock);
         loop {
             let path = newest()?;
             let by = match self.claim(&path, SCHEMA_CLAIM)? {
@@ -136,11 +160,10 @@ impl ArrayPlace {
                 Ok(_) => String::new(),
                 Err(by) => by,
             };
-            if start.elapsed() > PATIENCE {
+            if !waiting.go_on() {
                 let busy = format!("another change of the array's schema is running; wait for it to end{by}");
                 return Err(Error::new(ErrorKind::Io, busy).at_uri(self.uri()));
             }
-            std::thread::sleep(PAUSE);
         }
     }
 

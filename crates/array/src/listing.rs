@@ -186,7 +186,7 @@ impl Listing {
             }
             let again = store.list_names(&folder)?;
             let is_whole = outcome.is_ok() && has_only_written(&names, &again);
-            if is_whole || !attempts.go_on(store, again == names) {
+            if is_whole || !attempts.go_on(place, again == names) {
                 return outcome.map(|(listing, _)| listing).map_err(|error| attempts.told(error));
             }
             commits = ListedCommits::of_names(place, &again);

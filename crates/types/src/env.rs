@@ -1,13 +1,25 @@
 //! Time and randomness as arguments: whatever decides is injected, so that a failing seed replays for ever.
 
 use crate::Result;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
-/// A source of wall-clock time.
+/// A source of wall-clock time, and what waits for others by it.
 pub trait Clock: Send + Sync {
     /// Milliseconds since 1970-01-01T00:00:00Z. May step back; callers keep their own order.
     fn now_ms(&self) -> u64;
+
+    /// The time since some moment, which never steps back: how long something took. That of the machine, unless a clock has its own.
+    fn uptime(&self) -> Duration {
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        START.elapsed()
+    }
+
+    /// Returns when [`uptime`](Clock::uptime) has gone on by that much. Sleeps, unless a clock knows better.
+    fn wait(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
 }
 
 /// A source of random bytes: fragment names and encryption nonces.

@@ -9,6 +9,8 @@ use smalti_store::{
 use smalti_types::{Clock, Env};
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// All that there is at a moment.
 pub trait Ground: Clone + Default {
@@ -110,7 +112,37 @@ pub fn place_in_bucket(bucket: BucketStore, now_ms: u64) -> ArrayPlace {
 
 /// The array in a store, with a clock.
 pub fn place_with_clock(store: Arc<dyn Store>, now_ms: u64) -> ArrayPlace {
+    place_by(ManualClock::new(now_ms), store)
+}
+
+/// The array in a store that nobody else uses, with a clock: nobody is waited for.
+pub fn lone_place(store: Arc<dyn Store>, now_ms: u64) -> ArrayPlace {
+    place_by(LoneClock { now_ms, waited_ms: AtomicU64::new(0) }, store)
+}
+
+fn place_by(clock: impl Clock + 'static, store: Arc<dyn Store>) -> ArrayPlace {
     let mut env: Env = place_in(Arc::clone(&store)).env().clone();
-    env.clock = Arc::new(ManualClock::new(now_ms)) as Arc<dyn Clock>;
+    env.clock = Arc::new(clock) as Arc<dyn Clock>;
     ArrayPlace::in_store(store, "array".into(), None, env)
+}
+
+/// A clock that stands still, by which every wait is over at once.
+struct LoneClock {
+    now_ms: u64,
+    waited_ms: AtomicU64,
+}
+
+impl Clock for LoneClock {
+    fn now_ms(&self) -> u64 {
+        self.now_ms
+    }
+
+    fn uptime(&self) -> Duration {
+        Duration::from_millis(self.waited_ms.load(Ordering::SeqCst))
+    }
+
+    fn wait(&self, time: Duration) {
+        let waited_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.waited_ms.fetch_add(waited_ms, Ordering::SeqCst);
+    }
 }

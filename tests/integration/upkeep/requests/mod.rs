@@ -8,7 +8,7 @@ mod server;
 use super::buckets::{CLAIMS_END_MS, READERS_END_MS};
 use super::crashes::{BEFORE, arrays, changed_on};
 use super::expectation::{Answer, Expectation};
-use super::ground::{Ground, clock_ms, place_with_clock};
+use super::ground::{Ground, clock_ms, lone_place};
 use super::on_one_thread;
 use super::operation::{ALL_UPKEEP, Operation, every_operation};
 use super::pieces::Pieces;
@@ -110,7 +110,7 @@ impl Client {
     ) -> (Result<T>, Vec<Sent>) {
         let sent = self.lines.lay(name, server, plan);
         let opened = self.stores.open("s3", &format!("{name}/array")).unwrap();
-        let result = does(&place_with_clock(opened.store, now_ms));
+        let result = does(&lone_place(opened.store, now_ms));
         self.lines.cut(name);
         let sent = sent.lock().unwrap().clone();
         (result, sent)
