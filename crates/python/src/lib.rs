@@ -38,7 +38,7 @@ mod _smalti {
     #[pymodule_export]
     use crate::intake::{dense_tiles, import_stream, span_of};
     #[pymodule_export]
-    use crate::memory::Buffer;
+    use crate::memory::{Buffer, distinct};
     #[pymodule_export]
     use crate::options::Options;
     #[pymodule_export]

@@ -2,11 +2,13 @@
 
 #![expect(unsafe_code, reason = "Python's buffer protocol hands out addresses")]
 
+use crate::errors::ForPython as _;
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use smalti::AlignedBuf;
+use smalti_tools::Distinct;
 use std::os::raw::{c_int, c_void};
 
 /// Bytes of a result, 64-byte aligned, that live as long as an array of NumPy or a memoryview looks at them. They can be written to: nobody
@@ -54,6 +56,32 @@ impl Buffer {
             unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), this.start.cast::<c_void>(), len, 0, flags) };
         if filled == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
     }
+}
+
+/// Of cells of any length, whose offsets are 64-bit integers of this machine: for each of them the code of its value as 32-bit integers, and
+/// the different values with their offsets. `None` where more than `most` values differ, and where offsets lead outside of the data.
+#[pyfunction]
+pub(crate) fn distinct(
+    py: Python<'_>,
+    data: PyBuffer<u8>,
+    offsets: PyBuffer<u8>,
+    most: usize,
+) -> PyResult<Option<(Buffer, Buffer, Buffer)>> {
+    let (data, offsets) = (Bytes::new(py, data)?, Bytes::new(py, offsets)?);
+    let found = py.detach(|| {
+        let offsets: Vec<u64> = bytemuck::pod_collect_to_vec(offsets.as_slice());
+        let Some(found) = Distinct::of(data.as_slice(), &offsets, most) else { return Ok(None) };
+        let codes = copied(bytemuck::cast_slice(&found.codes))?;
+        let offsets = copied(bytemuck::cast_slice(&found.offsets))?;
+        Ok(Some((codes, copied(&found.data)?, offsets)))
+    });
+    found.for_python(py)
+}
+
+fn copied(bytes: &[u8]) -> smalti::Result<Buffer> {
+    let mut copy = AlignedBuf::new();
+    copy.extend_from_slice(bytes)?;
+    Ok(Buffer::new(copy))
 }
 
 /// The contiguous memory of an object of Python, held while the engine reads it without the interpreter's lock.

@@ -8,6 +8,7 @@
 pub mod cells;
 pub mod condition;
 mod counted;
+mod distinct;
 pub mod draw;
 mod environment;
 mod failure;
@@ -23,6 +24,7 @@ mod warning;
 pub mod when;
 pub mod write;
 
+pub use distinct::Distinct;
 pub use environment::Environment;
 pub use failure::{Failure, Outcome};
 pub use warning::{Warn, Warning};

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 
+from . import _smalti
 from ._lazy import numpy as np
 
 _NUMBERS = {
@@ -104,14 +105,18 @@ def _made_by_arrow(datatype, data, offsets, count):
     except ImportError:
         return None
     kind = pyarrow.large_string() if datatype in _TEXT else pyarrow.large_binary()
-    buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(data)]
+
+    def column(data, offsets, count):
+        return pyarrow.Array.from_buffers(kind, count, [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(data)])
+
     try:
-        cells = pyarrow.Array.from_buffers(kind, count, buffers)
-        if not _repeats(cells):
+        cells = column(data, offsets, count)
+        # An object for each of the different values, which cells share, where they are a quarter of the cells or fewer.
+        shared = _smalti.distinct(data, offsets, count // 4) if _repeats(cells) else None
+        if shared is None:
             return cells.to_numpy(zero_copy_only=False)
-        # An object for each of the different values, which cells share.
-        encoded = cells.dictionary_encode()
-        return encoded.dictionary.to_numpy(zero_copy_only=False)[encoded.indices.to_numpy()]
+        codes, data, offsets = shared
+        return column(data, offsets, len(offsets) // 8 - 1).to_numpy(zero_copy_only=False)[np.frombuffer(codes, "i4")]
     except (UnicodeDecodeError, pyarrow.ArrowException):
         return None
 
