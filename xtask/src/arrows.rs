@@ -30,11 +30,13 @@ const LAYERS: &[(&str, Uses)] = &[
             "types", "format", "codecs", "space", "store", "object", "tile", "array", "query", "upkeep",
         ]),
     ),
+    // No code: features of crates from outside.
+    ("features", Uses::Only(&[])),
     ("tools", Uses::Only(&["smalti"])),
-    ("cli", Uses::Only(&["smalti", "tools"])),
+    ("cli", Uses::Only(&["smalti", "tools", "features"])),
     ("capi", Uses::Only(&["smalti"])),
     ("sql", Uses::Only(&["smalti"])),
-    ("python", Uses::Only(&["smalti", "tools"])),
+    ("python", Uses::Only(&["smalti", "tools", "features"])),
     ("bench", Uses::Only(&["smalti"])),
     // In the place of a crate from outside: vendor/crc-fast.
     ("crc-fast", Uses::Only(&[])),

@@ -10,6 +10,7 @@ mod deny;
 mod dist;
 mod docs;
 mod dropin;
+mod features;
 mod fuzz;
 mod interop;
 mod knots;

@@ -4,7 +4,8 @@ use crate::process::{run, run_counted};
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
 use crate::{
-    Outcome, arrows, deny, dropin, interop, knots, oldreaders, python, servers, sources, unsafety, wheel,
+    Outcome, arrows, deny, dropin, features, interop, knots, oldreaders, python, servers, sources, unsafety,
+    wheel,
 };
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -153,6 +154,7 @@ fn format(workspace: &Workspace, _: &mut Tally) -> Outcome {
 fn rules(workspace: &Workspace, _: &mut Tally) -> Outcome {
     let files = sources::files(workspace)?;
     let mut violations = arrows::violations(workspace);
+    violations.extend(features::violations(workspace)?);
     violations.extend(unsafety::violations(workspace, &files));
     violations.extend(sources::violations(&files));
     violations.extend(knots::violations(&files));
