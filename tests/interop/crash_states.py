@@ -23,7 +23,8 @@ import harness
 import sight
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", ".."))
-EXPORT = ["test", "--release", "--locked", "--quiet", "--package", "smalti-tests", "--test", "integration", "--",
+# Of the workspace, as all tests are built: for the package alone all would be compiled anew.
+EXPORT = ["test", "--release", "--locked", "--quiet", "--workspace", "--test", "integration", "--",
           "--ignored", "--exact", "upkeep::exports::states_are_exported_for_other_readers"]
 # States on the disk at once.
 BATCH = 2000

@@ -174,8 +174,6 @@ fn tests_in(
 /// Runs the tests against servers alone, or those whose names have `filters` in them.
 pub(crate) fn tests_alone(workspace: &Workspace, filters: &[&str]) -> Outcome {
     let mut tests = Command::new(cargo());
-    tests
-        .args(["test", "--release", "--locked", "--package", "smalti-tests", "--test", "servers", "--"])
-        .args(filters);
+    tests.args(["test", "--release", "--locked", "--workspace", "--test", "servers", "--"]).args(filters);
     run_counted(tests.envs(variables(workspace)).current_dir(&workspace.root), &mut Tally::default())
 }

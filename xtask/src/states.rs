@@ -21,16 +21,7 @@ const NUMBERS: &[(&str, &str)] = &[
 pub(crate) fn long_run(workspace: &Workspace, options: &[&str]) -> Outcome {
     let wanted = Wanted::of(options)?;
     let mut states = Command::new(cargo());
-    states.args([
-        "test",
-        "--release",
-        "--locked",
-        "--package",
-        "smalti-tests",
-        "--test",
-        "integration",
-        "--",
-    ]);
+    states.args(["test", "--release", "--locked", "--workspace", "--test", "integration", "--"]);
     states.args(["--ignored", "--nocapture", "--test-threads", "1"]);
     states.args(wanted.parts.iter().map(|part| format!("upkeep::{part}::long_run")));
     states.envs(wanted.variables);
