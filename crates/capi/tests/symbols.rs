@@ -34,7 +34,8 @@ fn the_symbols_are_those_of_the_original() {
 fn symbols_that_are_data_lie_in_memory_that_can_be_written() {
     let output = Command::new("objdump").arg("-T").arg(library()).output();
     let listing = String::from_utf8(output.expect("objdump comes with the linker").stdout).unwrap();
-    let data: Vec<&str> = listing.lines().filter(|line| line.contains(" DO ") && !line.contains("*UND*")).collect();
+    let data: Vec<&str> =
+        listing.lines().filter(|line| line.contains(" DO ") && !line.contains("*UND*")).collect();
     assert_eq!(data.len(), 6, "{data:#?}");
     for line in data {
         assert_eq!(line.split_whitespace().nth(3), Some(".data"), "{line}");

@@ -58,7 +58,7 @@ impl Buffer {
     }
 }
 
-/// Of cells of any length, whose offsets are 64-bit integers of this machine: for each of them the code of its value as 32-bit integers, and
+/// Of cells of any length, whose offsets are 64-bit integers of this machine: for each of them the code of its value as 64-bit integers, and
 /// the different values with their offsets. `None` where more than `most` values differ, and where offsets lead outside of the data.
 #[pyfunction]
 pub(crate) fn distinct(
@@ -69,11 +69,20 @@ pub(crate) fn distinct(
 ) -> PyResult<Option<(Buffer, Buffer, Buffer)>> {
     let (data, offsets) = (Bytes::new(py, data)?, Bytes::new(py, offsets)?);
     let found = py.detach(|| {
-        let offsets: Vec<u64> = bytemuck::pod_collect_to_vec(offsets.as_slice());
-        let Some(found) = Distinct::of(data.as_slice(), &offsets, most) else { return Ok(None) };
-        let codes = copied(bytemuck::cast_slice(&found.codes))?;
+        let copy;
+        let offsets: &[u64] = match bytemuck::try_cast_slice(offsets.as_slice()) {
+            Ok(offsets) => offsets,
+            Err(_) => {
+                copy = bytemuck::pod_collect_to_vec(offsets.as_slice());
+                &copy
+            }
+        };
+        let mut codes = AlignedBuf::zeroed(offsets.len().saturating_sub(1) * size_of::<u64>())?;
+        let Some(found) = Distinct::of(data.as_slice(), offsets, codes.values_mut(), most) else {
+            return Ok(None);
+        };
         let offsets = copied(bytemuck::cast_slice(&found.offsets))?;
-        Ok(Some((codes, copied(&found.data)?, offsets)))
+        Ok(Some((Buffer::new(codes), copied(&found.data)?, offsets)))
     });
     found.for_python(py)
 }

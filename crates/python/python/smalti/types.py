@@ -84,11 +84,12 @@ def text_of(datatype, cell):
 
 def texts_of(datatype, data, offsets):
     """Cells of any length as :func:`text_of` has them, as an array of objects."""
-    cells = np.empty(len(offsets) // 8 - 1, object)
-    if len(cells) >= MANY_CELLS and datatype not in _WIDE:
-        made = _made_by_arrow(datatype, data, offsets, len(cells))
+    count = len(offsets) // 8 - 1
+    if count >= MANY_CELLS and datatype not in _WIDE:
+        made = _made_by_arrow(datatype, data, offsets, count)
         if made is not None:
             return made
+    cells = np.empty(count, object)
     data, bounds = bytes(data), np.frombuffer(offsets, "<u8").tolist()
     if datatype in _TEXT and data.isascii():
         text = data.decode("ascii")
@@ -116,7 +117,7 @@ def _made_by_arrow(datatype, data, offsets, count):
         if shared is None:
             return cells.to_numpy(zero_copy_only=False)
         codes, data, offsets = shared
-        return column(data, offsets, len(offsets) // 8 - 1).to_numpy(zero_copy_only=False)[np.frombuffer(codes, "i4")]
+        return column(data, offsets, len(offsets) // 8 - 1).to_numpy(zero_copy_only=False)[np.frombuffer(codes, "i8")]
     except (UnicodeDecodeError, pyarrow.ArrowException):
         return None
 
