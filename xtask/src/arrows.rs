@@ -38,6 +38,8 @@ const LAYERS: &[(&str, Uses)] = &[
     ("sql", Uses::Only(&["smalti"])),
     ("python", Uses::Only(&["smalti", "tools", "features"])),
     ("bench", Uses::Only(&["smalti"])),
+    // Kernels of all these are counted one by one.
+    ("counts", Uses::Only(&["types", "format", "codecs", "space", "store", "tile", "smalti"])),
     // In the place of a crate from outside: vendor/crc-fast.
     ("crc-fast", Uses::Only(&[])),
     ("tests", Uses::Anything),

@@ -5,6 +5,7 @@
 
 mod arrows;
 mod bench;
+mod counts;
 mod coverage;
 mod deny;
 mod dist;
@@ -53,6 +54,9 @@ cargo xtask COMMAND
                              --share I/N does every Nth unit, --schedules N (200) of each pair, from --seed S (1000),
                              --stride N looks at every Nth state of cuts; see docs/reliability.md
   timed                      the tests that measure time, on a quiet machine: hostile arrays, reads that are stopped
+  counts [--update] [NAME]...
+                             instructions of each kernel under valgrind, compared with bench/counts.tsv: over 3 % more fails;
+                             --update writes them there
   deny [--install]           licences, banned crates and sources of all dependencies, by deny.toml; --install installs
                              cargo-deny first
   dist                       target/dist: what is handed out. bin/smalti, under 20 MB; lib/libtiledb.so.2.30 with its headers
@@ -100,6 +104,9 @@ fn main() -> ExitCode {
         ["fuzz", options @ ..] => Workspace::load().and_then(|workspace| fuzz::campaign(&workspace, options)),
         ["states", options @ ..] => {
             Workspace::load().and_then(|workspace| states::long_run(&workspace, options))
+        }
+        ["counts", options @ ..] => {
+            Workspace::load().and_then(|workspace| counts::command(&workspace, options))
         }
         ["deny", options @ ..] => Workspace::load().and_then(|workspace| deny::command(&workspace, options)),
         [test::SECOND_LANE] => Workspace::load().and_then(|workspace| test::second_lane(&workspace)),

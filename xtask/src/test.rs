@@ -4,8 +4,8 @@ use crate::process::{run, run_counted};
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
 use crate::{
-    Outcome, arrows, deny, dropin, features, interop, knots, oldreaders, python, servers, sources, unsafety,
-    wheel,
+    Outcome, arrows, counts, deny, dropin, features, interop, knots, oldreaders, python, servers, sources,
+    unsafety, wheel,
 };
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -36,6 +36,7 @@ const BUILDS: &[(&str, Step)] = &[
     ("the program", program),
     (TESTS, tests),
     ("the public interface in a context of its own", tests_in_own_context),
+    ("instruction counts", counts::step),
     ("documentation", documentation),
 ];
 
