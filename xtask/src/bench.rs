@@ -10,6 +10,8 @@ use std::process::Command;
 const SCRIPT: &str = "bench/compare.py";
 /// The measurements of arrays in buckets.
 const STORES_SCRIPT: &str = "bench/objectstores.py";
+/// Where the time of each workload goes; needs perf.
+const SHARES_SCRIPT: &str = "bench/shares.py";
 const REQUIREMENTS: &str = "bench/requirements.txt";
 /// What other engines need, for `--others`.
 const OTHERS: &str = "bench/requirements-others.txt";
@@ -27,6 +29,16 @@ pub(crate) fn run(workspace: &Workspace, options: &[&str]) -> Outcome {
         ("venv-bench", REQUIREMENTS)
     };
     let python = environment(workspace, folder, requirements)?;
+    process::run(
+        Command::new(python).arg(script).arg("--peer").arg(built(workspace, "smalti-bench")).args(options),
+    )
+}
+
+/// Builds the peer, and has perf look at it in the workloads of the comparison.
+pub(crate) fn shares(workspace: &Workspace, options: &[&str]) -> Outcome {
+    build(workspace, &["--package", "smalti-bench"])?;
+    let python = environment(workspace, "venv-bench", REQUIREMENTS)?;
+    let script = workspace.root.join(SHARES_SCRIPT);
     process::run(
         Command::new(python).arg(script).arg("--peer").arg(built(workspace, "smalti-bench")).args(options),
     )

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
 
 /// What is built by itself, beside the tests of the whole workspace.
-const BUILT_ALONE: &[&str] = &["smalti-cli", "smalti-python"];
+const BUILT_ALONE: &[&str] = &["smalti-cli", "smalti-python", "smalti-bench"];
 
 /// Packages with a set of features for each of their builds. One for programs of the build differs from one for the target.
 type Builds = BTreeMap<String, BTreeSet<String>>;

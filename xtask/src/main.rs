@@ -74,6 +74,7 @@ cargo xtask COMMAND
                              tiledb/sm/cpp_api of a checkout, or one that holds tiledb/tiledb
   docs                       writes docs/format anew from the tables in crates/format, and docs/commands from the command line
   bench [OPTION VALUE]...    measurements against peers; options of bench/compare.py
+  shares [OPTION VALUE]...   where the time of each of these measurements goes, as perf sees it; options of bench/shares.py
   objectstores [OPTION VALUE]...
                              requests, rounds and times of arrays in a bucket, beside libtiledb; options of
                              bench/objectstores.py
@@ -95,6 +96,9 @@ fn main() -> ExitCode {
             Workspace::load().and_then(|workspace| oldreaders::long_run(&workspace, options))
         }
         ["bench", options @ ..] => Workspace::load().and_then(|workspace| bench::run(&workspace, options)),
+        ["shares", options @ ..] => {
+            Workspace::load().and_then(|workspace| bench::shares(&workspace, options))
+        }
         ["objectstores", options @ ..] => {
             Workspace::load().and_then(|workspace| bench::object_stores(&workspace, options))
         }
