@@ -5,7 +5,7 @@ use crate::address::address_of;
 use crate::bucket;
 use crate::reason::{reason, unopened};
 use crate::remade::{Clients, Common, Maker, carried};
-use crate::uploads::{Unfinished, Uploads};
+use crate::whole_bucket::{Unfinished, WholeBucket};
 use async_trait::async_trait;
 use object_store::azure::{
     AzureAuthorizer, AzureConfigKey, AzureCredential, AzureCredentialProvider, MicrosoftAzure,
@@ -36,7 +36,7 @@ impl Maker for Azure {
     async fn make(&self) -> Result<Clients> {
         let builder = self.log_in().await?;
         let of = |key| builder.get_config_value(&key).unwrap_or_default();
-        let container = |client: &Arc<MicrosoftAzure>| -> Option<Arc<dyn Uploads>> {
+        let container = |client: &Arc<MicrosoftAzure>| -> Option<Arc<dyn WholeBucket>> {
             Some(Arc::new(Container {
                 client: Arc::clone(client),
                 http: self.common.connector.client(),
@@ -293,7 +293,7 @@ impl Container {
 }
 
 #[async_trait]
-impl Uploads for Container {
+impl WholeBucket for Container {
     /// Nobody tells of blocks that are not committed; they go after a week.
     async fn unfinished(&self, _prefix: &str) -> object_store::Result<Vec<Unfinished>> {
         Ok(Vec::new())

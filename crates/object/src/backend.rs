@@ -5,7 +5,7 @@ use crate::io::Io;
 use crate::objects::{Objects, joined, key_of, prefix_of, without_leftovers};
 use crate::reading::{self, Reading, check_folder};
 use crate::upload::Upload;
-use crate::uploads::Unfinished;
+use crate::whole_bucket::Unfinished;
 use bytes::Bytes;
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt as _};
@@ -246,7 +246,7 @@ impl Store for Objects {
 
     fn unfinished_uploads(&self, folder: &str) -> Result<Vec<UnfinishedUpload>> {
         check_folder(folder)?;
-        let Some(uploads) = self.0.uploads.clone() else { return Ok(Vec::new()) };
+        let Some(uploads) = self.0.whole.clone() else { return Ok(Vec::new()) };
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let (objects, folder) = (self.clone(), folder.to_owned());
         let found = self.0.io.wait(async move {
@@ -265,7 +265,7 @@ impl Store for Objects {
 
     fn abort_upload(&self, upload: &UnfinishedUpload) -> Result<()> {
         let (key, asked) = (key_of(&upload.path)?, self.asked(&upload.path));
-        let Some(uploads) = self.0.uploads.clone() else {
+        let Some(uploads) = self.0.whole.clone() else {
             return Err(Error::unsupported("the store has no uploads to give up").at_uri(asked.uri));
         };
         let id = upload.id.clone();

@@ -5,9 +5,9 @@ use crate::asking;
 use crate::bucket;
 use crate::reason::unopened;
 use crate::remade::{Clients, Common, Maker, carried};
-use crate::uploads::{Unfinished, Uploads};
 use crate::uploads_listed;
 use crate::values::host_of;
+use crate::whole_bucket::{Unfinished, WholeBucket};
 use async_trait::async_trait;
 use object_store::client::{HttpClient, HttpRequest};
 use object_store::gcp::{GcpCredential, GoogleCloudStorage, GoogleCloudStorageBuilder};
@@ -59,8 +59,8 @@ impl Maker for Gcs {
         }
         let builder = self.log_in(builder, endpoint.as_deref()).await?;
         let address = endpoint.unwrap_or_else(|| "https://storage.googleapis.com".to_owned());
-        let uploads = |client: &Arc<GoogleCloudStorage>| -> Option<Arc<dyn Uploads>> {
-            Some(Arc::new(GcsUploads {
+        let whole = |client: &Arc<GoogleCloudStorage>| -> Option<Arc<dyn WholeBucket>> {
+            Some(Arc::new(GcsBucket {
                 client: Arc::clone(client),
                 http: self.common.connector.client(),
                 retries: self.common.retries.clone(),
@@ -69,7 +69,7 @@ impl Maker for Gcs {
             }))
         };
         self.common
-            .clients(|retries| builder.clone().with_retry(retries).build(), uploads)
+            .clients(|retries| builder.clone().with_retry(retries).build(), whole)
             .map_err(|failed| unopened(&failed))
     }
 }
@@ -174,9 +174,9 @@ impl Gcs {
     }
 }
 
-/// What knows the uploads of a bucket.
+/// A bucket as a whole.
 #[derive(Debug)]
-struct GcsUploads {
+struct GcsBucket {
     client: Arc<GoogleCloudStorage>,
     http: HttpClient,
     retries: RetryConfig,
@@ -186,7 +186,7 @@ struct GcsUploads {
     project: String,
 }
 
-impl GcsUploads {
+impl GcsBucket {
     async fn request(
         &self,
         bearer: &str,
@@ -200,7 +200,7 @@ impl GcsUploads {
     }
 }
 
-impl GcsUploads {
+impl GcsBucket {
     /// Asks for a change of the bucket itself.
     async fn change(&self, method: reqwest::Method, project: &str) -> object_store::Result<()> {
         let credential = self.client.credentials().get_credential().await?;
@@ -218,7 +218,7 @@ impl GcsUploads {
 }
 
 #[async_trait]
-impl Uploads for GcsUploads {
+impl WholeBucket for GcsBucket {
     async fn unfinished(&self, prefix: &str) -> object_store::Result<Vec<Unfinished>> {
         let credential = self.client.credentials().get_credential().await?;
         if credential.bearer.is_empty() {

@@ -80,13 +80,13 @@ mod settings;
 mod tests;
 #[cfg(feature = "network")]
 mod upload;
-#[cfg(feature = "network")]
-mod uploads;
 #[cfg(feature = "uploads")]
 mod uploads_listed;
 mod values;
 #[cfg(feature = "network")]
 mod who;
+#[cfg(feature = "network")]
+mod whole_bucket;
 
 #[cfg(not(feature = "network"))]
 pub use absent::ObjectStores;

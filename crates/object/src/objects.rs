@@ -7,8 +7,8 @@ use crate::io::Io;
 use crate::pauses::Pauses;
 use crate::reading::short;
 use crate::remade::{Client, Clients};
-use crate::uploads::Uploads;
 use crate::who::Who;
+use crate::whole_bucket::WholeBucket;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::list::PaginatedListOptions;
@@ -34,7 +34,7 @@ pub(crate) struct Inner {
     /// Sends each request once.
     pub(crate) once: Arc<dyn Client>,
     /// Knows uploads that are not finished.
-    pub(crate) uploads: Option<Arc<dyn Uploads>>,
+    pub(crate) whole: Option<Arc<dyn WholeBucket>>,
     pub(crate) doubts: Doubts,
     pub(crate) io: Io,
     /// Scheme and bucket: `s3://bucket`.
@@ -92,12 +92,12 @@ impl Objects {
         who: Who,
         manners: Manners,
     ) -> Objects {
-        let Clients { patient: client, once, uploads } = clients;
+        let Clients { patient: client, once, whole } = clients;
         let versions = Versions::new();
         Objects(Arc::new(Inner {
             client,
             once,
-            uploads,
+            whole,
             doubts,
             io,
             address,
@@ -123,7 +123,7 @@ impl Objects {
 
     /// Gives up all uploads of an object, of which this process alone writes. Best effort: what stays is found by a check of the array.
     pub(crate) async fn sweep_uploads(&self, path: &str) {
-        let (Some(uploads), Ok(key)) = (&self.0.uploads, key_of(path)) else { return };
+        let (Some(uploads), Ok(key)) = (&self.0.whole, key_of(path)) else { return };
         for upload in uploads.unfinished(key.as_ref()).await.unwrap_or_default() {
             if upload.key == key.as_ref() {
                 let _ = uploads.abort(&key, &upload.id).await;
@@ -134,7 +134,7 @@ impl Objects {
     /// Makes the bucket, or removes it.
     pub(crate) fn change_bucket(&self, is_made: bool) -> Result<()> {
         let asked = self.asked("");
-        let Some(uploads) = self.0.uploads.clone() else {
+        let Some(uploads) = self.0.whole.clone() else {
             return Err(Error::unsupported("nothing is known of the bucket").at_uri(asked.uri));
         };
         self.0.io.wait(async move {

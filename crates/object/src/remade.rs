@@ -3,8 +3,8 @@
 
 use crate::connect::Connector;
 use crate::settings::Settings;
-use crate::uploads::{Unfinished, Uploads};
 use crate::who::Who;
+use crate::whole_bucket::{Unfinished, WholeBucket};
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
@@ -37,7 +37,7 @@ pub(crate) struct Clients {
     /// Sends each request once.
     pub(crate) once: Arc<dyn Client>,
     /// Knows the bucket itself, and its uploads that are not finished where the store tells of them.
-    pub(crate) uploads: Option<Arc<dyn Uploads>>,
+    pub(crate) whole: Option<Arc<dyn WholeBucket>>,
 }
 
 /// What makers have of the context, whatever store they are for.
@@ -64,10 +64,10 @@ impl Common {
     pub(crate) fn clients<C: Client>(
         &self,
         build: impl Fn(RetryConfig) -> object_store::Result<C>,
-        uploads: impl FnOnce(&Arc<C>) -> Option<Arc<dyn Uploads>>,
+        whole: impl FnOnce(&Arc<C>) -> Option<Arc<dyn WholeBucket>>,
     ) -> object_store::Result<Clients> {
         let (patient, once) = (Arc::new(build(self.retries.clone())?), build(self.no_retries.clone())?);
-        Ok(Clients { uploads: uploads(&patient), patient, once: Arc::new(once) })
+        Ok(Clients { whole: whole(&patient), patient, once: Arc::new(once) })
     }
 }
 
@@ -109,7 +109,7 @@ struct Made {
 pub(crate) fn remade(maker: Box<dyn Maker>) -> Clients {
     let shared = Arc::new(Shared { maker, made: Mutex::default() });
     let face = |sends_once| Arc::new(Remade { shared: Arc::clone(&shared), sends_once });
-    Clients { patient: face(false), once: face(true), uploads: Some(face(false)) }
+    Clients { patient: face(false), once: face(true), whole: Some(face(false)) }
 }
 
 /// An error of smalti on its way through `object_store`: one of those that nobody takes for something that may have happened.
@@ -326,12 +326,12 @@ impl MultipartStore for Remade {
 const NO_BUCKETS: &str = "the store has no buckets";
 
 #[async_trait]
-impl Uploads for Remade {
+impl WholeBucket for Remade {
     async fn unfinished(&self, prefix: &str) -> object_store::Result<Vec<Unfinished>> {
         let mut mend_count = 0;
         loop {
             let made = self.shared.made().await?;
-            let Some(uploads) = &made.clients.uploads else { return Ok(Vec::new()) };
+            let Some(uploads) = &made.clients.whole else { return Ok(Vec::new()) };
             let answer = uploads.unfinished(prefix).await;
             if let Err(failed) = &answer
                 && self.mends(&mut mend_count, &made, failed).await
@@ -344,21 +344,21 @@ impl Uploads for Remade {
 
     async fn abort(&self, key: &Path, id: &str) -> object_store::Result<()> {
         let made = self.shared.made().await?;
-        match &made.clients.uploads {
+        match &made.clients.whole {
             Some(uploads) => uploads.abort(key, id).await,
             None => Err(StoreError::NotSupported { source: "the store has no uploads to give up".into() }),
         }
     }
 
     async fn create_bucket(&self) -> object_store::Result<()> {
-        match &self.shared.made().await?.clients.uploads {
+        match &self.shared.made().await?.clients.whole {
             Some(uploads) => uploads.create_bucket().await,
             None => Err(StoreError::NotSupported { source: NO_BUCKETS.into() }),
         }
     }
 
     async fn remove_bucket(&self) -> object_store::Result<()> {
-        match &self.shared.made().await?.clients.uploads {
+        match &self.shared.made().await?.clients.whole {
             Some(uploads) => uploads.remove_bucket().await,
             None => Err(StoreError::NotSupported { source: NO_BUCKETS.into() }),
         }

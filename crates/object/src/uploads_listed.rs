@@ -3,7 +3,7 @@
 
 use crate::asking::{Answer, answer_of};
 use crate::pauses::Pauses;
-use crate::uploads::Unfinished;
+use crate::whole_bucket::Unfinished;
 use chrono::DateTime;
 use object_store::client::{HttpClient, HttpRequest};
 use object_store::{Error as StoreError, RetryConfig};

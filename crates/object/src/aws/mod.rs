@@ -1,5 +1,6 @@
 //! S3: its clients, with credentials and regions as the AWS tools find them.
 
+mod bucket;
 mod container;
 mod credentials;
 mod origin;
@@ -8,13 +9,13 @@ mod refusal;
 mod region;
 mod sources;
 mod sts;
-mod uploads;
 
 use crate::address::{address_of, checked};
 use crate::reason::unopened;
 use crate::remade::{Clients, Common, Maker};
-use crate::uploads::Uploads;
+use crate::whole_bucket::WholeBucket;
 use async_trait::async_trait;
+use bucket::S3Bucket;
 use credentials::{Asking, Credentials, First};
 use object_store::aws::{
     AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, AwsCredentialProvider, S3ConditionalPut,
@@ -28,7 +29,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use sts::Sts;
 use tokio::sync::OnceCell;
-use uploads::S3Uploads;
 
 /// Where Amazon looks first for buckets of which nobody knows the region.
 const FIRST_REGION: &str = "us-east-1";
@@ -164,8 +164,8 @@ impl Maker for S3 {
             Some(credentials) => builder.with_credentials(credentials),
             None => builder.with_skip_signature(true),
         };
-        let uploads = |client: &Arc<AmazonS3>| -> Option<Arc<dyn Uploads>> {
-            Some(Arc::new(S3Uploads {
+        let whole = |client: &Arc<AmazonS3>| -> Option<Arc<dyn WholeBucket>> {
+            Some(Arc::new(S3Bucket {
                 client: Arc::clone(client),
                 http: self.common.connector.client(),
                 retries: self.common.retries.clone(),
@@ -174,7 +174,7 @@ impl Maker for S3 {
             }))
         };
         self.common
-            .clients(|retries| builder.clone().with_retry(retries).build(), uploads)
+            .clients(|retries| builder.clone().with_retry(retries).build(), whole)
             .map_err(|failed| unopened(&failed))
     }
 

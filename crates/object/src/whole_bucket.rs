@@ -12,9 +12,9 @@ pub(crate) struct Unfinished {
     pub(crate) begun_ms: Option<u64>,
 }
 
-/// What knows the uploads of a bucket, and makes and removes the bucket itself.
+/// A bucket as a whole: the uploads in it that were not finished, and making and removing it.
 #[async_trait]
-pub(crate) trait Uploads: fmt::Debug + Send + Sync + 'static {
+pub(crate) trait WholeBucket: fmt::Debug + Send + Sync + 'static {
     /// Uploads of keys that begin so.
     async fn unfinished(&self, prefix: &str) -> object_store::Result<Vec<Unfinished>>;
 

@@ -1,8 +1,8 @@
 //! Unfinished uploads in S3, and its buckets themselves.
 
 use crate::bucket;
-use crate::uploads::{Unfinished, Uploads};
 use crate::uploads_listed;
+use crate::whole_bucket::{Unfinished, WholeBucket};
 use async_trait::async_trait;
 use object_store::aws::AmazonS3;
 use object_store::client::{HttpClient, HttpRequest, HttpRequestBody};
@@ -16,9 +16,9 @@ use std::time::Duration;
 /// For how long a signed request holds.
 const HOLDS: Duration = Duration::from_secs(300);
 
-/// What knows the uploads of a bucket in S3.
+/// A bucket of S3 as a whole.
 #[derive(Debug)]
-pub(crate) struct S3Uploads {
+pub(crate) struct S3Bucket {
     pub(crate) client: Arc<AmazonS3>,
     pub(crate) http: HttpClient,
     pub(crate) retries: RetryConfig,
@@ -27,7 +27,7 @@ pub(crate) struct S3Uploads {
     pub(crate) location: Option<String>,
 }
 
-impl S3Uploads {
+impl S3Bucket {
     async fn request(&self, query: Vec<(&'static str, String)>) -> object_store::Result<HttpRequest> {
         let options = SignedUrlOptions::new().with_query(query);
         self.signed(reqwest::Method::GET, &options, HttpRequestBody::empty()).await
@@ -52,7 +52,7 @@ impl S3Uploads {
 }
 
 #[async_trait]
-impl Uploads for S3Uploads {
+impl WholeBucket for S3Bucket {
     async fn unfinished(&self, prefix: &str) -> object_store::Result<Vec<Unfinished>> {
         if !self.is_signed {
             // The list is for those alone who may write.
