@@ -110,7 +110,7 @@ mod tests {
             [
                 "smalti-types uses smalti-format; it may use no crate of the workspace",
                 "smalti-format uses smalti-store; it may use types",
-                "smalti-cli uses smalti-types; it may use smalti, tools",
+                "smalti-cli uses smalti-types; it may use smalti, tools, features",
             ]
         );
     }
