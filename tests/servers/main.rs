@@ -16,6 +16,7 @@ mod corpus;
 mod gcs;
 mod hostile;
 mod http;
+mod kills;
 mod programs;
 mod races;
 mod server;
