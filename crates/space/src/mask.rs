@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+/// Up to so many cells of a word are copied one by one, even if they are a run.
+const FEW_OF_A_WORD: usize = 4;
+
 /// One bit per cell. Bits beyond the last cell are 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BitMask {
@@ -155,6 +158,30 @@ impl BitMask {
         })
     }
 
+    /// Copies the values of the set cells to `out`, one behind the other, and tells how many. The mask and the values begin with the same cell;
+    /// cells that have no value, or for which `out` has no room, are left out.
+    pub fn gather<V: Copy>(&self, values: &[V], out: &mut [V]) -> usize {
+        let mut gathered = 0;
+        for (word, values) in self.words.iter().zip(values.chunks(64)) {
+            let mut rest = match values.len() {
+                64 => *word,
+                len => word & ((1 << len) - 1),
+            };
+            let count = rest.count_ones() as usize;
+            let (start, room) = (rest.trailing_zeros() as usize, out.get_mut(gathered..).unwrap_or_default());
+            if count > FEW_OF_A_WORD && rest >> start == u64::MAX >> (64 - count) && count <= room.len() {
+                room[..count].copy_from_slice(&values[start..start + count]);
+            } else {
+                for value in room.iter_mut().take(count) {
+                    *value = values[rest.trailing_zeros() as usize];
+                    rest &= rest - 1;
+                }
+            }
+            gathered += count.min(room.len());
+        }
+        gathered
+    }
+
     fn clear_rest(&mut self) {
         if let Some(last) = self.words.last_mut().filter(|_| !self.len.is_multiple_of(64)) {
             *last &= (1 << (self.len % 64)) - 1;
@@ -209,13 +236,16 @@ mod tests {
 
     #[test]
     fn runs_and_cells_agree_with_the_bits() {
+        // Runs of twenty cells, and of what chance adds to them.
+        const RUN: u64 = 1000;
         let mut seed = 7u64;
         for len in [0, 1, 63, 64, 65, 128, 300] {
-            for density in [0u64, 1, 2, 7, 60] {
+            for density in [0u64, 1, 2, 7, 60, RUN] {
                 let mut mask = BitMask::zeros(len);
                 for cell in 0..len {
                     seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
-                    if density > 0 && (seed >> 33).is_multiple_of(density) {
+                    let is_of_run = density == RUN && cell / 20 % 3 == 1;
+                    if density > 0 && (seed >> 33).is_multiple_of(density) || is_of_run {
                         mask.set(cell);
                     }
                 }
@@ -229,6 +259,16 @@ mod tests {
                     (expected.first().copied(), expected.last().copied())
                 );
                 assert_eq!(mask.all(), expected.len() == len);
+                let values: Vec<u16> = (0..len as u16).map(|value| value ^ 0x5555).collect();
+                let mut out = vec![0; expected.len()];
+                assert_eq!(mask.gather(&values, &mut out), expected.len());
+                assert!(out.iter().eq(expected.iter().map(|&cell| &values[cell])));
+                let some = expected.len() / 2;
+                let mut out = vec![0; some];
+                assert_eq!(mask.gather(&values, &mut out), some);
+                assert!(out.iter().eq(expected[..some].iter().map(|&cell| &values[cell])));
+                let known = expected.iter().filter(|&&cell| cell < len / 3).count();
+                assert_eq!(mask.gather(&values[..len / 3], &mut vec![0; len]), known);
                 let runs: Vec<_> = mask.iter_runs().collect();
                 assert!(runs.windows(2).all(|pair| pair[0].end < pair[1].start));
                 for (start, end) in [(0, len), (3, 70), (64, 64), (len / 2, len)] {

@@ -4,7 +4,7 @@ use crate::column::{Column, values_of};
 use crate::{BitMask, Interval, RangeSet};
 use smalti_types::{Error, Physical, Result, dispatch_physical};
 
-/// Up to this many ranges, every range is compared with all cells at once; with more, every cell is looked up.
+/// Up to this many ranges, every range is compared with all cells at once; with more, every cell is looked up among them.
 const FEW: usize = 4;
 
 /// The cells whose coordinates are selected on every dimension. Columns and ranges come in the order of the
@@ -96,10 +96,11 @@ fn select_numbers<T: Physical>(values: &[u8], intervals: &[Interval], is_float: 
             }
         }
         _ => {
+            let shelves = Shelves::new(&clipped);
             for (values, word) in blocks {
                 let mut flags = [0u8; 64];
                 for (flag, value) in flags.iter_mut().zip(values_of::<T>(values)) {
-                    *flag = u8::from(is_inside(&clipped, value.ordinal()));
+                    *flag = u8::from(shelves.holds(value.ordinal()));
                 }
                 *word &= packed(&flags);
             }
@@ -130,9 +131,49 @@ fn number_bounds<T: Physical>(is_float: bool) -> Interval {
     Interval { lo: greatest - infinity, hi: infinity }
 }
 
-fn is_inside(intervals: &[Interval], ordinal: u64) -> bool {
-    let at = intervals.partition_point(|interval| interval.hi < ordinal);
-    intervals.get(at).is_some_and(|interval| interval.lo <= ordinal)
+/// Many intervals, in order and apart, and where to look for a value among them.
+struct Shelves<'i> {
+    intervals: &'i [Interval],
+    /// The least value that is looked up.
+    base: u64,
+    /// How many values a shelf has, as a power of two.
+    shift: u32,
+    /// For each shelf, and for the end of the last, the first interval that does not end before it.
+    firsts: Vec<u32>,
+}
+
+impl<'i> Shelves<'i> {
+    /// Shelves for each interval: most of them have one at most.
+    const FOR_EACH: u64 = 4;
+    const MOST: u64 = 1 << 12;
+
+    fn new(intervals: &'i [Interval]) -> Self {
+        let base = intervals.first().map_or(0, |first| first.lo);
+        let span = intervals.last().map_or(0, |last| last.hi).saturating_sub(base);
+        let shelf_count = (intervals.len() as u64).saturating_mul(Self::FOR_EACH).min(Self::MOST);
+        let shift = (span / shelf_count.max(1)).checked_ilog2().map_or(0, |bits| bits + 1);
+        let mut first = 0;
+        let firsts = (0..=(span >> shift) + 1)
+            .map(|shelf| {
+                let start = u128::from(base) + (u128::from(shelf) << shift);
+                first +=
+                    intervals[first..].iter().take_while(|interval| u128::from(interval.hi) < start).count();
+                first as u32
+            })
+            .collect();
+        Shelves { intervals, base, shift, firsts }
+    }
+
+    #[inline(always)]
+    fn holds(&self, ordinal: u64) -> bool {
+        let shelf = (ordinal.wrapping_sub(self.base) >> self.shift) as usize;
+        let Some(&[first, behind]) = self.firsts.get(shelf..).and_then(<[u32]>::first_chunk) else {
+            return false;
+        };
+        let between = self.intervals.get(first as usize..behind as usize).unwrap_or_default();
+        let at = first as usize + between.partition_point(|interval| interval.hi < ordinal);
+        self.intervals.get(at).is_some_and(|interval| interval.lo <= ordinal)
+    }
 }
 
 #[inline(always)]
@@ -150,4 +191,50 @@ fn packed(flags: &[u8; 64]) -> u64 {
         word |= (u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
     }
     word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Some intervals between two values, in order and apart.
+    fn intervals(seed: &mut u64, lo: u64, hi: u64, count: u64) -> Vec<Interval> {
+        let mut ends: Vec<u64> = (0..2 * count)
+            .map(|_| {
+                *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+                lo + (*seed >> 11) % (hi - lo).saturating_add(1).max(1)
+            })
+            .collect();
+        ends.sort_unstable();
+        ends.dedup();
+        ends.as_chunks().0.iter().map(|&[lo, hi]| Interval { lo, hi }).collect()
+    }
+
+    #[test]
+    fn values_are_found_among_many_intervals() {
+        let mut seed = 3;
+        for (lo, hi, count) in [
+            (0, u64::MAX, 5),
+            (0, u64::MAX, 3000),
+            (0, 9, 5),
+            (1 << 63, (1 << 63) + 1000, 300),
+            (u64::MAX - 100, u64::MAX, 40),
+        ] {
+            let mut some = intervals(&mut seed, lo, hi, count);
+            // Most of the others lie on one shelf then.
+            some.extend(
+                (some.last().is_some_and(|last| last.hi < u64::MAX - 5))
+                    .then_some(Interval { lo: u64::MAX - 2, hi: u64::MAX }),
+            );
+            let shelves = Shelves::new(&some);
+            let near = |end: u64| [end.wrapping_sub(1), end, end.wrapping_add(1)];
+            let values =
+                some.iter().flat_map(|interval| near(interval.lo).into_iter().chain(near(interval.hi)));
+            for value in values.chain([0, 1, 1 << 62, u64::MAX]) {
+                let expected = some.iter().any(|interval| interval.lo <= value && value <= interval.hi);
+                assert_eq!(shelves.holds(value), expected, "{value} of {count} intervals from {lo} to {hi}");
+            }
+        }
+        assert!(!Shelves::new(&[]).holds(0));
+    }
 }

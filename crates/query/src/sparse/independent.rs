@@ -337,8 +337,10 @@ impl SparsePlan {
             Some(mask) if source.codec.data().is_plain() => {
                 mask.iter_runs().map(|run| run.start * byte_len..run.end * byte_len).collect()
             }
-            Some(mask) => hull(mask.iter_runs())
-                .map(|run| run.start * byte_len..run.end * byte_len)
+            Some(mask) => mask
+                .first()
+                .zip(mask.last())
+                .map(|(first, last)| first * byte_len..(last + 1) * byte_len)
                 .into_iter()
                 .collect(),
             None => vec![all],
@@ -400,19 +402,20 @@ impl SparsePlan {
     }
 }
 
-fn hull(runs: impl Iterator<Item = Range<usize>>) -> Option<Range<usize>> {
-    runs.reduce(|all, run| all.start.min(run.start)..all.end.max(run.end))
-}
-
 fn copy_selected(selection: &Selection, cells: &[u8], byte_len: usize, out: &mut [u8]) {
     let Some(mask) = &selection.mask else {
         out.copy_from_slice(cells);
         return;
     };
-    let mut at = 0;
-    for run in mask.iter_runs() {
-        let len = (run.end - run.start) * byte_len;
-        out[at..at + len].copy_from_slice(&cells[run.start * byte_len..][..len]);
-        at += len;
-    }
+    match byte_len {
+        1 => mask.gather(cells, out),
+        2 => mask.gather(cells.as_chunks::<2>().0, out.as_chunks_mut::<2>().0),
+        4 => mask.gather(cells.as_chunks::<4>().0, out.as_chunks_mut::<4>().0),
+        8 => mask.gather(cells.as_chunks::<8>().0, out.as_chunks_mut::<8>().0),
+        _ => mask.iter_runs().fold(0, |at, run| {
+            let len = (run.end - run.start) * byte_len;
+            out[at..at + len].copy_from_slice(&cells[run.start * byte_len..][..len]);
+            at + len
+        }),
+    };
 }
