@@ -19,6 +19,7 @@ import sys
 import tempfile
 
 import imports
+import real
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HARNESS = os.path.join(HERE, "bench_peers.py")
@@ -52,6 +53,15 @@ WHAT = {
     "S11q": "random boxes, Hilbert order",
     "S11r": "read all in another order, Hilbert order",
     "S12": "many ranges on a dimension",
+    "T": "tiny things, time of all rounds",
+    "R1w": "write a raster of the earth, uint8",
+    "R1r": "read it all",
+    "R1p": "read it",
+    "R1m": "read it",
+    "R2w": "write single cells, genes of each",
+    "R2r": "read them all",
+    "R2c": "read them",
+    "R2g": "read them",
 }
 DEFAULT_WORKLOADS = ",".join(WHAT)
 # The engines that are no TileDB, by their names in bench_peers.py.
@@ -86,6 +96,13 @@ VARIANTS = {
     "50frag": "40,000 cells each at scale 1",
     "plain": "as written",
     "cons": "metadata and commits consolidated",
+    "unsynced": "not synced",
+    "warm": "warm",
+    "query": "a corner of a tile, warm",
+    "open": "open",
+    "context": "a context and open",
+    "raster": "zstd",
+    "singlecell": "zstd",
     "str+null+enum": "strings, numbers that may be null, an enumeration",
 }
 
@@ -102,6 +119,7 @@ def main():
     parser.add_argument("--data", help="folder that keeps the data sets for the next run")
     parser.add_argument("--results", help="file for one JSON line a measurement")
     parser.add_argument("--write", help="page of documentation to write")
+    parser.add_argument("--targets", help="a program that holds the results against targets, smalti being called ours in them; the page quotes its last line")
     parser.add_argument("--import", dest="program", help="the program smalti: imports are measured beside DuckDB and pyarrow too")
     options = parser.parse_args()
 
@@ -115,6 +133,8 @@ def main():
     rows = compared(measurements)
     if not rows:
         sys.exit("nothing was measured")
+    unsynced = [row for row in rows if is_unsynced(row)]
+    rows = [row for row in rows if not is_unsynced(row)]
     print(table(rows))
     if options.program:
         measured = argparse.Namespace(smalti=os.path.abspath(options.program), rows=5_000_000, reps=options.reps, threads=os.cpu_count())
@@ -123,21 +143,23 @@ def main():
     if options.write:
         others = kept(options.write, "Python") + kept(options.write, "Drop-in library")
         with open(options.write, "w") as page:
-            page.write(document(rows, measurements, options) + others)
-    wrong = [row["name"] for row in rows if not row["same"]]
+            page.write(document(rows, unsynced, measurements, options) + others)
+    wrong = [row["name"] for row in rows + unsynced if not row["same"]]
     if wrong:
         sys.exit("read something else than libtiledb: " + ", ".join(wrong))
 
 
 def measure(options, results, data):
     os.makedirs(data, exist_ok=True)
+    for missing in real.into(os.path.join(data, "in")):
+        print(f"a real input could not be had: {missing}", file=sys.stderr)
     others = OTHERS if options.others == "all" else options.others
     peers = ["tiledb-c", *filter(None, others.split(","))]
     extras = [f"smalti={os.path.abspath(options.peer)}", f"control={sys.executable} {HARNESS} --worker tiledb-c"]
     if options.before:
         extras.append(f"before={os.path.abspath(before(options)[1])}")
     command = [sys.executable, HARNESS, "--out", results, "--only", options.only, "--reps", str(options.reps)]
-    command += ["--no-limits", "--data", data]
+    command += ["--limit", os.path.abspath(options.peer), "--data", data]
     if options.zarrs:
         peers.append("zarrs")
         command += ["--zarrs", os.path.abspath(options.zarrs)]
@@ -158,6 +180,7 @@ def before(options):
 def compared(measurements):
     """One row a workload and variant that all three ran: where another engine is ahead first, then the lowest ratio."""
     lines = collections.defaultdict(dict)
+    limits = {(line["workload"].removeprefix("limit:"), line["variant"]): line for line in measurements if line["peer"] == "limit"}
     for measurement in measurements:
         lines[measurement["workload"], measurement["variant"]][measurement["peer"]] = measurement
     rows = []
@@ -181,37 +204,169 @@ def compared(measurements):
             "ratio_fastest": fastest and fastest["median_s"] / ours["median_s"],
             "ratio_before": earlier and earlier["median_s"] / ours["median_s"],
             "ratio_before_min": earlier and earlier["min_s"] / ours["min_s"],
+            "limit": limit_of(workload, variant, ours, limits),
             "same": ours["chk_ok"],
         })
     return sorted(rows, key=lambda row: (min(row["ratio_fastest"] or 1, 1), row["ratio"]))
+
+
+def limit_of(workload, variant, line, limits):
+    """Seconds that the machine takes for what the workload cannot do without, or nothing where none was measured.
+
+    Reads of all cells, and those that meet a cell in each chunk of each tile, unfilter all that they read of: the codec's own time. Unfiltered
+    dense reads copy what they read out of the page cache. Boxes of filtered tiles unfilter the chunks that they meet. Writes filter, or write
+    and sync. Opening reads the end of a file of each fragment.
+    """
+
+    def seconds(*name):
+        return limits[name]["median_s"] if name in limits else None
+
+    def scaled(byte_count, *name):
+        return limits[name]["median_s"] * byte_count / limits[name]["bytes"] if name in limits else None
+
+    parts = variant.split("/")
+    source = "i3d" if parts[0] in ("bwz", "dd") else "f3d"
+    match workload:
+        case "D1" if parts[0] == "none":
+            return seconds("pwrite", "disk" if "unsynced" in parts else "disk+fsync")
+        case "D1":
+            return seconds("encode", f"{source}/{parts[0]}")
+        case "D2" | "D7" | "D9" if parts[0] == "none":
+            return seconds("pread", f"t{line['threads']}")
+        case "D2" | "D7" | "D9":
+            return seconds("decode", f"{source}/{parts[0]}")
+        case "D5":
+            return scaled(line["bytes"], "decode", "f3d/zstd3")
+        case "D3" | "D4" | "D6" if parts[0] == "none":
+            return seconds("rows", f"{workload}/{variant}")
+        case "D3" | "D4" | "D6" if "warm" not in parts:
+            return scaled(line["chunk_bytes"], "decode", "f3d/zstd3")
+        case "S1" | "S11w":
+            return seconds("encode", "pts/zstd3")
+        case "S2" | "S2b" | "S5" | "S9r" | "S11r" | "S12" | "S6g":
+            return seconds("decode", "pts/zstd3")
+        case "S6":
+            return scaled(line["bytes"], "decode", "pts/zstd3")
+        case "S7":
+            ways = [scaled(line["bytes"], way, "pts/zstd3") for way in ("decode", "encode")]
+            return sum(ways) if None not in ways else None
+        case "S8a" | "S8q" if parts[0] == "plain":
+            return seconds("opens", parts[1])
+        case "S9d":
+            return seconds("fsync", "disk")
+        case "S10w" | "S10r":
+            return seconds("encode" if workload == "S10w" else "decode", "str/zstd3")
+        case "R1w" | "R1r":
+            return seconds("encode" if workload == "R1w" else "decode", "linke/zstd3")
+    return None
+
+
+def is_unsynced(row):
+    return "unsynced" in row["variant"].split("/")
 
 
 def is_behind(row):
     return row["ratio_fastest"] is not None and row["ratio_fastest"] < 1
 
 
+def name(row):
+    variant = ", ".join(VARIANTS.get(part, part) for part in row["variant"].split("/"))
+    return f"{row['workload']} {WHAT.get(row['workload'], '')}: {variant}"
+
+
+def marked(columns, lines):
+    head = [f"| {' | '.join(columns)} |", "|---|" + "--:|" * (len(columns) - 1)]
+    return "\n".join(head + [f"| {' | '.join(line)} |" for line in lines])
+
+
+def ms(seconds):
+    return f"{1e3 * seconds:.1f}" if seconds >= 1e-3 else f"{1e3 * seconds:.2f}"
+
+
 def table(rows):
+    with_limit = any(row["limit"] for row in rows)
     with_fastest = any(row["fastest"] for row in rows)
     with_before = any(row["ratio_before"] for row in rows)
     columns = ["workload", "libtiledb ms", "smalti ms", "faster by", "by minimum", "by processor time", "libtiledb again"]
     columns += ["fastest other engine ms", "faster than it by"] if with_fastest else []
+    columns += ["limit ms", "above it by"] if with_limit else []
     columns += ["than before by", "by minimum"] if with_before else []
-    lines = [f"| {' | '.join(columns)} |", "|---|" + "--:|" * (len(columns) - 1)]
+    lines = []
     for row in rows:
-        variant = ", ".join(VARIANTS.get(part, part) for part in row["variant"].split("/"))
-        cells = [f"{row['workload']} {WHAT.get(row['workload'], '')}: {variant}"]
-        cells += [f"{1e3 * row[who]['median_s']:.1f}" for who in ("theirs", "ours")]
+        cells = [name(row)]
+        cells += [ms(row[who]["median_s"]) for who in ("theirs", "ours")]
         cells += [f"{row[which]:.2f}" for which in ("ratio", "ratio_min", "ratio_cpu", "control")]
         if with_fastest:
             fastest = row["fastest"]
-            cells += [f"{fastest['peer']} {1e3 * fastest['median_s']:.1f}", f"{row['ratio_fastest']:.2f}"] if fastest else ["", ""]
+            cells += [f"{fastest['peer']} {ms(fastest['median_s'])}", f"{row['ratio_fastest']:.2f}"] if fastest else ["", ""]
+        if with_limit:
+            limit = row["limit"]
+            cells += [ms(limit), f"{row['ours']['median_s'] / limit:.2f}"] if limit else ["", ""]
         if with_before:
             cells += [f"{row[which]:.2f}" if row[which] else "" for which in ("ratio_before", "ratio_before_min")]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return marked(columns, lines)
 
 
-def document(rows, measurements, options):
+def unsynced_table(rows):
+    """Writes that nobody syncs, smalti beside the fastest of the others; libtiledb, which always syncs, is left out."""
+    lines = []
+    for row in rows:
+        fastest, limit = row["fastest"], row["limit"]
+        others = [f"{fastest['peer']} {ms(fastest['median_s'])}", f"{row['ratio_fastest']:.2f}", f"{fastest['min_s'] / row['ours']['min_s']:.2f}"] if fastest else [""] * 3
+        lines.append([name(row), ms(row["ours"]["median_s"]), *others, *([ms(limit), f"{row['ours']['median_s'] / limit:.2f}"] if limit else ["", ""])])
+    return marked(["workload", "smalti ms", "fastest other engine ms", "faster than it by", "by minimum", "limit ms", "above it by"], lines)
+
+
+def memory_table(measurements):
+    """Peaks of memory of single runs, each in a process that did nothing before."""
+    lines = collections.defaultdict(dict)
+    for line in measurements:
+        if line["workload"].startswith("memory:"):
+            lines[line["workload"].removeprefix("memory:"), line["variant"]][line["peer"]] = line["peak_mb"]
+    sizes = {(line["workload"], line["variant"]): line["bytes"] / 2**20 for line in measurements if line["peer"] == "smalti" and "bytes" in line}
+    table = []
+    for (workload, variant), peers in lines.items():
+        if not {"smalti", "tiledb-c"} <= peers.keys():
+            continue
+        others = {who: peak for who, peak in peers.items() if who not in ("smalti", "tiledb-c")}
+        least = min(others, key=others.get, default=None)
+        cells = [name({"workload": workload, "variant": variant}), f"{sizes[workload, variant]:.0f}", f"{peers['smalti']:.0f}", f"{peers['tiledb-c']:.0f}"]
+        table.append([*cells, f"{least} {others[least]:.0f}" if least else ""])
+    return marked(["workload", "its cells MiB", "smalti MiB", "libtiledb MiB", "least of the others MiB"], table) if table else ""
+
+
+def machine_table(measurements):
+    """What the machine takes by itself."""
+    words = {
+        "memcpy": "copy of 64 MiB in memory",
+        "pread": "read of a file of 64 MiB in the page cache",
+        "pwrite": "write of a new file of 64 MiB",
+        "fsync": "file of a page, made and synced",
+        "encode": "filters, without an engine",
+        "decode": "filters undone, without an engine",
+        "rows": "rows of boxes, read from a file of the whole array",
+        "opens": "small files opened, read and closed",
+    }
+    lines = []
+    for line in measurements:
+        if line["peer"] == "limit":
+            work = line["workload"].removeprefix("limit:")
+            rate = f"{line['bytes'] / line['median_s'] / 1e6:,.0f}" if line["bytes"] > 4096 else ""
+            lines.append([f"{words.get(work, work)}: {line['variant']}", ms(line["median_s"]), ms(line["min_s"]), rate])
+    return marked(["work", "ms", "minimum", "MB/s"], lines) if lines else ""
+
+
+def held_against_targets(options, measurements):
+    """What a program of targets prints of the results."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        for line in measurements:
+            file.write(json.dumps({**line, "peer": {"smalti": "ours"}.get(line["peer"], line["peer"])}) + "\n")
+        file.flush()
+        return subprocess.run([sys.executable, options.targets, file.name], capture_output=True, text=True).stdout.strip()
+
+
+def document(rows, unsynced, measurements, options):
     threads = measurements[0]["threads"]
     slower = [row["name"] for row in rows if row["ratio"] < 1]
     verdict = "slower on: " + ", ".join(slower) if slower else "slower on none of them"
@@ -225,6 +380,33 @@ def document(rows, measurements, options):
 Other engines run what they can of the same workloads in their own formats, on the same data, and check the same sums: Zarr (zarr-python, with its own
 codecs and with those of zarrs), Icechunk, HDF5, Parquet (PyArrow, Polars, DataFusion), DuckDB and Lance{", and the crate zarrs" if options.zarrs else ""}. They do not sync what they write. The fastest of them
 stands in each line; smalti is behind it on {behind} of the {beside} lines that have one.
+"""
+    sections = ""
+    if unsynced:
+        sections += f"""
+Writes of which nothing is synced, as other engines write: smalti with `--sync none`.
+
+{unsynced_table(unsynced)}
+"""
+    if memory := memory_table(measurements):
+        sections += f"""
+Memory: how much the peak of the resident memory of a run lies above where it began, in a process that did nothing before. The results are held in all of them but S2b.
+
+{memory}
+"""
+    if limits := machine_table(measurements):
+        sections += f"""
+The limits, {threads} threads where nothing else is said (`t1` is one).
+
+{limits}
+"""
+    if options.targets:
+        sections += f"""
+Held against the targets that were set for this table, within a tenth:
+
+```
+{held_against_targets(options, measurements)}
+```
 """
     if options.before:
         columns += f"""
@@ -240,11 +422,15 @@ is little else to do, as in S9d. {order} smalti was {verdict}.
 "Faster by" is the ratio of the medians, libtiledb over smalti; "libtiledb again" is the same ratio for a second entry of
 libtiledb itself, so its distance from 1 is the noise of this machine. Less than 1.3 either way is a tie.
 {columns}
+"Limit" is what the machine takes in the same run, without an engine and on as many threads, for what the workload cannot do without: the codec's own time for all chunks that have
+to be unfiltered, or for all that is filtered; a read of the same rows from the page cache; a write and a sync of the same bytes; a small file opened and read for each fragment. It is left out where there is no such
+bound. Each repetition begins with nothing kept from the one before, except in lines that say warm; libtiledb keeps nothing.
+
 Measured on {machine()}, data of scale {options.scale:g}
 (`BENCH_SCALE`: 0.5 is a float32 array of 64 MiB and 1.5 million sparse cells), smalti built with `cargo build --release`.
 
 {table(rows)}
-
+{sections}
 To measure again: `cargo xtask bench{" --others all" if options.others else ""} --write docs/benchmarks.md`.
 """
 

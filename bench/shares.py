@@ -72,7 +72,7 @@ def sampled(options, program, folder, data):
     """For each workload and variant its wall and processor seconds, and the samples of each kind."""
     os.makedirs(folder)
     results = os.path.join(folder, "results.jsonl")
-    command = [sys.executable, HARNESS, "--out", results, "--only", options.only, "--reps", str(options.reps), "--no-limits", "--data", data]
+    command = [sys.executable, HARNESS, "--out", results, "--only", options.only, "--reps", str(options.reps), "--data", data]
     # The harness takes the words of a command apart at spaces.
     command += ["--peers", "smalti", "--extra", f"smalti={sys.executable} {os.path.abspath(__file__)} --worker {program} {folder}"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "BENCH_SCALE": str(options.scale)})

@@ -1,10 +1,10 @@
 //! Workloads D1 to D9: a dense array of one attribute.
 
-use crate::{Outcome, boxes, extents, numbers, text, wanted};
+use crate::{Outcome, boxes, extents, filters, numbers, text, to_write, wanted};
 use serde_json::Value;
 use smalti::{
     Aggregate, AggregateRequest, Array, Attribute, Column, ColumnRef, Datatype, Dimension, Duplicates,
-    Filter, Function, Layout, ReadRequest, Schema, WriteRequest,
+    Function, Layout, ReadRequest, Schema, WriteRequest,
 };
 
 /// When the first of several writes took place, in milliseconds since 1970; each later one is a millisecond younger.
@@ -30,7 +30,7 @@ impl Input {
     pub(crate) fn write(&self, query: &Value) -> Outcome<()> {
         let cells: u64 = numbers(&query["shape"]).iter().product();
         let byte_len = cells as usize * datatype(query)?.byte_len();
-        Array::open(text(query, "path")?)?.write_raw(&WriteRequest {
+        to_write(query)?.write_raw(&WriteRequest {
             columns: vec![("a".into(), ColumnRef::fixed(&self.bytes[..byte_len]))],
             subarray: None,
             layout: Layout::RowMajor,
@@ -67,17 +67,6 @@ impl Input {
 fn datatype(query: &Value) -> Outcome<Datatype> {
     let name = text(query, "dtype")?;
     Datatype::from_name(name).ok_or_else(|| format!("no datatype {name}").into())
-}
-
-fn filters(query: &Value) -> Outcome<Vec<Filter>> {
-    Ok(match text(query, "v")? {
-        "none" => vec![],
-        "zstd3" => vec![Filter::Zstd { level: 3 }],
-        "bslz4" => vec![Filter::Byteshuffle, Filter::Lz4 { level: -1 }],
-        "bwz" => vec![Filter::BitWidthReduction { max_window: 256 }, Filter::Zstd { level: 3 }],
-        "dd" => vec![Filter::DoubleDelta { level: -1, reinterpret: None }],
-        other => return Err(format!("unsupported: filters {other}").into()),
-    })
 }
 
 pub(crate) fn create(query: &Value) -> Outcome<()> {

@@ -6,13 +6,15 @@
 
 mod dense;
 mod genome;
+mod limits;
 mod npz;
 mod process;
 mod sparse;
 mod strings;
+mod tiny;
 
 use serde_json::{Value, json};
-use smalti::{Context, Extent, Scalar};
+use smalti::{Array, Context, Extent, Filter, Options, Scalar, SyncLevel};
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
@@ -25,6 +27,7 @@ struct Peer {
     dense: dense::Input,
     sparse: sparse::Input,
     strings: strings::Input,
+    tiny: tiny::Opened,
 }
 
 fn main() -> Outcome<()> {
@@ -117,9 +120,16 @@ impl Peer {
     }
 
     fn run(&mut self, workload: &str, query: &Value) -> Outcome<Value> {
-        // Each repetition begins with nothing kept, or with nothing known and no connection open.
+        if workload == "limit" {
+            let cpu = process::cpu_seconds();
+            let wall = limits::measure(query)?;
+            return Ok(json!({ "t": wall, "cpu": process::cpu_seconds() - cpu, "chk": 0 }));
+        }
+        // Each repetition begins with nothing kept, or with nothing known and no connection open; a warm one with what the one before left.
         let context = if query["fresh"] == true { Context::new() } else { Context::default() };
-        context.forget_kept();
+        if query["warm"] != true {
+            context.forget_kept();
+        }
         process::reset_peak();
         let base = process::memory().1;
         let (started, cpu) = (Instant::now(), process::cpu_seconds());
@@ -172,6 +182,10 @@ impl Peer {
                 let batches = strings::read(query)?;
                 Box::new(move || batches.iter().map(strings::checksum).sum())
             }
+            "T" => {
+                let sum = self.tiny.run(query)?;
+                Box::new(move || sum)
+            }
             other => return Err(format!("unsupported: {other}").into()),
         };
         let (wall, cpu) = (started.elapsed().as_secs_f64(), process::cpu_seconds() - cpu);
@@ -182,6 +196,24 @@ impl Peer {
 
 fn text<'q>(query: &'q Value, key: &str) -> Outcome<&'q str> {
     query[key].as_str().ok_or_else(|| format!("{key} is missing").into())
+}
+
+/// Opens an array to be written, as durably as the query asks.
+fn to_write(query: &Value) -> Outcome<Array> {
+    let level = if query["sync"] == "none" { SyncLevel::None } else { SyncLevel::default() };
+    Ok(Array::open_with(text(query, "path")?, &Options::new().sync(level))?)
+}
+
+/// The filters that a query names.
+fn filters(query: &Value) -> Outcome<Vec<Filter>> {
+    Ok(match text(query, "v")? {
+        "none" => vec![],
+        "zstd3" => vec![Filter::Zstd { level: 3 }],
+        "bslz4" => vec![Filter::Byteshuffle, Filter::Lz4 { level: -1 }],
+        "bwz" => vec![Filter::BitWidthReduction { max_window: 256 }, Filter::Zstd { level: 3 }],
+        "dd" => vec![Filter::DoubleDelta { level: -1, reinterpret: None }],
+        other => return Err(format!("unsupported: filters {other}").into()),
+    })
 }
 
 fn numbers(value: &Value) -> Vec<u64> {

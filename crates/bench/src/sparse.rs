@@ -1,7 +1,7 @@
 //! Workloads S1 to S3, S5 to S9, S11 and S12: points on a plane with two attributes.
 
 use crate::dense::FIRST_WRITE_MS;
-use crate::{Outcome, npz, scale, text, wanted};
+use crate::{Outcome, npz, scale, text, to_write, wanted};
 use serde_json::Value;
 use smalti::upkeep::{FragmentOptions, UpkeepOptions, VacuumOptions};
 use smalti::{
@@ -93,7 +93,7 @@ fn write<'a>(
     columns: impl Iterator<Item = (&'a str, &'a [u8])>,
     at: Option<u64>,
 ) -> Outcome<()> {
-    Array::open(text(query, "path")?)?.write_raw(&WriteRequest {
+    to_write(query)?.write_raw(&WriteRequest {
         columns: columns.map(|(name, bytes)| (name.to_owned(), ColumnRef::fixed(bytes))).collect(),
         subarray: None,
         layout: Layout::Unordered,

@@ -1,6 +1,6 @@
 //! Workload S10: a dense line of strings, numbers that may be null, and codes of an enumeration.
 
-use crate::{Outcome, npz, text};
+use crate::{Outcome, npz, text, to_write};
 use serde_json::Value;
 use smalti::{
     Array, Attribute, Batch, ColumnRef, Dimension, Duplicates, Enumeration, Filter, Layout, ReadRequest,
@@ -48,7 +48,7 @@ impl Input {
     }
 
     pub(crate) fn write(&self, query: &Value) -> Outcome<()> {
-        Array::open(text(query, "path")?)?.write_raw(&WriteRequest {
+        to_write(query)?.write_raw(&WriteRequest {
             columns: vec![
                 ("s".into(), ColumnRef::var(&self.text, &self.offsets)),
                 ("n".into(), ColumnRef::fixed(&self.numbers).with_validity(&self.validity)),
