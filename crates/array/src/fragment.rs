@@ -18,11 +18,11 @@ use lists::TilePlaces;
 use smalti_format::fragment::{FieldId, Footer, FooterOutline, LegacyFragmentMetadata, Section};
 use smalti_format::names::{self, DataPart, TimestampedName, data_file_name};
 use smalti_format::{ArraySchema, Rule, Shape, Version};
-use smalti_store::{StoreExt, Tail, join};
+use smalti_store::{Store, StoreExt, Tail, join};
 use smalti_types::{Error, Extent, Filter, Result, TimeRange};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A committed fragment. Its footer is read when the snapshot is opened, other parts of its metadata when they are first
 /// needed; all of it is kept.
@@ -46,6 +46,8 @@ pub struct Fragment {
     lone: OnceLock<TileTree>,
     places: Mutex<HashMap<(FieldId, Plane), Arc<TilePlaces>>>,
     var_byte_lens: Mutex<HashMap<FieldId, Arc<NumbersOfTiles>>>,
+    /// The lengths of data files, as the store told them.
+    data_file_lens: Mutex<HashMap<(FieldId, Plane), u64>>,
     /// Sections that are too long to be held.
     chunked: Mutex<HashMap<Section, Arc<ChunkedSection>>>,
 }
@@ -258,6 +260,7 @@ impl Fragment {
             lone: OnceLock::new(),
             places: Mutex::default(),
             var_byte_lens: Mutex::default(),
+            data_file_lens: Mutex::default(),
             chunked: Mutex::default(),
         })
     }
@@ -398,6 +401,20 @@ impl Fragment {
             &self.listed.path(&self.kin.place),
             &data_file_name(self.version(), &self.kin.schema, field, part(plane))?,
         ))
+    }
+
+    /// The length of a data file of a field, asked of a store once: such files do not change.
+    ///
+    /// # Errors
+    /// `Corrupt` when the field's name cannot be a file's, and those of the store.
+    pub fn data_file_byte_len(&self, field: FieldId, plane: Plane, store: &dyn Store) -> Result<u64> {
+        let known = || self.data_file_lens.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(byte_len) = known().get(&(field, plane)) {
+            return Ok(*byte_len);
+        }
+        let byte_len = store.byte_len(&self.data_file(field, plane)?)?;
+        known().insert((field, plane), byte_len);
+        Ok(byte_len)
     }
 
     /// The bytes of a tile in its data file.

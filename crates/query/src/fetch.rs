@@ -511,19 +511,20 @@ impl Fetch {
         let FieldSource { fragment, field, .. } = source;
         let place = fragment.tile_place(*field, plane, tile_idx)?;
         if place.end - place.start > MAX_UNCHECKED_BYTE_LEN {
-            let path = fragment.data_file(*field, plane)?;
-            let range = ByteRange { start: place.start, byte_len: place.end - place.start };
-            // The store takes no more memory for it than the file has.
-            if self.ahead.as_ref().is_some_and(|ahead| ahead.is_announced(&path, range)) {
-                return Ok(place);
+            if let Some(ahead) = &self.ahead {
+                let range = ByteRange { start: place.start, byte_len: place.end - place.start };
+                // The store takes no more memory for it than the file has.
+                if ahead.is_announced(&fragment.data_file(*field, plane)?, range) {
+                    return Ok(place);
+                }
             }
-            let file_byte_len = self.store.byte_len(&path)?;
+            let file_byte_len = fragment.data_file_byte_len(*field, plane, &*self.store)?;
             if place.end > file_byte_len {
                 return Err(Error::corrupt(format!(
                     "tile {tile_idx} is said to be in bytes {} to {} of a file of {file_byte_len}",
                     place.start, place.end
                 ))
-                .at_uri(self.store.address(&path)));
+                .at_uri(self.store.address(&fragment.data_file(*field, plane)?)));
             }
         }
         Ok(place)
