@@ -4,6 +4,7 @@ use crate::TileCache;
 use crate::decoders::Decoders;
 use crate::section_blocks::SectionBlocks;
 use smalti_store::KeptBytes;
+use smalti_tile::KeptWorkspaces;
 use smalti_types::{Error, ErrorKind, Result, Spares};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -29,6 +30,12 @@ const SPARES_BYTE_LEN: u64 = 128 << 20;
 /// The part of a limited memory that they may take: one of so many.
 const SPARES_SHARE: u64 = 16;
 
+/// The bytes of workspaces that are kept at most for the next read.
+const WORKSPACES_BYTE_LEN: u64 = 16 << 20;
+
+/// The part of a limited memory that they may take: one of so many.
+const WORKSPACES_SHARE: u64 = 32;
+
 /// The account of memory, and the cache of decoded tiles, which draws from it too.
 #[derive(Debug)]
 pub struct Resources {
@@ -38,6 +45,7 @@ pub struct Resources {
     section_blocks: Arc<SectionBlocks>,
     decoders: Arc<Decoders>,
     spares: Arc<Spares>,
+    workspaces: Arc<KeptWorkspaces>,
     /// What work may hold at once; `None` for no limit.
     limit: Option<u64>,
     taken: Mutex<u64>,
@@ -61,7 +69,8 @@ impl Resources {
     /// The same limit for work, nothing taken of it, and no cache.
     #[must_use]
     pub fn uncached(&self) -> Self {
-        Resources { spares: Arc::clone(&self.spares), ..Resources::new(0, self.limit) }
+        let (spares, workspaces) = (Arc::clone(&self.spares), Arc::clone(&self.workspaces));
+        Resources { spares, workspaces, ..Resources::new(0, self.limit) }
     }
 
     fn new(cache: u64, limit: Option<u64>) -> Self {
@@ -69,6 +78,8 @@ impl Resources {
         let blocks = limit.map_or(SECTION_BLOCKS_BYTE_LEN, |limit| {
             SECTION_BLOCKS_BYTE_LEN.min(limit / SECTION_BLOCKS_SHARE)
         });
+        let workspaces =
+            limit.map_or(WORKSPACES_BYTE_LEN, |limit| WORKSPACES_BYTE_LEN.min(limit / WORKSPACES_SHARE));
         let spares = limit.map_or(SPARES_BYTE_LEN, |limit| SPARES_BYTE_LEN.min(limit / SPARES_SHARE));
         Resources {
             tiles: TileCache::new(cache - metadata_capacity),
@@ -77,6 +88,7 @@ impl Resources {
             section_blocks: Arc::new(SectionBlocks::new(blocks)),
             decoders: Arc::default(),
             spares: Arc::new(Spares::new(spares)),
+            workspaces: Arc::new(KeptWorkspaces::new(workspaces)),
             limit,
             taken: Mutex::default(),
         }
@@ -95,6 +107,11 @@ impl Resources {
     /// Buffers of results.
     pub fn spares(&self) -> &Arc<Spares> {
         &self.spares
+    }
+
+    /// Memory and decoders of tasks that reads gave back.
+    pub fn workspaces(&self) -> &Arc<KeptWorkspaces> {
+        &self.workspaces
     }
 
     /// Metadata of distant stores. That of near ones is kept by the system.

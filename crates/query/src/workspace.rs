@@ -1,66 +1,16 @@
 //! Memory and codec contexts that threads borrow for a task and give back.
 
-use smalti_tile::{Column, Scratch};
-use smalti_types::{AlignedBuf, Result};
-use std::sync::{Condvar, Mutex, PoisonError};
-
-/// What one task of a read or write needs besides its input and output.
-#[derive(Debug, Default)]
-pub(crate) struct Workspace {
-    /// Codec contexts and the filters' own buffers.
-    pub(crate) scratch: Scratch,
-    /// Filtered bytes as they come from the store.
-    pub(crate) filtered: Vec<u8>,
-    /// A decoded tile, or the wanted part of one.
-    pub(crate) tile: Vec<u8>,
-    /// The cells of a tile that is being written.
-    pub(crate) cells: SpareColumn,
-}
-
-/// The buffers of a column that nobody needs any more, for another to be made in: pages that were touched before.
-#[derive(Debug, Default)]
-pub(crate) struct SpareColumn {
-    data: AlignedBuf,
-    offsets: AlignedBuf,
-    validity: AlignedBuf,
-}
-
-impl SpareColumn {
-    /// Buffers of some lengths, without offsets or validity where their length is `None`. The content is arbitrary.
-    ///
-    /// # Errors
-    /// `OutOfMemory` when the allocator refuses.
-    pub(crate) fn column(
-        &mut self,
-        data: usize,
-        offsets: Option<usize>,
-        validity: Option<usize>,
-    ) -> Result<Column> {
-        let sized = |spare: &mut AlignedBuf, byte_len: usize| {
-            let mut buffer = std::mem::take(spare);
-            // Shortened first, so that nothing is copied where it has to grow.
-            buffer.resize(0).and_then(|()| buffer.resize(byte_len)).map(|()| buffer)
-        };
-        Ok(Column {
-            data: sized(&mut self.data, data)?,
-            offsets: offsets.map(|byte_len| sized(&mut self.offsets, byte_len)).transpose()?,
-            validity: validity.map(|byte_len| sized(&mut self.validity, byte_len)).transpose()?,
-        })
-    }
-
-    /// Takes the buffers of a column.
-    pub(crate) fn take_back(&mut self, column: Column) {
-        self.data = column.data;
-        self.offsets = column.offsets.unwrap_or(std::mem::take(&mut self.offsets));
-        self.validity = column.validity.unwrap_or(std::mem::take(&mut self.validity));
-    }
-}
+use smalti_tile::KeptWorkspaces;
+pub(crate) use smalti_tile::{SpareColumn, Workspace};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// Workspaces: never more than tasks that ran at once, and never more than a limit.
 #[derive(Debug)]
 pub(crate) struct Workspaces {
     idle: Mutex<Idle>,
     given_back: Condvar,
+    /// Where they come from, and go to at the end.
+    kept: Option<Arc<KeptWorkspaces>>,
 }
 
 #[derive(Debug)]
@@ -71,16 +21,40 @@ struct Idle {
 }
 
 impl Default for Workspaces {
+    /// New ones, as many as there are tasks.
     fn default() -> Self {
-        Workspaces::at_most(usize::MAX)
+        Workspaces::of(usize::MAX, None)
+    }
+}
+
+impl Drop for Workspaces {
+    fn drop(&mut self) {
+        if let Some(kept) = &self.kept {
+            let idle = self.idle.get_mut().unwrap_or_else(PoisonError::into_inner);
+            kept.give(idle.workspaces.drain(..));
+        }
     }
 }
 
 impl Workspaces {
-    /// Workspaces for so many tasks at once; others wait.
-    pub(crate) fn at_most(count: usize) -> Self {
+    /// Workspaces out of those that are kept, as many as there are tasks.
+    pub(crate) fn out_of(kept: &Arc<KeptWorkspaces>) -> Self {
+        Workspaces::of(usize::MAX, Some(Arc::clone(kept)))
+    }
+
+    /// From now on so many tasks have one at once, and others wait. No task may have one now.
+    pub(crate) fn limit(&mut self, count: usize) {
+        let kept = self.kept.take();
+        let idle = self.idle.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = &kept {
+            kept.give(idle.workspaces.drain(..));
+        }
+        *self = Workspaces::of(count, kept);
+    }
+
+    fn of(count: usize, kept: Option<Arc<KeptWorkspaces>>) -> Self {
         let idle = Idle { workspaces: Vec::new(), left: count.max(1) };
-        Workspaces { idle: Mutex::new(idle), given_back: Condvar::new() }
+        Workspaces { idle: Mutex::new(idle), given_back: Condvar::new(), kept }
     }
 
     /// Runs a task with a workspace of its own. The task must not start others that need one.
@@ -100,7 +74,8 @@ impl Workspaces {
             }
             if idle.left > 0 {
                 idle.left -= 1;
-                return Workspace::default();
+                drop(idle);
+                return self.kept.as_ref().map_or_else(Workspace::default, |kept| kept.take());
             }
             idle = self.given_back.wait(idle).unwrap_or_else(PoisonError::into_inner);
         }

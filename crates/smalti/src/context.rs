@@ -132,6 +132,7 @@ impl Context {
     /// Gives the memory that waits for results back to the system.
     pub fn trim(&self) {
         self.resources.spares().clear();
+        self.resources.workspaces().clear();
     }
 
     pub(crate) fn resources(&self) -> &Arc<Resources> {

@@ -20,6 +20,7 @@ mod field_codec;
 mod generic;
 mod rules;
 mod stats;
+mod workspace;
 
 pub use chunked::ChunkedTile;
 pub use column::{Column, ColumnRef, check_offsets};
@@ -28,3 +29,4 @@ pub use generic::{DEFAULT_GENERIC_TILE_LIMIT, beyond_limit, read_generic_tile, w
 pub use rules::codec_rules;
 pub use smalti_codecs::{ChunkDirectory, Codec, Encryption, PlainLayout, Scratch};
 pub use stats::{Stats, StatsBuilder, StatsKind, Total};
+pub use workspace::{KeptWorkspaces, SpareColumn, Workspace};

@@ -6,7 +6,6 @@ use super::prune::wanted_rect;
 use super::target::Target;
 use crate::fetch::FieldSource;
 use crate::request::DEFAULT_BATCH_CELL_COUNT;
-use crate::workspace::Workspaces;
 use smalti_space::Interval;
 use smalti_types::Result;
 use std::collections::HashSet;
@@ -54,7 +53,7 @@ impl DensePlan {
         }
         self.budget.cover(largest)?;
         self.is_small = all_var <= self.budget.share();
-        self.workspaces = Workspaces::at_most(self.budget.task_count(largest.saturating_mul(2)));
+        self.workspaces.limit(self.budget.task_count(largest.saturating_mul(2)));
         Ok(())
     }
 

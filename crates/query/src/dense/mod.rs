@@ -85,7 +85,7 @@ impl DenseBatches {
         let looked_at = condition.iter().flat_map(|condition| condition.fields()).map(|field| field.id);
         let needed: Vec<FieldId> = result_fields.iter().map(|(id, _)| *id).chain(looked_at).collect();
         snapshot.ask_ahead(|fragment| is_met(fragment, &ranges), &needed, condition.is_some());
-        let workspaces = Workspaces::default();
+        let workspaces = Workspaces::out_of(snapshot.place().resources().workspaces());
         // Of others nothing shows: they cost nothing but this question.
         let fragments = snapshot
             .fragments()

@@ -3,7 +3,6 @@
 use super::plan::{SparsePlan, TileRef};
 use crate::fetch::FieldSource;
 use crate::progress::{Phase, Unit};
-use crate::workspace::Workspaces;
 use smalti_array::FieldId;
 use smalti_types::Result;
 use std::ops::Range;
@@ -77,7 +76,7 @@ impl SparsePlan {
         self.fetch.progress().enter(Phase::Reading, Unit::Tiles, Some(tile_reads));
         self.budget.cover(largest_tile)?;
         // Filtered bytes and the decoded tile beside them.
-        self.workspaces = Workspaces::at_most(self.budget.task_count(largest_field.saturating_mul(2)));
+        self.workspaces.limit(self.budget.task_count(largest_field.saturating_mul(2)));
         Ok(())
     }
 

@@ -90,7 +90,7 @@ impl SparsePlan {
             tiles,
             stretches: Vec::new(),
             least_sorted_cell_count: least_sorted_cell_count(request),
-            workspaces: Workspaces::default(),
+            workspaces: Workspaces::out_of(snapshot.place().resources().workspaces()),
             announced: Announced::default(),
             budget,
             limit: request.limit,
