@@ -16,7 +16,9 @@ import platform
 import re
 import subprocess
 import sys
+import statistics
 import tempfile
+import time
 
 import imports
 import real
@@ -121,6 +123,7 @@ def main():
     parser.add_argument("--write", help="page of documentation to write")
     parser.add_argument("--targets", help="a program that holds the results against targets, smalti being called ours in them; the page quotes its last line")
     parser.add_argument("--import", dest="program", help="the program smalti: imports are measured beside DuckDB and pyarrow too")
+    parser.add_argument("--felt", help="the program smalti: how long it takes from its start for small things is measured too, on arrays of --data")
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory(prefix="smalti-bench-") as scratch:
@@ -140,10 +143,12 @@ def main():
         measured = argparse.Namespace(smalti=os.path.abspath(options.program), rows=5_000_000, reps=options.reps, threads=os.cpu_count())
         with tempfile.TemporaryDirectory(prefix="smalti-imports-") as scratch:
             print(imports.table(measured, scratch))
+    felt = felt_table(options.felt, options.data) if options.felt and options.data else ""
+    print(felt)
     if options.write:
         others = kept(options.write, "Python") + kept(options.write, "Drop-in library")
         with open(options.write, "w") as page:
-            page.write(document(rows, unsynced, measurements, options) + others)
+            page.write(document(rows, unsynced, measurements, felt, options) + others)
     wrong = [row["name"] for row in rows + unsynced if not row["same"]]
     if wrong:
         sys.exit("read something else than libtiledb: " + ", ".join(wrong))
@@ -336,6 +341,31 @@ def memory_table(measurements):
     return marked(["workload", "its cells MiB", "smalti MiB", "libtiledb MiB", "least of the others MiB"], table) if table else ""
 
 
+FELT_ROUNDS = 25
+
+
+def felt_table(program, data):
+    """What somebody waits for who starts the program for something small, on arrays that the workloads made."""
+    box = [part for side in ("d0=0:3", "d1=0:3", "d2=0:3") for part in ("--range", side)]
+    cases = [
+        ("true", ["true"]),
+        ("smalti --version", [program, "--version"]),
+        ("smalti info, an array of one fragment", [program, "info", f"{data}/smalti/f3d-zstd3"]),
+        ("smalti read, 64 cells of a tile of a MiB, zstd", [program, "read", f"{data}/smalti/f3d-zstd3", *box, "--format", "csv"]),
+        ("smalti info, 1,000 fragments", [program, "info", f"{data}/smalti/nfr1000-plain"]),
+        ("smalti info, 1,000 fragments, metadata and commits consolidated", [program, "info", f"{data}/smalti/nfr1000-cons"]),
+    ]
+    lines = []
+    for what, command in cases:
+        times = []
+        for _ in range(FELT_ROUNDS):
+            started = time.perf_counter()
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            times.append(time.perf_counter() - started)
+        lines.append([what, ms(statistics.median(times)), ms(min(times))])
+    return marked(["what", "ms", "minimum"], lines)
+
+
 def machine_table(measurements):
     """What the machine takes by itself."""
     words = {
@@ -366,7 +396,7 @@ def held_against_targets(options, measurements):
         return subprocess.run([sys.executable, options.targets, file.name], capture_output=True, text=True).stdout.strip()
 
 
-def document(rows, unsynced, measurements, options):
+def document(rows, unsynced, measurements, felt, options):
     threads = measurements[0]["threads"]
     slower = [row["name"] for row in rows if row["ratio"] < 1]
     verdict = "slower on: " + ", ".join(slower) if slower else "slower on none of them"
@@ -393,6 +423,12 @@ Writes of which nothing is synced, as other engines write: smalti with `--sync n
 Memory: how much the peak of the resident memory of a run lies above where it began, in a process that did nothing before. The results are held in all of them but S2b.
 
 {memory}
+"""
+    if felt:
+        sections += f"""
+The program from its start to its end, its output thrown away, medians of {FELT_ROUNDS} runs; `true` does nothing, and so is what starting any program takes here.
+
+{felt}
 """
     if limits := machine_table(measurements):
         sections += f"""
