@@ -3,7 +3,7 @@
 //!
 //! `limit` names the work; `threads` share its pieces.
 
-use crate::{Outcome, boxes, filters, npz, numbers, text};
+use crate::{Outcome, filters, npz, text};
 use serde_json::Value;
 use smalti::{Datatype, FilterPipeline};
 use smalti_codecs::{Codec, CodecRules, FieldKind, Scratch};
@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// Bytes of a piece that a thread takes: a tile of the dense workloads.
@@ -25,7 +26,6 @@ pub(crate) fn measure(query: &Value) -> Outcome<f64> {
     match text(query, "limit")? {
         "memcpy" => memcpy(query, threads),
         "pread" => pread(query, threads),
-        "rows" => rows(query, threads),
         "pwrite" => pwrite(query),
         "fsync" => fsync(query),
         "opens" => opens(query, threads),
@@ -35,21 +35,18 @@ pub(crate) fn measure(query: &Value) -> Outcome<f64> {
     }
 }
 
-/// Hands pieces of work to threads in turn, and waits for all of them. Seconds from the first to the last.
+/// Lets threads take pieces of work one after the other until there are none. Seconds from the first to the last.
 fn share<P: Send>(
     pieces: Vec<P>,
     threads: usize,
-    work: impl Fn(Vec<P>) -> Outcome<()> + Sync,
+    work: impl Fn(&mut dyn Iterator<Item = P>) -> Outcome<()> + Sync,
 ) -> Outcome<f64> {
-    let mut shares: Vec<Vec<P>> = (0..threads).map(|_| Vec::new()).collect();
-    for (idx, piece) in pieces.into_iter().enumerate() {
-        shares[idx % threads].push(piece);
-    }
+    let left = Mutex::new(pieces.into_iter());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let one = || work(&mut std::iter::from_fn(next)).map_err(|error| error.to_string());
     let started = Instant::now();
     std::thread::scope(|scope| {
-        let work = &work;
-        let start = |share| scope.spawn(move || work(share).map_err(|error| error.to_string()));
-        let running: Vec<_> = shares.into_iter().map(start).collect();
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
         running
             .into_iter()
             .try_for_each(|thread| thread.join().map_err(|_| "a thread panicked".to_owned())?)
@@ -66,7 +63,9 @@ fn memcpy(query: &Value, threads: usize) -> Outcome<f64> {
         target.fill(1);
     }
     share(pieces(&source, &mut target), threads, |share| {
-        share.into_iter().for_each(|(source, target)| target.copy_from_slice(source));
+        for (source, target) in share {
+            target.copy_from_slice(source);
+        }
         Ok(())
     })
 }
@@ -79,35 +78,12 @@ fn pieces<'a>(source: &'a [u8], target: &'a mut [u8]) -> Vec<(&'a [u8], &'a mut 
 fn pread(query: &Value, threads: usize) -> Outcome<f64> {
     let file = File::open(text(query, "input")?)?;
     let mut target = vec![1_u8; file.metadata()?.len() as usize];
-    let pieces = target.chunks_mut(PIECE_BYTE_LEN).enumerate().collect();
-    share(pieces, threads, |share: Vec<(usize, &mut [u8])>| {
-        share
-            .into_iter()
-            .try_for_each(|(idx, piece)| Ok(file.read_exact_at(piece, (idx * PIECE_BYTE_LEN) as u64)?))
-    })
-}
-
-/// Reads the rows of boxes from a file that holds the whole array row by row, four bytes a cell. Rows that follow each other are one read.
-fn rows(query: &Value, threads: usize) -> Outcome<f64> {
-    let file = File::open(text(query, "input")?)?;
-    let shape = numbers(&query["shape"]);
-    let mut reads = Vec::new();
-    for sides in boxes(&query["boxes"]) {
-        // The last dimension of which a box has only a part: behind it all is in one piece.
-        let cut = (0..shape.len()).rev().find(|&dim| sides[dim].1 - sides[dim].0 < shape[dim]).unwrap_or(0);
-        let cells_behind = |dim: usize| shape[dim + 1..].iter().product::<u64>();
-        let run = (sides[cut].1 - sides[cut].0) * cells_behind(cut) * 4;
-        let mut starts = vec![sides[cut].0 * cells_behind(cut)];
-        for dim in (0..cut).rev() {
-            starts = starts
-                .iter()
-                .flat_map(|start| (sides[dim].0..sides[dim].1).map(move |at| start + at * cells_behind(dim)))
-                .collect();
+    let pieces: Vec<(usize, &mut [u8])> = target.chunks_mut(PIECE_BYTE_LEN).enumerate().collect();
+    share(pieces, threads, |share| {
+        for (idx, piece) in share {
+            file.read_exact_at(piece, (idx * PIECE_BYTE_LEN) as u64)?;
         }
-        reads.extend(starts.into_iter().map(|start| (start * 4, vec![1_u8; run as usize])));
-    }
-    share(reads, threads, |share| {
-        share.into_iter().try_for_each(|(start, mut piece)| Ok(file.read_exact_at(&mut piece, start)?))
+        Ok(())
     })
 }
 
@@ -151,11 +127,11 @@ fn opens(query: &Value, threads: usize) -> Outcome<f64> {
     }
     share(paths, threads, |share| {
         let mut content = Vec::with_capacity(PIECE_BYTE_LEN);
-        share.into_iter().try_for_each(|path| {
+        for path in share {
             content.clear();
             File::open(path)?.read_to_end(&mut content)?;
-            Ok(())
-        })
+        }
+        Ok(())
     })
 }
 
@@ -175,7 +151,7 @@ fn codec(query: &Value, threads: usize, decodes: bool) -> Outcome<f64> {
     let mut tiles = Vec::new();
     for (values, datatype) in &columns {
         let field = FieldKind::data(*datatype, CellValNum::ONE);
-        let codec = std::sync::Arc::new(Codec::new(&pipeline, field, CodecRules::NEWEST, None)?);
+        let codec = Arc::new(Codec::new(&pipeline, field, CodecRules::NEWEST, None)?);
         for tile in values.chunks(PIECE_BYTE_LEN) {
             let mut filtered = Vec::with_capacity(2 * PIECE_BYTE_LEN);
             codec.encode(tile, &mut filtered, &mut Scratch::new())?;
