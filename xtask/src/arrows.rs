@@ -37,7 +37,8 @@ const LAYERS: &[(&str, Uses)] = &[
     ("capi", Uses::Only(&["smalti"])),
     ("sql", Uses::Only(&["smalti"])),
     ("python", Uses::Only(&["smalti", "tools", "features"])),
-    ("bench", Uses::Only(&["smalti", "features"])),
+    // Filters without an engine are a limit that it measures.
+    ("bench", Uses::Only(&["smalti", "codecs", "types", "features"])),
     // Kernels of all these are counted one by one.
     ("counts", Uses::Only(&["types", "format", "codecs", "space", "store", "tile", "smalti"])),
     // In the place of a crate from outside: vendor/crc-fast.

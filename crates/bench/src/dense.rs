@@ -1,6 +1,6 @@
 //! Workloads D1 to D9: a dense array of one attribute.
 
-use crate::{Outcome, boxes, extents, filters, numbers, text, to_write, wanted};
+use crate::query::{Outcome, boxes, extents, filters, numbers, text, to_write, wanted};
 use serde_json::Value;
 use smalti::{
     Aggregate, AggregateRequest, Array, Attribute, Column, ColumnRef, Datatype, Dimension, Duplicates,

@@ -1,6 +1,7 @@
 //! Workload S4: calls of a genome by chromosome, position and sample.
 
-use crate::{Outcome, npz, text};
+use crate::npz;
+use crate::query::{Outcome, text};
 use serde_json::Value;
 use smalti::{
     Array, Attribute, Batch, ColumnRef, Dimension, Duplicates, Extent, Filter, Layout, ReadRequest, Scalar,

@@ -3,7 +3,8 @@
 //!
 //! `limit` names the work; `threads` share its pieces.
 
-use crate::{Outcome, filters, npz, text};
+use crate::npz;
+use crate::query::{Outcome, filters, text};
 use serde_json::Value;
 use smalti::{Datatype, FilterPipeline};
 use smalti_codecs::{Codec, CodecRules, FieldKind, Scratch};

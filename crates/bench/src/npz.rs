@@ -1,6 +1,6 @@
 //! Reads arrays out of `.npz` files as NumPy's `savez` writes them: a zip archive of stored `.npy` files.
 
-use crate::Outcome;
+use crate::query::Outcome;
 
 /// The raw little-endian bytes of an array.
 pub(crate) fn array(path: &str, name: &str) -> Outcome<Vec<u8>> {

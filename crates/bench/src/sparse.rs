@@ -1,7 +1,8 @@
 //! Workloads S1 to S3, S5 to S9, S11 and S12: points on a plane with two attributes.
 
 use crate::dense::FIRST_WRITE_MS;
-use crate::{Outcome, npz, scale, text, to_write, wanted};
+use crate::npz;
+use crate::query::{Outcome, copy_folder, scale, text, to_write, wanted};
 use serde_json::Value;
 use smalti::upkeep::{FragmentOptions, UpkeepOptions, VacuumOptions};
 use smalti::{
@@ -151,7 +152,7 @@ pub(crate) fn write_small_fragments(query: &Value) -> Outcome<()> {
     for idx in SMALL_WRITES..fragment_count {
         let at = FIRST_WRITE_MS + idx;
         let copy = format!("__{at}_{at}_{idx:032x}_22");
-        crate::copy_folder(&fragments.join(&names[(idx % SMALL_WRITES) as usize]), &fragments.join(&copy))?;
+        copy_folder(&fragments.join(&names[(idx % SMALL_WRITES) as usize]), &fragments.join(&copy))?;
         std::fs::write(commits.join(format!("{copy}.wrt")), [])?;
     }
     if query["v"] == "cons" {

@@ -1,6 +1,7 @@
 //! Workload S10: a dense line of strings, numbers that may be null, and codes of an enumeration.
 
-use crate::{Outcome, npz, text, to_write};
+use crate::npz;
+use crate::query::{Outcome, text, to_write};
 use serde_json::Value;
 use smalti::{
     Array, Attribute, Batch, ColumnRef, Dimension, Duplicates, Enumeration, Filter, Layout, ReadRequest,

@@ -1,6 +1,6 @@
 //! Workload T: what a program pays for each call where there is next to nothing to read.
 
-use crate::{Outcome, text};
+use crate::query::{Outcome, text};
 use serde_json::Value;
 use smalti::{Array, Context, Extent, Layout, Options, ReadRequest, Scalar};
 
