@@ -219,7 +219,7 @@ def limit_of(workload, variant, line, limits):
     """Seconds that the machine takes for what the workload cannot do without, or nothing where none was measured.
 
     Reads of all cells, and those that meet a cell in each chunk of each tile, unfilter all that they read of: the codec's own time. Unfiltered
-    dense reads copy what they read out of the page cache, boxes at the rate of the whole. Boxes of filtered tiles unfilter the chunks that they meet. Writes filter, or write
+    dense reads of everything copy it out of the page cache. Boxes of filtered tiles unfilter the chunks that they meet. Writes filter, or write
     and sync. Opening reads the end of a file of each fragment.
     """
 
@@ -242,9 +242,7 @@ def limit_of(workload, variant, line, limits):
             return seconds("decode", f"{source}/{parts[0]}")
         case "D5":
             return scaled(line["bytes"], "decode", "f3d/zstd3")
-        case "D3" | "D4" | "D6" if parts[0] == "none":
-            return scaled(line["bytes"], "pread", f"t{line['threads']}")
-        case "D3" | "D4" | "D6" if "warm" not in parts:
+        case "D3" | "D4" | "D6" if parts[0] != "none" and "warm" not in parts:
             return scaled(line["chunk_bytes"], "decode", "f3d/zstd3")
         case "S1" | "S11w":
             return seconds("encode", "pts/zstd3")
