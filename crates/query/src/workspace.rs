@@ -18,6 +18,8 @@ struct Idle {
     workspaces: Vec<Workspace>,
     /// How many more may be made.
     left: usize,
+    /// Tasks that wait for one: the system is asked to wake somebody only if there is somebody.
+    waiting: usize,
 }
 
 impl Default for Workspaces {
@@ -53,7 +55,7 @@ impl Workspaces {
     }
 
     fn of(count: usize, kept: Option<Arc<KeptWorkspaces>>) -> Self {
-        let idle = Idle { workspaces: Vec::new(), left: count.max(1) };
+        let idle = Idle { workspaces: Vec::new(), left: count.max(1), waiting: 0 };
         Workspaces { idle: Mutex::new(idle), given_back: Condvar::new(), kept }
     }
 
@@ -61,8 +63,13 @@ impl Workspaces {
     pub(crate) fn with<T>(&self, task: impl FnOnce(&mut Workspace) -> T) -> T {
         let mut workspace = self.take();
         let result = task(&mut workspace);
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).workspaces.push(workspace);
-        self.given_back.notify_one();
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.workspaces.push(workspace);
+        let is_waited_for = idle.waiting > 0;
+        drop(idle);
+        if is_waited_for {
+            self.given_back.notify_one();
+        }
         result
     }
 
@@ -77,7 +84,9 @@ impl Workspaces {
                 drop(idle);
                 return self.kept.as_ref().map_or_else(Workspace::default, |kept| kept.take());
             }
+            idle.waiting += 1;
             idle = self.given_back.wait(idle).unwrap_or_else(PoisonError::into_inner);
+            idle.waiting -= 1;
         }
     }
 }
