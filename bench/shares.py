@@ -22,6 +22,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 HARNESS = compare.HARNESS
 FREQUENCY = 4000
 THREADS = 2
+# Of fewer the shares say nothing.
+LEAST_SAMPLES = 50
 # What a function is for, by its name; the first that fits counts.
 KINDS = [
     ("pages", r"clear_page|clear_huge|handle_mm_fault|page_fault|do_anonymous|alloc_pages|get_page_from_freelist|free_unref|unmap_|zap_|tlb|mmap|munmap|madvise|exc_page|asm_exc|charge|lru_|folio_add|folio_batch|rmap|pte_|pmd_|vma_|release_pages|free_pages|irqentry_exit|error_entry|sync_regs"),
@@ -148,7 +150,9 @@ def document(found):
             cells = [f"{key[0]} {compare.WHAT.get(key[0], '')}: {variant}"] + ([name] if len(found) > 1 else [])
             capacity = THREADS * line["wall"]
             busy = min(line["cpu"] / capacity, 1)
-            total = sum(line["kinds"].values()) or 1
+            total = sum(line["kinds"].values())
+            if total < LEAST_SAMPLES:
+                continue
             cells += [f"{1e3 * line['wall']:.1f}", percent(1 - busy)]
             cells += [percent(busy * line["kinds"][kind] / total) for kind in kinds]
             lines.append(f"| {' | '.join(cells)} |")
