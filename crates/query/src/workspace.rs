@@ -46,12 +46,7 @@ impl Workspaces {
 
     /// From now on so many tasks have one at once, and others wait. No task may have one now.
     pub(crate) fn limit(&mut self, count: usize) {
-        let kept = self.kept.take();
-        let idle = self.idle.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kept) = &kept {
-            kept.give(idle.workspaces.drain(..));
-        }
-        *self = Workspaces::of(count, kept);
+        *self = Workspaces::of(count, self.kept.clone());
     }
 
     fn of(count: usize, kept: Option<Arc<KeptWorkspaces>>) -> Self {
