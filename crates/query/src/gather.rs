@@ -195,20 +195,35 @@ pub(crate) fn gather_lists(
     shape: CellShape,
     to: Output<'_>,
 ) -> Result<Column> {
+    gather_into(lists, tiles, shape, (to, None))
+}
+
+/// As [`gather_lists`], in the room of a caller, if that is there and holds the column.
+///
+/// # Errors
+/// As [`gather`].
+///
+/// # Panics
+/// As [`gather`].
+pub(crate) fn gather_into(
+    lists: &[impl AsRef<[CellRun]>],
+    tiles: &[ColumnRef<'_>],
+    shape: CellShape,
+    (to, room): (Output<'_>, Option<&mut Room<'_>>),
+) -> Result<Column> {
     let check = to.check;
     let pieces = cut(lists, check)?;
     let total = pieces.iter().map(|piece| piece.cell_count).sum::<usize>();
     if shape.is_var() {
-        return gather_var(&pieces, total, tiles, &NoWhole, shape, (to, None));
+        return gather_var(&pieces, total, tiles, &NoWhole, shape, (to, room));
     }
-    let mut column = Column { data: to.buffer(total * shape.cell_byte_len())?, ..Column::default() };
-    let out = column.data.as_mut_slice();
-    gather_fixed(&pieces, out, shape.cell_byte_len(), |slot| tiles[slot].data, check)?;
+    let mut column = Column::default();
+    let byte_len = shape.cell_byte_len();
+    let made = places(room, &mut column, shape, (total, total * byte_len), to)?;
+    gather_fixed(&pieces, made.data, byte_len, |slot| tiles[slot].data, check)?;
     if shape.is_nullable {
-        let mut validity = to.buffer(total)?;
         let source = |slot: usize| tiles[slot].validity.unwrap_or_default();
-        gather_fixed(&pieces, validity.as_mut_slice(), 1, source, check)?;
-        column.validity = Some(validity);
+        gather_fixed(&pieces, made.validity, 1, source, check)?;
     }
     Ok(column)
 }

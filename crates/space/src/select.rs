@@ -57,6 +57,33 @@ pub fn select_column(column: &Column<'_>, ranges: &RangeSet, mask: &mut BitMask)
     Ok(())
 }
 
+/// Unsets the cells whose coordinate has its place outside an interval of a column of numbers. Unlike a range this goes by places alone: each of
+/// the two zeros and every NaN has one of its own ([`smalti_types::Physical::ordinal`]), so that intervals that cover all places select each cell once.
+///
+/// # Errors
+/// `InvalidArgument` for a column of strings, or when the mask has another number of cells.
+pub fn select_places(column: &Column<'_>, interval: Interval, mask: &mut BitMask) -> Result<()> {
+    let Some(datatype) = column.datatype().filter(|_| column.cell_count() == mask.len()) else {
+        return Err(Error::invalid("a mask does not fit a column, or it has strings"));
+    };
+    let values = column.number_bytes(0..column.cell_count());
+    if !datatype.is_float() {
+        dispatch_physical!(datatype, T => select_numbers::<T>(values, &[interval], false, mask));
+        return Ok(());
+    }
+    dispatch_physical!(datatype, T => {
+        let blocks = values.chunks(64 * size_of::<T>()).zip(mask.words_mut());
+        for (values, word) in blocks {
+            let mut flags = [0u8; 64];
+            for (flag, value) in flags.iter_mut().zip(values_of::<T>(values)) {
+                *flag = u8::from(interval.contains(value.ordinal()));
+            }
+            *word &= packed(&flags);
+        }
+    });
+    Ok(())
+}
+
 fn select_strings(column: &Column<'_>, ranges: &RangeSet, mask: &mut BitMask) {
     for (idx, word) in mask.words_mut().iter_mut().enumerate() {
         let mut rest = *word;

@@ -1,8 +1,8 @@
 //! The batches of a sparse read: stretch after stretch, each in the way that is cheapest for it.
 
 use super::independent::StoredCells;
-use super::ordered::OrderedCells;
 use super::plan::{SparsePlan, Stretch};
+use super::slabs::{Slab, Slabs};
 use super::windows::Windows;
 use crate::explanation::{Explanation, Strategy};
 use crate::folded::Folded;
@@ -25,8 +25,8 @@ enum Current {
     None,
     /// Tile after tile.
     Stored(StoredCells),
-    /// All cells at once.
-    Ordered(OrderedCells),
+    /// All cells at once, or slab after slab.
+    Slabs(Box<Slabs>),
     /// As memory allows.
     Windows(Box<Windows>),
 }
@@ -56,7 +56,7 @@ impl SparseBatches {
             let pulled = match &mut self.current {
                 Current::None => None,
                 Current::Stored(stored) => plan.next_stored(stored, max_cell_count, rooms)?,
-                Current::Ordered(ordered) => plan.next_ordered(ordered, max_cell_count)?,
+                Current::Slabs(slabs) => plan.next_of_slabs(slabs, max_cell_count, rooms)?,
                 Current::Windows(windows) => plan.next_of_windows(windows, max_cell_count)?,
             };
             if pulled.is_some() {
@@ -66,14 +66,12 @@ impl SparseBatches {
             self.current = Current::None;
             let Some(stretch) = plan.stretches.get(self.next) else { return Ok(None) };
             self.next += 1;
-            let tiles = stretch.tiles.clone();
             self.current = match strategy(plan, stretch)? {
-                Strategy::TileByTile => Current::Stored(StoredCells::new(tiles)),
-                Strategy::SortedAtOnce => {
-                    plan.run_ahead(tiles.clone());
-                    Current::Ordered(plan.ordered_cells(tiles)?)
+                (Strategy::TileByTile, _) => Current::Stored(StoredCells::new(stretch.tiles.clone())),
+                (Strategy::SortedByWindows, _) => {
+                    Current::Windows(Box::new(plan.windows(stretch.tiles.clone())?))
                 }
-                _ => Current::Windows(Box::new(plan.windows(tiles)?)),
+                (_, slabs) => Current::Slabs(Box::new(plan.begin_slabs(stretch, slabs)?)),
             };
         }
     }
@@ -95,13 +93,17 @@ impl SparseBatches {
     /// # Errors
     /// `Corrupt` and `Permission` from the metadata.
     pub(crate) fn explanation(&self) -> Result<Explanation> {
-        let strategies = self.plan.stretches.iter().map(|stretch| strategy(&self.plan, stretch));
+        let strategies = self
+            .plan
+            .stretches
+            .iter()
+            .map(|stretch| strategy(&self.plan, stretch).map(|(strategy, _)| strategy));
         let strategies = strategies.collect::<Result<Vec<_>>>()?;
         let is_any = |wanted| strategies.contains(&wanted);
         self.plan.explanation(match &strategies[..] {
             _ if is_any(Strategy::SortedByWindows) => Strategy::SortedByWindows,
-            _ if !is_any(Strategy::SortedAtOnce) => Strategy::TileByTile,
-            [_] => Strategy::SortedAtOnce,
+            _ if !is_any(Strategy::SortedAtOnce) && !is_any(Strategy::Stretches) => Strategy::TileByTile,
+            [only] => *only,
             _ => Strategy::Stretches,
         })
     }
@@ -110,14 +112,20 @@ impl SparseBatches {
 /// How many times as many cells as are wanted a stretch has that is not sorted as a whole for them.
 const WORTH_WINDOWS: usize = 4;
 
-/// How a stretch is read.
-fn strategy(plan: &SparsePlan, stretch: &Stretch) -> Result<Strategy> {
+/// How a stretch is read, and in which slabs if it is sorted.
+fn strategy(plan: &SparsePlan, stretch: &Stretch) -> Result<(Strategy, Vec<Slab>)> {
     let enough = plan.limit.and_then(|limit| usize::try_from(limit).ok()?.checked_mul(WORTH_WINDOWS));
-    Ok(match stretch.is_stored {
-        true => Strategy::TileByTile,
-        // The windows end where there is enough, and decode the fields of these cells alone.
-        false if enough.is_some_and(|enough| stretch.cell_count > enough) => Strategy::SortedByWindows,
-        false if plan.holds_at_once(&plan.tiles[stretch.tiles.clone()])? => Strategy::SortedAtOnce,
-        false => Strategy::SortedByWindows,
+    if stretch.is_stored {
+        return Ok((Strategy::TileByTile, Vec::new()));
+    }
+    // The windows end where there is enough, and decode the fields of these cells alone.
+    if enough.is_some_and(|enough| stretch.cell_count > enough) {
+        return Ok((Strategy::SortedByWindows, Vec::new()));
+    }
+    let slabs = plan.slabs_of(stretch)?;
+    Ok(match slabs.len() {
+        _ if !plan.holds_each(&slabs)? => (Strategy::SortedByWindows, Vec::new()),
+        1 => (Strategy::SortedAtOnce, slabs),
+        _ => (Strategy::Stretches, slabs),
     })
 }

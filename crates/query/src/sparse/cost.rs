@@ -90,7 +90,7 @@ impl SparsePlan {
     ///
     /// # Errors
     /// `Corrupt` and `Permission` from the metadata.
-    pub(crate) fn holds_at_once(&self, tiles: &[TileRef]) -> Result<bool> {
+    pub(crate) fn holds_at_once<'t>(&self, tiles: impl IntoIterator<Item = &'t TileRef>) -> Result<bool> {
         let mut all = 0u64;
         for tile in tiles {
             let TileCost { coords, fields, asked } = self.cost(tile)?;

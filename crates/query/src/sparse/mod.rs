@@ -21,6 +21,7 @@ mod planning;
 mod predicate;
 mod prune;
 mod select;
+mod slabs;
 mod stretches;
 mod summarise;
 mod windows;

@@ -6,51 +6,184 @@
 use super::order::cell_order;
 use super::plan::{SparseField, SparsePlan, TileRef};
 use super::select::{Selection, coord_column};
-use crate::gather::{CellRun, constant, gather};
+use super::slabs::Slab;
+use crate::gather::{CellRun, Output, Room, constant, gather, gather_into};
 use crate::request::Batch;
 use rayon::prelude::*;
 use smalti_array::FieldId;
 use smalti_space::{
-    BitMask, CELLS_BETWEEN_CHECKS, Check, Column as CoordColumn, Interval, KeyLayout, Pace, Permutation,
-    column_bounds, sort_cells, sort_items,
+    BitMask, CELLS_BETWEEN_CHECKS, Check, Column as CoordColumn, Interval, KeyLayout, OrderKeys, Pace,
+    Permutation, column_bounds, sort_cells, sort_items,
 };
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::parallel::Shareable as _;
 use smalti_types::{Error, Result};
-use std::ops::Range;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// The wanted cells in their order, and everything decoded that they are copied from.
-pub(crate) struct OrderedCells {
-    /// `slot << 32 | cell` per result cell.
-    cells: Vec<u64>,
+#[derive(Default)]
+pub(super) struct OrderedCells {
+    /// The result's cells, in lists that follow each other.
+    runs: VecDeque<Vec<CellRun>>,
+    /// The first run of the first list that was not handed out, of which the first cells may have been.
     next: usize,
     /// Per field of the read the column of every slot; the last slot holds the fill value.
     columns: Vec<Vec<Arc<Column>>>,
 }
 
+impl OrderedCells {
+    /// The next cells, at most so many, and how many they are.
+    fn take(&mut self, most: usize, check: Check<'_>) -> Result<(Vec<Vec<CellRun>>, usize)> {
+        let (mut lists, mut taken, mut pace) = (Vec::new(), 0, Pace::new(check));
+        while let Some(runs) = self.runs.front_mut().filter(|_| taken < most) {
+            let mut end = self.next;
+            while let Some(run) = runs.get(end).filter(|run| taken + run.len as usize <= most) {
+                pace.went(1)?;
+                taken += run.len as usize;
+                end += 1;
+            }
+            if self.next == 0 && end == runs.len() {
+                lists.extend(self.runs.pop_front());
+                continue;
+            }
+            let mut part = runs[self.next..end].to_vec();
+            self.next = end;
+            match runs.get_mut(end) {
+                Some(run) => {
+                    let len = (most - taken) as u32;
+                    part.extend((len > 0).then_some(CellRun { len, ..*run }));
+                    (run.start, run.len, taken) = (run.start + len, run.len - len, most);
+                }
+                None => {
+                    self.runs.pop_front();
+                    self.next = 0;
+                }
+            }
+            lists.push(part);
+        }
+        Ok((lists, taken))
+    }
+}
+
+/// What was found and decoded of a tile.
+pub(super) struct Found {
+    selection: Selection,
+    /// The columns of fields of the read that are no dimensions, if they were decoded.
+    fields: Vec<Option<Arc<Column>>>,
+}
+
 impl SparsePlan {
-    /// Finds the order of the wanted cells of some tiles and decodes what the read returns of them. Of tiles whose cells may
-    /// hide each other those of newer fragments come first.
+    /// Finds the order of the wanted cells of a slab and decodes what the read returns of them. Of tiles whose cells may
+    /// hide each other those of newer fragments come first. What is decoded of tiles that reach into the next slab goes into `held`, and is taken from there.
     ///
     /// # Errors
     /// What store and codecs report.
-    pub(crate) fn ordered_cells(&self, slots: Range<usize>) -> Result<OrderedCells> {
-        let first_slot = slots.start;
-        let tiles = &self.tiles[slots];
-        let schema = self.snapshot.schema();
-        let check: Check<'_> = &|| self.fetch.check();
+    pub(super) fn ordered_cells(&self, slab: &Slab, held: &mut HashMap<u32, Found>) -> Result<OrderedCells> {
+        let tiles: Vec<TileRef> = slab.tiles.iter().map(|slot| self.tiles[*slot as usize]).collect();
+        let mut found = self.find(slab, &tiles, held)?;
+        let (runs, counts) = match &slab.pieces[..] {
+            [] => {
+                let mut selected: Vec<Selection> =
+                    found.iter().map(|found| found.selection.clone()).collect();
+                (vec![self.runs_in_order(&tiles, &mut selected)?], counts_of(&selected))
+            }
+            pieces => {
+                let sorted = pieces.par_iter().shared().map(|piece| {
+                    let selected = tiles.iter().zip(&found);
+                    let selected =
+                        selected.map(|(tile, found)| self.select_piece(tile, &found.selection, *piece));
+                    let mut selected = selected.collect::<Result<Vec<_>>>()?;
+                    Ok((self.runs_in_order(&tiles, &mut selected)?, counts_of(&selected)))
+                });
+                let (runs, counts): (Vec<_>, Vec<Vec<usize>>) =
+                    sorted.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+                (runs, (0..tiles.len()).map(|tile| counts.iter().map(|counts| counts[tile]).sum()).collect())
+            }
+        };
+        let met = slab.tiles.iter().zip(&counts).filter(|(_, count)| **count > 0);
+        self.ask_rest(met.map(|(slot, _)| *slot as usize));
+        let columns = self.decode_fields(&tiles, &counts, &mut found)?;
+        for ((slot, tile), found) in slab.tiles.iter().zip(&tiles).zip(found) {
+            if self.goes_on(tile, slab)? {
+                held.insert(*slot, found);
+            }
+        }
+        Ok(OrderedCells { runs: runs.into(), next: 0, columns })
+    }
+
+    /// The wanted cells of tiles, with their coordinates, and the other fields of tiles of which nearly all cells will be wanted.
+    fn find(&self, slab: &Slab, tiles: &[TileRef], held: &mut HashMap<u32, Found>) -> Result<Vec<Found>> {
+        enum Task {
+            Select,
+            Decode(usize),
+        }
+        enum Done {
+            Selected(Selection),
+            Decoded(usize, Arc<Column>),
+        }
         let wants_times = self.wants_times();
-        let mut selected: Vec<Selection> = tiles
-            .par_iter()
-            .shared()
-            .map(|tile| self.select(tile, true, wants_times))
-            .collect::<Result<_>>()?;
+        let mut found: Vec<Option<Found>> = slab.tiles.iter().map(|slot| held.remove(slot)).collect();
+        let mut tasks = Vec::new();
+        for (at, tile) in tiles.iter().enumerate().filter(|(at, _)| found[*at].is_none()) {
+            tasks.push((at, Task::Select));
+            if tile.is_covered && tile.is_in_part && !self.has_predicates() && !self.fetch.is_distant() {
+                let is_attribute = |idx: &usize| !matches!(self.fields[*idx].id, FieldId::Dimension(_));
+                tasks.extend((0..self.fields.len()).filter(is_attribute).map(|idx| (at, Task::Decode(idx))));
+            }
+        }
+        let done = tasks.par_iter().shared().map(|(at, task)| {
+            Ok(match task {
+                Task::Select => (*at, Done::Selected(self.select(&tiles[*at], true, wants_times)?)),
+                Task::Decode(idx) => (*at, Done::Decoded(*idx, self.field_column(*idx, &tiles[*at])?)),
+            })
+        });
+        for (at, done) in done.collect::<Result<Vec<_>>>()? {
+            match (done, &mut found[at]) {
+                (Done::Selected(selection), found) => {
+                    *found = Some(Found { selection, fields: vec![None; self.fields.len()] });
+                }
+                (Done::Decoded(idx, column), Some(found)) => found.fields[idx] = Some(column),
+                (Done::Decoded(..), None) => {}
+            }
+        }
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// The cells of some tiles in their order; those that are hidden or deleted are left out.
+    fn runs_in_order(&self, tiles: &[TileRef], selected: &mut [Selection]) -> Result<Vec<CellRun>> {
+        let check: Check<'_> = &|| self.fetch.check();
         let mut runs = Vec::new();
-        for (slot, (tile, selection)) in tiles.iter().zip(&selected).enumerate() {
+        for (slot, (tile, selection)) in tiles.iter().zip(&*selected).enumerate() {
             check()?;
             selection.push_runs(slot as u32, tile.cell_count, &mut runs);
         }
+        let keys = self.keys_of_runs(&runs, selected)?;
+        let order = sort_cells(&keys, check)?;
+        let repeats = match self.drops_repeats() || (self.history.is_some() && self.wants_times()) {
+            true => Some(keys.repeats(&order, check)?),
+            false => None,
+        };
+        drop(keys);
+        let mut cells = origins(&runs, &order, check)?;
+        drop((order, runs));
+        match repeats {
+            Some(repeats) if self.drops_repeats() => {
+                self.keep_newest(tiles, &mut cells, &repeats, selected)?
+            }
+            Some(repeats) => self.newest_first(tiles, &mut cells, &repeats, selected)?,
+            None => {}
+        }
+        if self.has_predicates() && tiles.iter().any(|tile| tile.hides) {
+            self.keep_survivors(tiles, &mut cells, selected)?;
+        }
+        runs_of(&cells, check)
+    }
+
+    /// The sort keys of the cells of some runs.
+    fn keys_of_runs(&self, runs: &[CellRun], selected: &[Selection]) -> Result<OrderKeys> {
+        let schema = self.snapshot.schema();
+        let check: Check<'_> = &|| self.fetch.check();
         let coords: Vec<Column> = (0..schema.dimensions.len())
             .map(|dim| {
                 let dimension = &schema.dimensions[dim];
@@ -64,7 +197,7 @@ impl SparsePlan {
                     .filter_map(|selection| selection.coords[dim].as_ref())
                     .map(|column| Column::as_ref(column))
                     .collect();
-                gather(&runs, &decoded, shape, self.fetch.output(check))
+                gather(runs, &decoded, shape, Output::fresh(check))
             })
             .collect::<Result<_>>()?;
         let columns = coords
@@ -73,24 +206,7 @@ impl SparsePlan {
             .map(|(column, dimension)| coord_column(column, dimension.datatype))
             .collect::<Result<Vec<_>>>()?;
         let bounds = columns.iter().map(|column| bounds_of(column, check)).collect::<Result<Vec<_>>>()?;
-        let layout = KeyLayout::new(&cell_order(schema, self.layout)?, &bounds)?;
-        let keys = layout.keys(&columns, check)?;
-        let order = sort_cells(&keys, check)?;
-        let mut cells = origins(&runs, &order, check)?;
-        if self.drops_repeats() {
-            let repeats = keys.repeats(&order, check)?;
-            self.keep_newest(tiles, &mut cells, &repeats, &mut selected)?;
-        } else if self.history.is_some() && wants_times {
-            let repeats = keys.repeats(&order, check)?;
-            self.newest_first(tiles, &mut cells, &repeats, &selected)?;
-        }
-        if self.has_predicates() && tiles.iter().any(|tile| tile.hides) {
-            self.keep_survivors(tiles, &mut cells, &mut selected)?;
-        }
-        let met = (first_slot..).zip(&selected).filter(|(_, selection)| selection.count > 0);
-        self.ask_rest(met.map(|(slot, _)| slot));
-        let columns = self.decode_fields(tiles, &mut selected)?;
-        Ok(OrderedCells { cells, next: 0, columns })
+        KeyLayout::new(&cell_order(schema, self.layout)?, &bounds)?.keys(&columns, check)
     }
 
     /// Keeps one of cells of equal coordinates, which are neighbours: fragments come newest first and the sort is stable, so
@@ -198,32 +314,32 @@ impl SparsePlan {
         }
     }
 
-    fn decode_fields(&self, tiles: &[TileRef], selected: &mut [Selection]) -> Result<Vec<Vec<Arc<Column>>>> {
+    /// The columns of each field of the read, by tile; empty ones of tiles without a wanted cell.
+    fn decode_fields(
+        &self,
+        tiles: &[TileRef],
+        counts: &[usize],
+        found: &mut [Found],
+    ) -> Result<Vec<Vec<Arc<Column>>>> {
         let mut fields = Vec::with_capacity(self.fields.len());
         for (idx, field) in self.fields.iter().enumerate() {
-            let mut columns: Vec<Arc<Column>> = match field.id {
-                FieldId::Dimension(dim) => {
-                    let is_last_use = !self.fields[idx + 1..].iter().any(|other| other.id == field.id);
-                    selected
-                        .iter_mut()
-                        .map(|selection| match is_last_use {
-                            true => selection.coords[dim].take().unwrap_or_default(),
-                            false => selection.coords[dim].clone().unwrap_or_default(),
-                        })
-                        .collect()
-                }
+            fields.push(match field.id {
+                FieldId::Dimension(dim) => found
+                    .iter()
+                    .map(|found| found.selection.coords[dim].clone().unwrap_or_default())
+                    .collect(),
                 _ => tiles
                     .par_iter()
-                    .zip(&*selected)
+                    .zip(counts)
+                    .zip(&mut *found)
                     .shared()
-                    .map(|(tile, selection)| match selection.count {
-                        0 => Ok(Arc::default()),
-                        _ => self.field_column(idx, tile),
+                    .map(|((tile, count), found)| match (count, &mut found.fields[idx]) {
+                        (0, _) => Ok(Arc::default()),
+                        (_, Some(column)) => Ok(Arc::clone(column)),
+                        (_, column) => Ok(Arc::clone(column.insert(self.field_column(idx, tile)?))),
                     })
                     .collect::<Result<_>>()?,
-            };
-            columns.shrink_to_fit();
-            fields.push(columns);
+            });
         }
         Ok(fields)
     }
@@ -262,43 +378,54 @@ impl SparsePlan {
         (self.drops_repeats() || self.history.is_some()) && self.has_times
     }
 
-    /// The next cells of an ordered read; `None` at the end.
+    /// The next cells of a slab, into `rooms` where they hold them; `None` at the end.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub(crate) fn next_ordered(
+    pub(super) fn next_ordered(
         &self,
         ordered: &mut OrderedCells,
         max_cell_count: usize,
+        rooms: &mut [Room<'_>],
     ) -> Result<Option<Batch>> {
-        let cells = &ordered.cells[ordered.next..];
-        if cells.is_empty() {
+        let (lists, cell_count) = ordered.take(max_cell_count, &|| self.fetch.check())?;
+        if cell_count == 0 {
             return Ok(None);
         }
-        let cells = &cells[..cells.len().min(max_cell_count)];
-        let mut runs: Vec<CellRun> = Vec::new();
-        for (at, &origin) in cells.iter().enumerate() {
-            if at.is_multiple_of(CELLS_BETWEEN_CHECKS) {
-                self.fetch.check()?;
-            }
-            let (slot, start) = ((origin >> 32) as u32, origin as u32);
-            match runs.last_mut() {
-                Some(run) if run.slot == slot && run.start + run.len == start => run.len += 1,
-                _ => runs.push(CellRun { slot, start, len: 1 }),
-            }
-        }
+        let mut rooms = rooms.iter_mut();
         let columns = self
             .fields
             .iter()
             .zip(&ordered.columns)
             .map(|(field, columns)| {
                 let tiles: Vec<ColumnRef<'_>> = columns.iter().map(|column| Column::as_ref(column)).collect();
-                gather(&runs, &tiles, field.shape, self.fetch.output(&|| self.fetch.check()))
+                let check = || self.fetch.check();
+                gather_into(&lists, &tiles, field.shape, (self.fetch.output(&check), rooms.next()))
             })
             .collect::<Result<_>>()?;
-        ordered.next += cells.len();
-        Ok(Some(Batch { cell_count: cells.len(), columns }))
+        Ok(Some(Batch { cell_count, columns }))
     }
+}
+
+/// How many cells are wanted of each tile.
+fn counts_of(selected: &[Selection]) -> Vec<usize> {
+    selected.iter().map(|selection| selection.count).collect()
+}
+
+/// The runs of cells that follow each other in their tiles.
+fn runs_of(cells: &[u64], check: Check<'_>) -> Result<Vec<CellRun>> {
+    let mut runs: Vec<CellRun> = Vec::new();
+    for (at, &origin) in cells.iter().enumerate() {
+        if at.is_multiple_of(CELLS_BETWEEN_CHECKS) {
+            check()?;
+        }
+        let (slot, start) = ((origin >> 32) as u32, origin as u32);
+        match runs.last_mut() {
+            Some(run) if run.slot == slot && run.start + run.len == start => run.len += 1,
+            _ => runs.push(CellRun { slot, start, len: 1 }),
+        }
+    }
+    Ok(runs)
 }
 
 /// The least interval around a column of numbers; all numbers for strings, or without cells.
@@ -364,4 +491,37 @@ pub(super) fn retain_cells(
     }
     cells.truncate(kept_count);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use smalti_space::UNSTOPPED;
+
+    #[test]
+    fn cells_are_taken_in_their_order_however_many_at_a_time() {
+        let run = |slot, start, len| CellRun { slot, start, len };
+        let lists = [vec![run(0, 5, 4), run(1, 0, 1)], vec![], vec![run(0, 9, 1), run(2, 7, 10)]];
+        let cells = |runs: &[CellRun]| -> Vec<(u32, u32)> {
+            runs.iter()
+                .flat_map(|run| (run.start..run.start + run.len).map(|cell| (run.slot, cell)))
+                .collect()
+        };
+        let all = cells(&lists.concat());
+        for most in [1, 2, 3, 4, 5, 6, 7, 15, 16, 17, usize::MAX] {
+            let mut ordered = OrderedCells { runs: lists.to_vec().into(), ..OrderedCells::default() };
+            let mut seen = Vec::new();
+            loop {
+                let (taken, cell_count) = ordered.take(most, UNSTOPPED).unwrap();
+                let taken = cells(&taken.concat());
+                assert_eq!(taken.len(), cell_count);
+                assert_eq!(cell_count, most.min(all.len() - seen.len()));
+                if taken.is_empty() {
+                    break;
+                }
+                seen.extend(taken);
+            }
+            assert_eq!(seen, all, "{most} at a time");
+        }
+    }
 }

@@ -240,7 +240,7 @@ fn share(len: u64, at: usize, count: usize) -> u64 {
 }
 
 /// No part begins between the two zeros.
-fn less_zero(datatype: Datatype, ordinal: u64) -> u64 {
+pub(super) fn less_zero(datatype: Datatype, ordinal: u64) -> u64 {
     let zero = match datatype {
         Datatype::Float32 => Scalar::F32(0.0).ordinal(),
         Datatype::Float64 => Scalar::F64(0.0).ordinal(),

@@ -3,14 +3,17 @@
 use super::plan::{SparsePlan, TileRef};
 use crate::fetch::FieldSource;
 use crate::gather::CellRun;
+use rayon::prelude::*;
 use smalti_array::Plane;
 use smalti_space::{BitMask, Column as CoordColumn, select_column};
 use smalti_tile::Column;
+use smalti_types::parallel::Shareable as _;
 use smalti_types::{Error, Result};
 use std::borrow::Borrow;
 use std::sync::Arc;
 
 /// The wanted cells of a tile, and the columns that were decoded to find them.
+#[derive(Clone)]
 pub(crate) struct Selection {
     /// The wanted cells; `None` for all.
     pub(crate) mask: Option<BitMask>,
@@ -38,11 +41,12 @@ impl SparsePlan {
             self.select_by_part(tile, &mut coords, &mut mask)?;
         }
         if wants_coords {
-            for (source, column) in fragment.dims.iter().zip(&mut coords) {
+            fragment.dims.par_iter().zip(&mut coords).shared().try_for_each(|(source, column)| {
                 if column.is_none() {
                     *column = Some(self.tile_column(source, tile)?);
                 }
-            }
+                Ok::<(), Error>(())
+            })?;
         }
         let timestamps = match &fragment.timestamps {
             Some(source) if wants_times || fragment.splits_in_time => Some(self.tile_column(source, tile)?),

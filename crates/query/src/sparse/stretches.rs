@@ -299,7 +299,7 @@ fn rects_of(domains: &[&[Extent]], dim_count: usize) -> Vec<Vec<Interval>> {
 
 /// The bounds of a tile along a dimension with unknown ends opened, and both zeros inside where one of them is an end: which
 /// of the two a writer kept says nothing about the cells.
-fn both_zeros(datatype: Datatype, stored: Interval) -> Interval {
+pub(super) fn both_zeros(datatype: Datatype, stored: Interval) -> Interval {
     let bounds = stored_mbr_interval(datatype, stored);
     let zero = match datatype {
         Datatype::Float32 => Scalar::F32(0.0).ordinal(),
