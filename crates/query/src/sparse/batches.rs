@@ -1,8 +1,8 @@
 //! The batches of a sparse read: stretch after stretch, each in the way that is cheapest for it.
 
 use super::independent::StoredCells;
-use super::plan::{SparsePlan, Stretch};
-use super::slabs::{Slab, Slabs};
+use super::plan::{Slab, SparsePlan, Stretch};
+use super::slabs::Slabs;
 use super::windows::Windows;
 use crate::explanation::{Explanation, Strategy};
 use crate::folded::Folded;

@@ -4,9 +4,8 @@
 //! neighbours the cells that hide each other: the latest write wins.
 
 use super::order::cell_order;
-use super::plan::{SparseField, SparsePlan, TileRef};
+use super::plan::{Slab, SparseField, SparsePlan, TileRef};
 use super::select::{Selection, coord_column};
-use super::slabs::Slab;
 use crate::gather::{CellRun, Output, Room, constant, gather, gather_into};
 use crate::request::Batch;
 use rayon::prelude::*;

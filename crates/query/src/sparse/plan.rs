@@ -8,7 +8,7 @@ use crate::budget::Budget;
 use crate::fetch::{Fetch, FieldSource};
 use crate::workspace::Workspaces;
 use smalti_array::{FieldId, Fragment, Snapshot};
-use smalti_space::RangeSet;
+use smalti_space::{Interval, RangeSet};
 use smalti_tile::CellShape;
 use smalti_types::Layout;
 use std::ops::Range;
@@ -120,6 +120,16 @@ pub(crate) struct Stretch {
     /// neighbours.
     pub(crate) is_stored: bool,
     pub(crate) cell_count: usize,
+}
+
+/// Tiles whose cells are decoded and sorted together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Slab {
+    /// Its tiles, by their places among the plan's, in their order.
+    pub(crate) tiles: Vec<u32>,
+    /// The intervals of the dimension on which the order goes slowest, one behind the other, whose cells are sorted apart from each other;
+    /// none when the slab is a whole stretch.
+    pub(crate) pieces: Vec<Interval>,
 }
 
 impl SparsePlan {

@@ -8,7 +8,7 @@
 
 use super::ordered::{Found, OrderedCells};
 use super::part::less_zero;
-use super::plan::{SparsePlan, Stretch, TileRef};
+use super::plan::{Slab, SparsePlan, Stretch, TileRef};
 use super::select::{Selection, coord_column};
 use super::stretches::both_zeros;
 use crate::gather::Room;
@@ -24,16 +24,6 @@ const LEAST_CELL_COUNT: usize = 1 << 16;
 
 /// About how many cells of a slab a thread sorts at a time: so many that they stay in its cache.
 const PIECE_CELL_COUNT: usize = 1 << 14;
-
-/// Tiles whose cells are decoded and sorted together.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Slab {
-    /// Its tiles, by their places among the plan's, in their order.
-    pub(super) tiles: Vec<u32>,
-    /// The intervals of the dimension on which the order goes slowest, one behind the other, whose cells are sorted apart from each other;
-    /// none when the slab is a whole stretch.
-    pub(super) pieces: Vec<Interval>,
-}
 
 /// Where a read is in the slabs of a stretch.
 pub(crate) struct Slabs {
