@@ -46,7 +46,8 @@ pub enum Strategy {
     SortedAtOnce,
     /// Window after window of the sorted result, as memory allows.
     SortedByWindows,
-    /// Stretches of the result one after the other: tile after tile where fragments do not interleave, sorted where they do.
+    /// Stretches of the result one after the other: tile after tile where fragments do not interleave, sorted where they do, or slab after slab
+    /// of the dimension on which the order goes slowest.
     Stretches,
     /// Nothing is left to read.
     Nothing,

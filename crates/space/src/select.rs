@@ -238,6 +238,32 @@ mod tests {
     }
 
     #[test]
+    fn intervals_of_all_places_select_each_cell_once() {
+        let floats = [f64::NEG_INFINITY, -7.5, -0.0, 0.0, 1.0, f64::INFINITY, f64::NAN, -f64::NAN];
+        let numbers = [i64::MIN, -7, -1, 0, 1, 2, 1 << 40, i64::MAX];
+        for (datatype, bytes) in [
+            (smalti_types::Datatype::Float64, bytemuck::cast_slice::<f64, u8>(&floats)),
+            (smalti_types::Datatype::Int64, bytemuck::cast_slice::<i64, u8>(&numbers)),
+        ] {
+            let column = Column::numbers(datatype, bytes).unwrap();
+            let mut ends: Vec<u64> =
+                bytes.as_chunks::<8>().0.iter().map(|value| datatype.ordinal(value).unwrap()).collect();
+            ends.sort_unstable();
+            let (mut from, mut seen) = (0, vec![0; floats.len()]);
+            for hi in ends.into_iter().chain([u64::MAX]) {
+                let mut mask = BitMask::ones(floats.len());
+                select_places(&column, Interval { lo: from, hi }, &mut mask).unwrap();
+                mask.iter_cells().for_each(|cell| seen[cell] += 1);
+                if hi == u64::MAX {
+                    break;
+                }
+                from = hi + 1;
+            }
+            assert_eq!(seen, [1; 8], "{datatype}");
+        }
+    }
+
+    #[test]
     fn values_are_found_among_many_intervals() {
         let mut seed = 3;
         for (lo, hi, count) in [

@@ -3,8 +3,8 @@
 //! In row-major and column-major order cells follow each other by their coordinate on one dimension first. A slab is an interval of it.
 //! The bounding rectangles of tiles tell which of them may have cells there. A tile is decoded for the first slab that it
 //! meets, and held until the last one; where tiles do not reach across many slabs a read holds a few of them at a
-//! time, and not all. Intervals end where tiles begin, and not before some of the tiles so far have ended, because a slab of
-//! a few cells out of many tiles looks at all cells of these for nothing.
+//! time, and not all. Intervals end where tiles begin, and not before a good part of the tiles that are held has ended: each slab
+//! looks at all cells of these, so that few cells are looked at more than a few times.
 
 use super::ordered::{Found, OrderedCells};
 use super::part::less_zero;
@@ -22,8 +22,14 @@ use std::vec;
 /// Cells of tiles that end in a slab, at least.
 const LEAST_CELL_COUNT: usize = 1 << 16;
 
+/// One in so many of the cells of all tiles of a slab, at least, are of tiles that end in it.
+const LEAST_ENDED: usize = 4;
+
 /// About how many cells of a slab a thread sorts at a time: so many that they stay in its cache.
 const PIECE_CELL_COUNT: usize = 1 << 14;
+
+/// The most pieces of a slab: each looks at all cells of the tiles that reach into it.
+const MAX_PIECE_COUNT: usize = 8;
 
 /// Where a read is in the slabs of a stretch.
 pub(crate) struct Slabs {
@@ -64,21 +70,22 @@ impl SparsePlan {
         sides.sort_unstable_by_key(|(side, slot)| (side.lo, *slot));
         let mut slabs: Vec<Slab> = Vec::new();
         let mut open: Vec<(Interval, u32)> = Vec::new();
-        let (mut from, mut begun) = (0, 0_usize);
+        let (mut from, mut begun, mut held) = (0, 0_usize, 0_usize);
         for (side, slot) in sides {
-            if begun >= LEAST_CELL_COUNT && side.lo > from {
+            let least = LEAST_CELL_COUNT.max(held / LEAST_ENDED);
+            if begun >= least && side.lo > from {
+                // Where it is too early for an end it is not asked again before as many cells more, so that all of it is asked of each tile a few times.
+                begun = 0;
                 let ended = open.iter().filter(|(other, _)| other.hi < side.lo);
-                let ended: usize = ended.map(|(_, slot)| self.tiles[*slot as usize].cell_count).sum();
-                if ended >= LEAST_CELL_COUNT {
+                let ended = self.cell_count_of(ended.map(|(_, slot)| *slot));
+                if ended >= least {
                     slabs.push(self.slab(&open, Interval { lo: from, hi: side.lo - 1 }, along));
                     open.retain(|(other, _)| other.hi >= side.lo);
-                    (from, begun) = (side.lo, 0);
-                } else {
-                    // Not looked at again before as many cells more.
-                    begun = 0;
+                    (from, held) = (side.lo, held.saturating_sub(ended));
                 }
             }
-            begun = begun.saturating_add(self.tiles[slot as usize].cell_count);
+            let cell_count = self.tiles[slot as usize].cell_count;
+            (begun, held) = (begun.saturating_add(cell_count), held.saturating_add(cell_count));
             open.push((side, slot));
         }
         if slabs.is_empty() {
@@ -86,6 +93,10 @@ impl SparsePlan {
         }
         slabs.push(self.slab(&open, Interval { lo: from, hi: u64::MAX }, along));
         Ok(slabs)
+    }
+
+    fn cell_count_of(&self, slots: impl Iterator<Item = u32>) -> usize {
+        slots.map(|slot| self.tiles[slot as usize].cell_count).fold(0, usize::saturating_add)
     }
 
     /// The dimension on which the order goes slowest, if it has numbers.
@@ -129,7 +140,7 @@ impl SparsePlan {
     /// # Errors
     /// `Corrupt` and `Permission` from the metadata.
     pub(super) fn begin_slabs(&self, stretch: &Stretch, slabs: Vec<Slab>) -> Result<Slabs> {
-        let are_announced = self.holds_at_once(&self.tiles[stretch.tiles.clone()])?;
+        let are_announced = slabs.len() == 1 || self.holds_at_once(&self.tiles[stretch.tiles.clone()])?;
         if are_announced {
             self.run_ahead(stretch.tiles.clone());
         }
@@ -177,11 +188,11 @@ impl SparsePlan {
         let cells_of = |(side, slot): &(Interval, u32)| {
             let cell_count = self.tiles[*slot as usize].cell_count as f64;
             let inside = side.hi.min(hi).saturating_sub(side.lo.max(lo)) as f64 + 1.0;
-            cell_count * inside / ((side.hi - side.lo) as f64 + 1.0)
+            cell_count * inside / (side.hi.saturating_sub(side.lo) as f64 + 1.0)
         };
         let cell_count = open.iter().map(cells_of).sum::<f64>() as usize;
-        let count = cell_count.div_ceil(PIECE_CELL_COUNT).max(1) as u64;
-        let mut pieces: Vec<Interval> = Vec::with_capacity(count as usize);
+        let count = cell_count.div_ceil(PIECE_CELL_COUNT).clamp(1, MAX_PIECE_COUNT) as u64;
+        let mut pieces: Vec<Interval> = Vec::new();
         let mut from = within.lo;
         for at in 1..count {
             let begin = less_zero(datatype, lo + (hi.saturating_sub(lo) / count) * at);

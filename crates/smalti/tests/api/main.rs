@@ -13,6 +13,7 @@ mod reads;
 mod recycled;
 mod scans;
 mod shared;
+mod slabs;
 mod surface;
 #[cfg(target_os = "linux")]
 mod threads;
