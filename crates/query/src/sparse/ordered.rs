@@ -111,7 +111,7 @@ impl SparsePlan {
         Ok(OrderedCells { runs: runs.into(), next: 0, columns })
     }
 
-    /// The wanted cells of tiles, with their coordinates, and the other fields of tiles of which nearly all cells will be wanted.
+    /// The wanted cells of tiles, with their coordinates, and the other fields of tiles of which all cells are.
     fn find(&self, slab: &Slab, tiles: &[TileRef], held: &mut HashMap<u32, Found>) -> Result<Vec<Found>> {
         enum Task {
             Select,
@@ -126,7 +126,8 @@ impl SparsePlan {
         let mut tasks = Vec::new();
         for (at, tile) in tiles.iter().enumerate().filter(|(at, _)| found[*at].is_none()) {
             tasks.push((at, Task::Select));
-            if tile.is_covered && tile.is_in_part && !self.has_predicates() && !self.fetch.is_distant() {
+            let is_wanted = tile.is_covered && tile.is_in_part && !tile.hides && !self.has_predicates();
+            if is_wanted && !self.fetch.is_distant() {
                 let is_attribute = |idx: &usize| !matches!(self.fields[*idx].id, FieldId::Dimension(_));
                 tasks.extend((0..self.fields.len()).filter(is_attribute).map(|idx| (at, Task::Decode(idx))));
             }
