@@ -132,6 +132,10 @@ impl<D: Disk> Disk for FaultDisk<D> {
         self.disk.has_waited()
     }
 
+    fn will_sync(&self, file: &D::Writer, range: ByteRange) {
+        self.disk.will_sync(file, range);
+    }
+
     fn will_need(&self, file: &D::Reader, range: ByteRange) {
         self.disk.will_need(file, range);
     }

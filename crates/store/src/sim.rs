@@ -40,6 +40,7 @@ struct SimState {
     layout: Layout,
     ops: Vec<DiskOp>,
     told: Vec<ByteRange>,
+    told_of_syncs: Vec<ByteRange>,
     unique_count: u64,
 }
 
@@ -82,6 +83,11 @@ impl SimDisk {
     /// What the disk was told that it will be asked for, one range after the other.
     pub fn told(&self) -> Vec<ByteRange> {
         self.state().told.clone()
+    }
+
+    /// What the disk was told that it will have to make durable, one range of a file after the other.
+    pub fn told_of_syncs(&self) -> Vec<ByteRange> {
+        self.state().told_of_syncs.clone()
     }
 
     /// What the disk holds now.
@@ -206,6 +212,10 @@ impl Disk for SimDisk {
 
     fn has_waited(&self) -> bool {
         self.waits
+    }
+
+    fn will_sync(&self, _file: &SimWriter, range: ByteRange) {
+        self.state().told_of_syncs.push(range);
     }
 
     fn will_need(&self, _file: &Arc<Bytes>, range: ByteRange) {

@@ -1,8 +1,8 @@
 //! Every backend against the conformance suite, and what is special about the local one.
 
 use smalti_store::{
-    FaultDisk, FaultStore, LocalStore, MemoryStore, MeteredStore, NewFile, NewTree, OsDisk, ReadInto,
-    SimDisk, Store, StoreExt, Stores, SyncLevel, conformance,
+    ByteRange, FaultDisk, FaultStore, LocalStore, MemoryStore, MeteredStore, NewFile, NewTree, OsDisk,
+    ReadInto, SimDisk, Store, StoreExt, Stores, SyncLevel, conformance,
 };
 use smalti_types::ErrorKind;
 use std::path::Path;
@@ -259,4 +259,34 @@ fn an_os_disk_runs_under_fault_injection() {
     let store = LocalStore::on(disk, SyncLevel::Full);
     store.put("a/f", &[b"x"]).unwrap();
     assert!(store.disk().call_count() >= 4, "create, append, two syncs, rename");
+}
+
+#[test]
+fn a_disk_is_told_early_of_long_files_that_have_to_be_durable() {
+    const PIECE_BYTE_LEN: u64 = 300 << 10;
+    for sync in [SyncLevel::Full, SyncLevel::File, SyncLevel::None] {
+        let disk = SimDisk::new();
+        let store = LocalStore::on(disk.clone(), sync);
+        store.put("short", &[&vec![1; PIECE_BYTE_LEN as usize]]).unwrap();
+        assert_eq!(disk.told_of_syncs(), [], "{sync:?}");
+        let mut file = store.create("long").unwrap();
+        for _ in 0..10 {
+            file.write(&vec![2; PIECE_BYTE_LEN as usize]).unwrap();
+        }
+        // Before it is complete: of four pieces, of four more, and the sync finds the last two.
+        let byte_len = 4 * PIECE_BYTE_LEN;
+        let told = [0, byte_len].map(|start| ByteRange { start, byte_len });
+        let expected = if sync == SyncLevel::None { &[][..] } else { &told };
+        assert_eq!(disk.told_of_syncs(), expected, "{sync:?}");
+        file.finish().unwrap();
+        assert_eq!(disk.told_of_syncs().len(), expected.len());
+    }
+    // What a real disk makes of it changes nothing of what is there.
+    let folder = tempfile::tempdir().unwrap();
+    let store = LocalStore::new(folder.path(), SyncLevel::Full).unwrap();
+    let bytes: Vec<u8> = (0..3_u32 << 20).map(|at| (at.wrapping_mul(at) >> 7) as u8).collect();
+    let mut file = store.create("long").unwrap();
+    bytes.chunks(100_000).for_each(|piece| file.write(piece).unwrap());
+    file.finish().unwrap();
+    assert_eq!(std::fs::read(folder.path().join("long")).unwrap(), bytes);
 }

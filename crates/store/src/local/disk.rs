@@ -32,6 +32,11 @@ pub trait Disk: Send + Sync + Debug + 'static {
     fn create_file(&self, path: &Path) -> io::Result<Self::Writer>;
     /// Appends all bytes.
     fn append(&self, file: &mut Self::Writer, bytes: &[u8]) -> io::Result<()>;
+    /// Advises that bytes that were appended to a file will soon have to be durable, so that a disk may begin with them. Returns before
+    /// they are, and says nothing of what is wrong.
+    fn will_sync(&self, file: &Self::Writer, range: ByteRange) {
+        let _ = (file, range);
+    }
     /// Makes the content of a file durable, not its name.
     fn sync_file(&self, file: &mut Self::Writer) -> io::Result<()>;
     /// Makes the names in a folder durable.

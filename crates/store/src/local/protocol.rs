@@ -1,7 +1,7 @@
 //! The write protocol for files: temporary name, sync, rename without replacing, sync of the folder.
 
 use super::{Disk, failed, staging};
-use crate::{FileWriter, NewFile, SyncLevel};
+use crate::{ByteRange, FileWriter, NewFile, SyncLevel};
 use smalti_types::{Error, Result};
 use std::collections::BTreeSet;
 use std::io;
@@ -49,11 +49,17 @@ pub(super) struct StagedFile<D: Disk> {
     /// Bytes not yet handed to the disk.
     buffer: Vec<u8>,
     byte_len: u64,
+    /// The bytes that the disk was handed, and those of which it was told that they will have to be durable.
+    handed: u64,
+    announced: u64,
     is_published: bool,
 }
 
 /// Small pieces are gathered up to this size: a call for each would cost more than copying.
 const BUFFER_BYTE_LEN: usize = 128 << 10;
+
+/// A file that has to be durable is written to the disk from so many bytes on, while the next ones are made: the sync at the end finds few.
+const ANNOUNCED_BYTE_LEN: u64 = 1 << 20;
 
 impl<D: Disk> StagedFile<D> {
     pub(super) fn create(disk: &Arc<D>, sync: SyncLevel, target: &Path) -> Result<Self> {
@@ -73,6 +79,8 @@ impl<D: Disk> StagedFile<D> {
             writer: Some(writer),
             buffer: Vec::new(),
             byte_len: 0,
+            handed: 0,
+            announced: 0,
             is_published: false,
         })
     }
@@ -109,7 +117,16 @@ impl<D: Disk> StagedFile<D> {
             // What is on disk is unknown now: nothing may follow.
             self.writer = None;
         }
-        result.map_err(|error| failed(&*self.disk, error, &self.target))
+        result.map_err(|error| failed(&*self.disk, error, &self.target))?;
+        self.handed += bytes.len() as u64;
+        let byte_len = self.handed - self.announced;
+        if self.sync != SyncLevel::None && byte_len >= ANNOUNCED_BYTE_LEN {
+            if let Some(writer) = &self.writer {
+                self.disk.will_sync(writer, ByteRange { start: self.announced, byte_len });
+            }
+            self.announced = self.handed;
+        }
+        Ok(())
     }
 
     /// Makes the content durable and names the file; its name is durable after a sync of the folder.
