@@ -134,6 +134,72 @@ fn a_digest_does_not_depend_on_how_cells_are_stored() {
     }
 }
 
+/// The digest is what docs/fsck.md says: cells that were written out a block at a time sum up like cells one by one.
+#[test]
+fn cells_of_fixed_length_are_hashed_as_their_bytes_in_order() {
+    const COUNT: i32 = 50_000;
+    let types = [(Datatype::UInt8, 1), (Datatype::Int16, 1), (Datatype::Float64, 1), (Datatype::UInt8, 3)];
+    for (array_type, expected) in [
+        (ArrayType::Sparse, "a0f8825f90ffee560475f941f2bb17a3"),
+        (ArrayType::Dense, "df016a5e86a88d49e3504d7b341c1246"),
+    ] {
+        let place = place(7);
+        let x = dimension("x", Some((Scalar::I32(0), Scalar::I32(COUNT - 1))), Some(Scalar::I32(1_000)));
+        let orders = (Layout::RowMajor, Layout::RowMajor);
+        let mut schema = crate::oracle::arrays::schema(array_type, vec![x], orders);
+        let template = schema.attributes[0].clone();
+        schema.attributes = types
+            .iter()
+            .zip(["a", "b", "c", "d"])
+            .map(|(&(datatype, cell_val_num), name)| {
+                let mut attribute = template.clone();
+                (attribute.name, attribute.datatype, attribute.nullable) = (name.into(), datatype, false);
+                attribute.cell_val_num = CellValNum::from_raw(cell_val_num).unwrap();
+                attribute.fill_value = vec![0; datatype.byte_len() * cell_val_num as usize];
+                attribute
+            })
+            .collect();
+        place.create(&schema).unwrap();
+        let coords: Vec<i32> = (0..COUNT).collect();
+        // Of every seventh cell all values are those of fill.
+        let value = |cell: i32, byte: usize| if cell % 7 == 0 { 0 } else { (cell * 31 + byte as i32) as u8 };
+        let byte_lens = [1, 2, 8, 3];
+        let data = byte_lens.map(|byte_len| {
+            let bytes = |cell: i32| (0..byte_len).map(move |byte| value(cell, byte));
+            coords.iter().flat_map(|cell| bytes(*cell)).collect::<Vec<u8>>()
+        });
+        let mut columns: Vec<(String, ColumnRef<'_>)> = ["a", "b", "c", "d"]
+            .iter()
+            .zip(&data)
+            .map(|(name, data)| ((*name).to_owned(), ColumnRef::fixed(data)))
+            .collect();
+        let is_dense = array_type == ArrayType::Dense;
+        if !is_dense {
+            columns.push(("x".into(), ColumnRef::fixed(bytemuck::cast_slice(&coords))));
+        }
+        let request = WriteRequest {
+            columns,
+            subarray: None,
+            layout: if is_dense { Layout::RowMajor } else { Layout::Unordered },
+            at: Some(10),
+            duplicates: Duplicates::default(),
+            progress: None,
+        };
+        write(&open(&place, u64::MAX), &request).unwrap();
+        let snapshot = open(&place, u64::MAX);
+        let whole = digest_of(&place);
+        assert_eq!(whole.cell_count, coords.iter().filter(|cell| !is_dense || **cell % 7 > 0).count() as u64);
+        // What hashing cell by cell makes of them.
+        assert_eq!(whole.to_string(), expected, "{array_type:?}");
+        // A batch of one cell after the other.
+        let request = ReadRequest { batch_cell_count: Some(1), ..ReadRequest::default() };
+        let batches = read(&snapshot, &request).unwrap();
+        let mut builder = DigestBuilder::new(snapshot.schema(), batches.fields()).unwrap();
+        batches.for_each(|batch| builder.add(&batch.unwrap()));
+        assert_eq!(builder.finish(), whole, "{array_type:?}");
+    }
+}
+
 #[test]
 fn a_digest_depends_on_every_value() {
     let form = &FORMS()[0];

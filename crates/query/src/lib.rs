@@ -52,7 +52,7 @@ pub use merge::{MergePart, MergeRequest, Merged, merge, split_merge};
 pub use part::{Coordinate, OrderPart};
 pub use progress::{Announced, Phase, PhaseProgress, Progress, ReadStatistics, Unit};
 pub use ranges::{CutRange, cut_ranges};
-pub use read::{Batches, read};
+pub use read::{Batches, read, read_versions};
 pub use request::{Batch, DEFAULT_BATCH_CELL_COUNT, LabelRange, ReadRequest, ResultField, TIMESTAMPS_FIELD};
 pub use scan::Scan;
 pub use sparse::cell_order;

@@ -150,11 +150,7 @@ fn begin(snapshot: &Snapshot, request: &ReadRequest) -> Result<Batches> {
     let is_unwritten = schema.is_dense() && has_attributes && dense::is_unwritten(snapshot, &request.ranges)?;
     let fields: Vec<ResultField> = fields.into_iter().map(|(_, field)| field).collect();
     let leaves_out = !schema.is_dense() || request.leaves_out || request.written_only;
-    let mut steps = Steps::new(request, leaves_out, &fields);
-    if matches!(&state, State::Sparse(batches) if batches.plan().stretches.iter().all(|stretch| stretch.is_stored))
-    {
-        steps.stay_small();
-    }
+    let steps = steps_of(request, leaves_out, &fields, &state);
     let batches = Batches {
         fields,
         labels: None,
@@ -171,6 +167,21 @@ fn begin(snapshot: &Snapshot, request: &ReadRequest) -> Result<Batches> {
     Ok(batches.with_workers())
 }
 
+/// Starts a read of every version of every cell of a sparse array as it is stored, in no order: nothing hides anything, and deletes are
+/// not looked at. So it takes no longer than decoding does. Of the request the fields, the memory and the rest of what has no say in which cells
+/// are read is heeded.
+///
+/// # Errors
+/// As [`read`]; `InvalidArgument` for dense arrays.
+pub fn read_versions(snapshot: &Snapshot, request: &ReadRequest) -> Result<Batches> {
+    let schema = snapshot.schema();
+    if schema.is_dense() {
+        return Err(Error::invalid("cells of dense arrays are not stored one by one"));
+    }
+    let fields = result_fields(schema, &request.fields)?;
+    versions(snapshot, fields, Layout::Unordered, DeleteHistory::default(), request)
+}
+
 /// Starts a read of every version of every cell of a sparse array, in global order, those of equal coordinates newest first.
 /// The condition of a delete is a place in the history's list.
 ///
@@ -184,14 +195,22 @@ pub(crate) fn read_history(
 ) -> Result<Batches> {
     let schema = snapshot.schema();
     let fields = fields.iter().map(|id| result_field(schema, *id)).collect::<Result<Vec<_>>>()?;
+    versions(snapshot, fields, Layout::GlobalOrder, history.clone(), request)
+}
+
+fn versions(
+    snapshot: &Snapshot,
+    fields: Vec<(FieldId, ResultField)>,
+    layout: Layout,
+    history: DeleteHistory,
+    request: &ReadRequest,
+) -> Result<Batches> {
     let progress = request.progress.clone().unwrap_or_default();
     let announced = progress.announce(&[Phase::Reading]);
-    let history = Some(history.clone());
-    let layout = Layout::GlobalOrder;
-    let plan = SparsePlan::new(snapshot, request, layout, &fields, None, &progress, history)?;
+    let plan = SparsePlan::new(snapshot, request, layout, &fields, None, &progress, Some(history))?;
     let fields: Vec<ResultField> = fields.into_iter().map(|(_, field)| field).collect();
     let state = State::Sparse(Box::new(SparseBatches::new(plan)));
-    let steps = Steps::new(request, true, &fields);
+    let steps = steps_of(request, true, &fields, &state);
     let batches = Batches {
         fields,
         labels: None,
@@ -206,6 +225,16 @@ pub(crate) fn read_history(
         workers: None,
     };
     Ok(batches.with_workers())
+}
+
+/// Small steps where each tile is decoded once anyway.
+fn steps_of(request: &ReadRequest, leaves_out: bool, fields: &[ResultField], state: &State) -> Steps {
+    let mut steps = Steps::new(request, leaves_out, fields);
+    if matches!(state, State::Sparse(batches) if batches.plan().stretches.iter().all(|stretch| stretch.is_stored))
+    {
+        steps.stay_small();
+    }
+    steps
 }
 
 fn spares_of(snapshot: &Snapshot) -> Arc<Spares> {

@@ -18,7 +18,9 @@
 use rayon::prelude::*;
 use smalti_array::{FieldId, Snapshot, TIMESTAMPS, field_shape};
 use smalti_format::ArraySchema;
-use smalti_query::{Batch, MergePart, Phase, Progress, ReadRequest, ResultField, Unit, read};
+use smalti_query::{
+    Batch, Batches, MergePart, Phase, Progress, ReadRequest, ResultField, Unit, read, read_versions,
+};
 use smalti_tile::{CellShape, ColumnRef};
 use smalti_types::parallel::Shareable as _;
 use smalti_types::{Error, Layout, Result};
@@ -29,6 +31,9 @@ use twox_hash::XxHash3_128;
 
 /// Cells that a thread hashes at a time.
 const SHARE_CELL_COUNT: usize = 1 << 14;
+
+/// Cells of fixed length that are written out at a time: they stay in the fastest cache.
+const ROWS_BYTE_LEN: usize = 8 << 10;
 
 /// What goes into a digest, and what it may take to make one.
 #[derive(Debug, Clone, Default)]
@@ -104,7 +109,27 @@ pub(crate) fn digest_in(
         let fields = result_fields(schema, &request.fields)?;
         return Ok(DigestBuilder::new(schema, &fields)?.finish());
     }
-    let batches = read(snapshot, &request)?;
+    digest_of(schema, read(snapshot, &request)?, phase)
+}
+
+/// The digest of every version of every cell of a sparse array as they are stored, with their times if these are wanted, in a phase
+/// of other work that counts cells. Deletes are not looked at.
+pub(crate) fn digest_of_versions(
+    snapshot: &Snapshot,
+    options: &DigestOptions,
+    phase: Phase,
+) -> Result<Digest> {
+    let request = ReadRequest {
+        fields: field_names(snapshot.schema(), options.includes_times),
+        is_fresh: true,
+        memory_byte_len: options.memory_byte_len,
+        progress: options.progress.clone(),
+        ..ReadRequest::default()
+    };
+    digest_of(snapshot.schema(), read_versions(snapshot, &request)?, phase)
+}
+
+fn digest_of(schema: &ArraySchema, batches: Batches, phase: Phase) -> Result<Digest> {
     let mut builder = DigestBuilder::new(schema, batches.fields())?;
     let progress = Arc::clone(batches.progress());
     for batch in batches {
@@ -201,6 +226,48 @@ impl DigestBuilder {
     }
 
     fn sum_of(&self, columns: &[ColumnRef<'_>], cells: Range<usize>) -> (u128, u64) {
+        let is_fixed = |(field, column): (&DigestField, &ColumnRef<'_>)| {
+            !field.shape.is_var() && column.validity.is_none()
+        };
+        match self.fields.iter().zip(columns).all(is_fixed) {
+            true => self.sum_of_rows(columns, cells),
+            false => self.sum_of_cells(columns, cells),
+        }
+    }
+
+    /// Where every cell takes as many bytes: some are written out at a time, field after field.
+    fn sum_of_rows(&self, columns: &[ColumnRef<'_>], cells: Range<usize>) -> (u128, u64) {
+        let row_byte_len = self.fields.iter().map(|field| field.shape.cell_byte_len()).sum::<usize>().max(1);
+        let row_count = (ROWS_BYTE_LEN / row_byte_len).max(1);
+        let mut rows = vec![0; row_byte_len * row_count.min(cells.len())];
+        let mut says_something = vec![!self.leaves_out_fill; row_count.min(cells.len())];
+        let (mut sum, mut cell_count) = (0_u128, 0);
+        for start in cells.clone().step_by(row_count) {
+            let count = row_count.min(cells.end - start);
+            let mut at = 0;
+            says_something.fill(!self.leaves_out_fill);
+            for (field, column) in self.fields.iter().zip(columns) {
+                let byte_len = field.shape.cell_byte_len();
+                let values = &column.data[start * byte_len..(start + count) * byte_len];
+                put_in_rows(values, byte_len, &mut rows[at..], row_byte_len);
+                if let Some(fill) = field.fill.as_ref().filter(|_| self.leaves_out_fill) {
+                    let fill = fill.as_deref();
+                    let differs = values.chunks_exact(byte_len).map(|value| fill != Some(value));
+                    says_something.iter_mut().zip(differs).for_each(|(says, differs)| *says |= differs);
+                }
+                at += byte_len;
+            }
+            for (row, _) in
+                rows.chunks_exact(row_byte_len).zip(&says_something).take(count).filter(|(_, says)| **says)
+            {
+                sum = sum.wrapping_add(XxHash3_128::oneshot_with_seed(self.seed, row));
+                cell_count += 1;
+            }
+        }
+        (sum, cell_count)
+    }
+
+    fn sum_of_cells(&self, columns: &[ColumnRef<'_>], cells: Range<usize>) -> (u128, u64) {
         let (mut sum, mut cell_count) = (0_u128, 0);
         let mut bytes = Vec::new();
         let fields = self.fields.iter().zip(columns);
@@ -226,6 +293,27 @@ impl DigestBuilder {
         bytes.extend(self.cell_count.to_le_bytes());
         let value = XxHash3_128::oneshot_with_seed(self.seed, &bytes);
         Digest { value, cell_count: self.cell_count }
+    }
+}
+
+/// Writes values of a field to their places in rows, of which `rows` begins with the place of the first.
+fn put_in_rows(values: &[u8], byte_len: usize, rows: &mut [u8], row_byte_len: usize) {
+    fn put<const N: usize>(values: &[u8], rows: &mut [u8], row_byte_len: usize) {
+        for (value, row) in values.as_chunks::<N>().0.iter().zip(rows.chunks_mut(row_byte_len)) {
+            row[..N].copy_from_slice(value);
+        }
+    }
+    match byte_len {
+        0 => {}
+        1 => put::<1>(values, rows, row_byte_len),
+        2 => put::<2>(values, rows, row_byte_len),
+        4 => put::<4>(values, rows, row_byte_len),
+        8 => put::<8>(values, rows, row_byte_len),
+        _ => {
+            for (value, row) in values.chunks_exact(byte_len).zip(rows.chunks_mut(row_byte_len)) {
+                row[..byte_len].copy_from_slice(value);
+            }
+        }
     }
 }
 
