@@ -3,7 +3,7 @@
 use crate::oracle::arrays::{Columns, Row, dimension, place, schema};
 use smalti_array::Snapshot;
 use smalti_query::condition::{Condition, Relation};
-use smalti_query::{ReadRequest, ReadStatistics, read, write};
+use smalti_query::{Duplicates, ReadRequest, ReadStatistics, WriteRequest, read, write};
 use smalti_tile::ColumnRef;
 use smalti_types::{ArrayType, Extent, Filter, FilterPipeline, Layout, Physical, Scalar, TimeRange};
 
@@ -127,4 +127,40 @@ fn reads_that_go_tile_after_tile_keep_their_steps_small() {
     let counts: Vec<usize> = batches.by_ref().map(|batch| batch.unwrap().cell_count).collect();
     assert_eq!(counts.iter().sum::<usize>(), (SIDE * SIDE) as usize);
     assert!(counts.iter().all(|count| *count <= 1 << 17), "{counts:?}");
+}
+
+/// Streams of batches of the default size, which are less than a row of tiles: no tile is decoded for two of them.
+#[test]
+fn streams_of_dense_arrays_decode_each_tile_once() {
+    const SIDES: [i32; 2] = [600, 10_000];
+    let place = place(12);
+    let sides = ["y", "x"].into_iter().zip(SIDES).map(|(name, len)| {
+        dimension(name, Some((Scalar::I32(0), Scalar::I32(len - 1))), Some(Scalar::I32(200)))
+    });
+    let mut schema = schema(ArrayType::Dense, sides.collect(), (Layout::RowMajor, Layout::RowMajor));
+    schema.attributes.truncate(1);
+    schema.attributes[0].filters = FilterPipeline::new([Filter::Zstd { level: 1 }]);
+    place.create(&schema).unwrap();
+    let cells: Vec<u32> = (0..(SIDES[0] * SIDES[1]) as u32).collect();
+    let request = WriteRequest {
+        columns: vec![("n".into(), ColumnRef::fixed(bytemuck::cast_slice(&cells)))],
+        subarray: None,
+        layout: Layout::RowMajor,
+        at: None,
+        duplicates: Duplicates::default(),
+        progress: None,
+    };
+    write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
+    let snapshot = Snapshot::open(place, TimeRange::ALL).unwrap();
+    for memory_byte_len in [None, Some(64 << 20)] {
+        let request = ReadRequest {
+            layout: Some(Layout::RowMajor),
+            fields: vec!["n".into()],
+            memory_byte_len,
+            ..ReadRequest::default()
+        };
+        let (numbers, statistics) = numbers(&snapshot, &request, usize::MAX);
+        assert!(numbers == cells);
+        assert_eq!(statistics.tile_count, 150, "{memory_byte_len:?}");
+    }
 }

@@ -7,7 +7,7 @@ use super::target::Target;
 use crate::fetch::FieldSource;
 use crate::request::DEFAULT_BATCH_CELL_COUNT;
 use smalti_space::Interval;
-use smalti_types::Result;
+use smalti_types::{Result, parallel};
 use std::collections::HashSet;
 
 impl DensePlan {
@@ -75,11 +75,14 @@ impl DensePlan {
         asked.min(self.budget.task_count(cell))
     }
 
-    /// The cells of a step: so many as asked for. Of a read with a condition, which may have to look at all cells for a few, large
-    /// steps take a row of tiles as far as memory allows, so that none is decoded again and again.
+    /// The cells of a step: so many as asked for, unless they take too much memory. Large steps take whole rows of tiles as far as memory
+    /// allows, so that none is decoded again and again: a row for each thread, or one where that would be many cells; or a half, a quarter
+    /// and so on of one, which chunks of tiles are most likely to end with.
     pub(super) fn step_cell_count(&self, asked: usize) -> usize {
+        /// Steps of so many cells are large enough to be shared out.
+        const ENOUGH_CELL_COUNT: usize = 4 * DEFAULT_BATCH_CELL_COUNT;
         let asked_for = self.max_cell_count(asked);
-        if asked < DEFAULT_BATCH_CELL_COUNT || self.filter.is_none() {
+        if asked < DEFAULT_BATCH_CELL_COUNT {
             return asked_for;
         }
         let order = slow_to_fast(self.axes.len(), self.layout);
@@ -87,9 +90,17 @@ impl DensePlan {
         let row = self.axes.iter().enumerate().fold(1u64, |cells, (dim, axis)| {
             cells.saturating_mul(if dim == slowest { axis.step.min(axis.len) } else { axis.len })
         });
-        // The fields of the condition, and the cells that are left of a step, lie beside it.
-        let most = self.max_cell_count(usize::MAX) / 3;
-        asked_for.max(most.min(usize::try_from(row).unwrap_or(usize::MAX)))
+        let mut row = usize::try_from(row).unwrap_or(usize::MAX);
+        let mut most = self.max_cell_count(usize::MAX);
+        if self.filter.is_some() {
+            // The fields of the condition, and the cells that are left of a step, lie beside it.
+            most /= 3;
+        }
+        while row > most.max(1) {
+            row = row.div_ceil(2);
+        }
+        let rows = row.saturating_mul(parallel::thread_count()).min(ENOUGH_CELL_COUNT).min(most);
+        asked_for.max(row).max(rows / row.max(1) * row)
     }
 
     /// Cuts a part whose values of any length take too much memory at once; `None` when it may be read.
