@@ -347,24 +347,23 @@ trait Limits: Physical {
     fn fold_valid(values: &[Self], validity: &[u8]) -> (Self, Self, Total);
 }
 
-/// Values summed in a narrow accumulator before it is added to the wide one.
-const BLOCK: usize = 1 << 12;
+/// Values that are looked at for their bounds and then for their sum, while they are in the fastest cache.
+const BLOCK_BYTE_LEN: usize = 8 << 10;
 
 macro_rules! integer_limits {
-    ($($t:ty, $narrow:ty, $wide:ty, $total:ident;)*) => {$(
+    ($($t:ty, $wide:ty, $total:ident, $sum:expr;)*) => {$(
         impl Limits for $t {
             const LOWEST: Self = <$t>::MIN;
             const HIGHEST: Self = <$t>::MAX;
+            // Bounds and sums go through a block one after the other: each alone is a loop over vectors of the type's own width.
             fn fold(values: &[Self]) -> (Self, Self, Total) {
                 let (mut low, mut high, mut total) = (<$t>::MAX, <$t>::MIN, 0 as $wide);
-                for block in values.chunks(BLOCK) {
-                    let mut sum = 0 as $narrow;
+                for block in values.chunks(BLOCK_BYTE_LEN / size_of::<$t>()) {
                     for &value in block {
                         low = low.min(value);
                         high = high.max(value);
-                        sum += value as $narrow;
                     }
-                    total += sum as $wide;
+                    total += $sum(block);
                 }
                 (low, high, Total::$total(total))
             }
@@ -382,10 +381,42 @@ macro_rules! integer_limits {
         }
     )*};
 }
-// A block of 2^12 values of up to 32 bits cannot overflow 64 bits; 64-bit values are summed in 128 bits at once.
+
+/// The sum of a block of narrow numbers: `$most` of them cannot overflow `$narrow`.
+macro_rules! narrow_sum {
+    ($t:ty, $narrow:ty, $most:expr, $wide:ty) => {
+        |block: &[$t]| {
+            let sum_of = |some: &[$t]| some.iter().map(|&value| <$narrow>::from(value)).sum::<$narrow>();
+            block.chunks($most).map(|some| <$wide>::from(sum_of(some))).sum::<$wide>()
+        }
+    };
+}
+
+/// The sum of a block of numbers of 64 bits, of their halves: less than 2^32 of these cannot overflow.
+fn long_sum(block: impl ExactSizeIterator<Item = u64>) -> u128 {
+    let (mut low, mut high) = (0_u64, 0_u64);
+    for value in block {
+        low += value & u64::from(u32::MAX);
+        high += value >> 32;
+    }
+    (u128::from(high) << 32) + u128::from(low)
+}
+
+/// The same of signed ones, each 2^63 above what it is.
+fn long_signed_sum(block: &[i64]) -> i128 {
+    let sum = long_sum(block.iter().map(|&value| value.cast_unsigned() ^ (1 << 63)));
+    sum.cast_signed() - ((block.len() as i128) << 63)
+}
+
 integer_limits! {
-    i8, i64, i128, Signed; i16, i64, i128, Signed; i32, i64, i128, Signed; i64, i128, i128, Signed;
-    u8, u64, u128, Unsigned; u16, u64, u128, Unsigned; u32, u64, u128, Unsigned; u64, u128, u128, Unsigned;
+    i8, i128, Signed, narrow_sum!(i8, i16, 1 << 8, i128);
+    i16, i128, Signed, narrow_sum!(i16, i32, 1 << 16, i128);
+    i32, i128, Signed, narrow_sum!(i32, i64, 1 << 32, i128);
+    i64, i128, Signed, long_signed_sum;
+    u8, u128, Unsigned, narrow_sum!(u8, u16, 1 << 8, u128);
+    u16, u128, Unsigned, narrow_sum!(u16, u32, 1 << 16, u128);
+    u32, u128, Unsigned, narrow_sum!(u32, u64, 1 << 32, u128);
+    u64, u128, Unsigned, |block: &[u64]| long_sum(block.iter().copied());
 }
 
 /// Independent accumulators, so that the additions of floats overlap.
@@ -458,6 +489,43 @@ mod tests {
         assert_eq!(found.max, 5i32.to_le_bytes());
         assert_eq!(found.sum, 1i64.to_le_bytes());
         assert_eq!(found.null_count, 1);
+    }
+
+    /// All values of short types and the ends of long ones, more than a block of each.
+    #[test]
+    fn bounds_and_sums_of_blocks_are_those_of_values_one_by_one() {
+        macro_rules! check {
+            ($($t:ty, $datatype:ident;)*) => {$(
+                let ends = [<$t>::MIN, <$t>::MAX, <$t>::MIN + 1, <$t>::MAX - 1, 0, 1];
+                let mut state = 1_u64;
+                let mixed: Vec<$t> = (0..30_001)
+                    .map(|at| {
+                        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                        if at % 3 == 0 { ends[at / 3 % 6] } else { (state >> 8) as $t }
+                    })
+                    .collect();
+                let least = vec![<$t>::MIN; 20_000];
+                let greatest = vec![<$t>::MAX; 20_000];
+                for values in [&mixed[..], &mixed[1..700], &least, &greatest, &[]] {
+                    let kind = StatsKind::new(Datatype::$datatype, CellValNum::ONE, false);
+                    let mut builder = StatsBuilder::new(kind);
+                    builder.add(ColumnRef::fixed(bytemuck::cast_slice(values)), 0..values.len());
+                    let sum = values.iter().map(|&value| value as i128).sum::<i128>();
+                    let total = match builder.total() {
+                        Total::Signed(total) => total,
+                        Total::Unsigned(total) => total as i128,
+                        Total::Float(_) => unreachable!(),
+                    };
+                    assert_eq!(total, sum, "{}", stringify!($t));
+                    let bytes = |value: Option<&$t>| value.map(|value| value.to_le_bytes().to_vec());
+                    assert_eq!(builder.min().map(<[u8]>::to_vec), bytes(values.iter().min()));
+                    assert_eq!(builder.max().map(<[u8]>::to_vec), bytes(values.iter().max()));
+                }
+            )*};
+        }
+        check! {
+            i8, Int8; i16, Int16; i32, Int32; i64, Int64; u8, UInt8; u16, UInt16; u32, UInt32; u64, UInt64;
+        }
     }
 
     #[test]
