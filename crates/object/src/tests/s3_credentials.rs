@@ -2,7 +2,7 @@
 
 use super::canned::{Answer, Asked};
 use super::*;
-use std::sync::Mutex;
+use std::sync::{Condvar, Mutex};
 
 const ROLE: &str = "arn:aws:iam::1:role/r";
 
@@ -285,10 +285,20 @@ fn an_upload_goes_on_with_new_credentials_where_the_old_end_in_its_middle() {
     let folder = tempfile::tempdir().unwrap();
     let keys = |id: &str| format!("[default]\naws_access_key_id = {id}\naws_secret_access_key = hush\n");
     let path = file(&folder, "credentials", &keys("OLD"));
-    let log_in = (path.clone(), keys("NEW"));
+    let new = file(&folder, "new", &keys("NEW"));
+    let (log_in, first_was_taken) = (path.clone(), (Mutex::new(false), Condvar::new()));
     let s3 = Canned::new(move |asked| match (asked.method.as_str(), asked.signed().0) {
-        ("PUT", "OLD") if !asked.target.contains("partNumber=1&") => {
-            std::fs::write(&log_in.0, &log_in.1).unwrap();
+        ("PUT", "OLD") if asked.target.contains("partNumber=1&") => {
+            *first_was_taken.0.lock().unwrap() = true;
+            first_was_taken.1.notify_all();
+            Answer::new(200, "").with("ETag", "\"part\"")
+        }
+        ("PUT", "OLD") => {
+            // Whichever part comes first, the old ones end once the first was taken.
+            let was_taken = first_was_taken.0.lock().unwrap();
+            let _was_taken = first_was_taken.1.wait_while(was_taken, |was_taken| !*was_taken).unwrap();
+            // At once, so that nobody reads half a file; those that come later find that it was done.
+            let _ = std::fs::rename(&new, &log_in);
             Answer::refusal(400, "ExpiredToken")
         }
         ("PUT", _) => Answer::new(200, "").with("ETag", "\"part\""),
