@@ -326,17 +326,21 @@ def memory_table(measurements):
     lines = collections.defaultdict(dict)
     for line in measurements:
         if line["workload"].startswith("memory:"):
-            lines[line["workload"].removeprefix("memory:"), line["variant"]][line["peer"]] = line["peak_mb"]
+            lines[line["workload"].removeprefix("memory:"), line["variant"]][line["peer"]] = (line["peak_mb"], line.get("mapped_mb", 0.0))
     sizes = {(line["workload"], line["variant"]): line["bytes"] / 2**20 for line in measurements if line["peer"] == "smalti" and "bytes" in line}
     table = []
     for (workload, variant), peers in lines.items():
         if not {"smalti", "tiledb-c"} <= peers.keys():
             continue
-        others = {who: peak for who, peak in peers.items() if who not in ("smalti", "tiledb-c")}
+        peaks = {who: peak for who, (peak, _) in peers.items()}
+        others = {who: peak for who, peak in peaks.items() if who not in ("smalti", "tiledb-c")}
         least = min(others, key=others.get, default=None)
-        cells = [name({"workload": workload, "variant": variant}), f"{sizes[workload, variant]:.0f}", f"{peers['smalti']:.0f}", f"{peers['tiledb-c']:.0f}"]
+        size, mapped = sizes[workload, variant], peers["smalti"][1]
+        ratio = f"{(peaks['smalti'] - mapped) / size:.2f}"
+        cells = [name({"workload": workload, "variant": variant}), f"{size:.0f}", f"{peaks['smalti']:.1f}", f"{mapped:.1f}", ratio, f"{peaks['tiledb-c']:.0f}"]
         table.append([*cells, f"{least} {others[least]:.0f}" if least else ""])
-    return marked(["workload", "its cells MiB", "smalti MiB", "libtiledb MiB", "least of the others MiB"], table) if table else ""
+    header = ["workload", "its cells MiB", "smalti MiB", "of it mapped", "the rest by its cells", "libtiledb MiB", "least of the others MiB"]
+    return marked(header, table) if table else ""
 
 
 FELT_ROUNDS = 25
@@ -419,7 +423,8 @@ Writes of which nothing is synced, as other engines write: smalti with `--sync n
 """
     if memory := memory_table(measurements):
         sections += f"""
-Memory: how much the peak of the resident memory of a run lies above where it began, in a process that did nothing before. The results are held in all of them but S2b.
+Memory: how much the peak of the resident memory of a run lies above where it began, in a process that did nothing before. The results are held in all of them but S2b. "Of it mapped" are
+pages of mapped files, which come with the first use of the program's own code and belong to the page cache.
 
 {memory}
 """

@@ -21,6 +21,7 @@ mod many_tiles;
 mod mutation;
 mod old_arrays;
 mod oracle;
+mod pieces;
 mod rounds;
 mod splits;
 mod upkeep;

@@ -2,8 +2,8 @@
 
 use super::TURN;
 use smalti::upkeep::{FragmentOptions, VacuumOptions};
-use smalti::{Array, Attribute, Context, Dimension, Options, Schema};
-use smalti_tests::counting::live_byte_len;
+use smalti::{Array, Attribute, Context, Dimension, Filter, Options, ReadRequest, Schema};
+use smalti_tests::counting::{forget_peak, live_byte_len, peak_byte_len};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::PoisonError;
@@ -96,4 +96,39 @@ fn stores_in_memory_belong_to_a_context() {
     assert!(open(&two).is_err() && open(&Context::default()).is_err());
     assert!(one.forget_memory_store("of-one") && !one.forget_memory_store("of-one"));
     assert!(open(&one).is_err());
+}
+
+/// Beside the result each thread holds the filtered bytes of a tile and a piece of it, decoded or as it is.
+#[test]
+fn all_of_a_dense_array_takes_its_result_and_little_more() {
+    const SIDE: i64 = 256;
+    const BYTE_LEN: usize = (SIDE * SIDE * SIDE) as usize * 4;
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let options = Options::new().context(&Context::new().threads(2));
+    let folder = tempfile::tempdir().unwrap();
+    for (name, filters) in [("plain", vec![]), ("zstd", vec![Filter::Zstd { level: 1 }])] {
+        let sides = ["z", "y", "x"].map(|name| Dimension::new(name, 0..=SIDE - 1).tile(64));
+        let schema = sides.into_iter().fold(Schema::dense(), |schema, side| schema.dimension(side));
+        let schema = schema.attribute(Attribute::of::<u32>("a").filters(filters)).build().unwrap();
+        let path = folder.path().join(name);
+        let array = Array::create_with(path.to_str().unwrap(), &schema, &options).unwrap();
+        let cells: Vec<u32> =
+            (0..(SIDE * SIDE * SIDE) as u32).map(|at| at.wrapping_mul(40_503) >> 5).collect();
+        array.write().column("a", &cells).commit().unwrap();
+        drop((array, cells));
+        let array = Array::open_with(path.to_str().unwrap(), &options).unwrap();
+        forget_peak();
+        let before = live_byte_len();
+        let request = ReadRequest {
+            fields: vec!["a".into()],
+            batch_cell_count: Some(usize::MAX),
+            ..ReadRequest::default()
+        };
+        let batches: Vec<_> = array.read_raw(&request).unwrap().map(Result::unwrap).collect();
+        assert_eq!(batches.iter().map(|batch| batch.cell_count).sum::<usize>() * 4, BYTE_LEN);
+        let held = peak_byte_len() - before;
+        // A fresh buffer has room for a sixteenth more, which nothing touches.
+        let most = BYTE_LEN + BYTE_LEN / 16 + BYTE_LEN / 20;
+        assert!(held <= most, "{name}: {held} bytes for a result of {BYTE_LEN}");
+    }
 }

@@ -265,15 +265,40 @@ impl Snapshot {
     }
 
     /// Reads the rectangles of the tiles of those fragments that `is_wanted` says yes to, on all threads: for those who will ask for
-    /// them fragment by fragment. What cannot be read is an error then.
-    pub fn read_ahead(&self, is_wanted: impl Fn(&Fragment) -> bool) {
+    /// them fragment by fragment, and then for cells of some fields of the snapshot's schema, with statistics of the tiles or without. Of
+    /// fragments whose footers tell as much nothing is read. What cannot be read is an error then.
+    pub fn read_ahead(
+        &self,
+        is_wanted: impl Fn(&Fragment) -> bool,
+        fields: &[FieldId],
+        with_statistics: bool,
+    ) {
         const WORTHWHILE: usize = 8;
         let fragments = self.held.fragments.iter().map(|fragment| &**fragment);
         let wanted: Vec<&Fragment> =
             fragments.filter(|fragment| !fragment.has_rtree() && is_wanted(fragment)).collect();
-        if wanted.len() >= WORTHWHILE {
-            side_by_side(&wanted, |_, share| Fragment::read_ahead(&self.held.place, share));
-        }
+        side_by_side(&wanted, |_, share| {
+            let needs_more = |fragment: &&Fragment| {
+                with_statistics || !fragment.takes_footer_alone(&self.own_fields(fragment, fields))
+            };
+            let unread: Vec<&Fragment> = share.iter().copied().filter(needs_more).collect();
+            if wanted.len() >= WORTHWHILE {
+                Fragment::read_ahead(&self.held.place, &unread);
+            }
+        });
+    }
+
+    /// Fields of the snapshot's schema as a fragment's own has them, without those that it lacks.
+    fn own_fields(&self, fragment: &Fragment, fields: &[FieldId]) -> Vec<FieldId> {
+        let own = |field: &FieldId| match field {
+            FieldId::Attribute(idx) => {
+                let name = &self.schema().attributes.get(*idx)?.name;
+                fragment.schema().attribute(name).map(|(idx, _)| FieldId::Attribute(idx))
+            }
+            FieldId::Dimension(dim) => Some(fragment.coordinates_of(*dim)),
+            other => Some(*other),
+        };
+        fields.iter().filter_map(own).collect()
     }
 
     /// Reads the ends of the metadata files of some of the fragments that were not read yet: in one go, for those who will ask for statistics
@@ -297,15 +322,7 @@ impl Snapshot {
         let mut asked = Vec::new();
         let mut requests = Vec::new();
         for fragment in self.held.fragments.iter().filter(|fragment| is_wanted(fragment)) {
-            let own = |field: &FieldId| match field {
-                FieldId::Attribute(idx) => {
-                    let name = &self.schema().attributes.get(*idx)?.name;
-                    fragment.schema().attribute(name).map(|(idx, _)| FieldId::Attribute(idx))
-                }
-                FieldId::Dimension(dim) => Some(fragment.coordinates_of(*dim)),
-                other => Some(*other),
-            };
-            let fields: Vec<FieldId> = fields.iter().filter_map(own).collect();
+            let fields = self.own_fields(fragment, fields);
             for (start, request) in fragment.early_requests(&fields, with_statistics) {
                 asked.push((fragment, start));
                 requests.push(request);

@@ -130,7 +130,7 @@ impl Peer {
             context.forget_kept();
         }
         process::reset_peak();
-        let base = process::memory().1;
+        let before = process::memory();
         let (started, cpu) = (Instant::now(), process::cpu_seconds());
         let result: Box<dyn FnOnce() -> f64> = match workload {
             "D1" => {
@@ -188,7 +188,10 @@ impl Peer {
             other => return Err(format!("unsupported: {other}").into()),
         };
         let (wall, cpu) = (started.elapsed().as_secs_f64(), process::cpu_seconds() - cpu);
-        let peak = process::memory().0;
-        Ok(json!({ "t": wall, "cpu": cpu, "chk": result(), "hwm_mb": peak, "base_mb": base }))
+        let after = process::memory();
+        let mapped = after.mapped - before.mapped;
+        Ok(
+            json!({ "t": wall, "cpu": cpu, "chk": result(), "hwm_mb": after.peak, "base_mb": before.now, "mapped_mb": mapped }),
+        )
     }
 }

@@ -8,7 +8,7 @@ use crate::compression::{self, Compressor, length};
 use crate::context::{ChunkContext, ChunkFilter, MetadataReader, StringCodec};
 use crate::field::{CodecRules, FieldKind};
 use crate::parts::Parts;
-use crate::scratch::{Scratch, Stream};
+use crate::scratch::{Scratch, Stream, room};
 use crate::{chain, empty, steps};
 use smalti_types::{AlignedBuf, CellValNum, DEFAULT_MAX_CHUNK_SIZE, Error, FilterPipeline, Result};
 
@@ -367,6 +367,79 @@ impl Codec {
         finished(&[], start, tile_byte_len)
     }
 
+    /// Decodes the chunks of a filtered tile that hold bytes `wanted` of it, one after the other, and shows each with its place in the tile
+    /// while it is in the processor's cache: the next one is decoded over it. Chunks that no filter touched are shown where they are. Pieces
+    /// are whole cells of `cell_byte_len` bytes; where chunks end within cells there is one piece, with as much of the tile as is wanted.
+    ///
+    /// `buffer` grows to the longest chunk; `tile_byte_len` is the tile's unfiltered length.
+    ///
+    /// # Errors
+    /// As [`decode_range`](Codec::decode_range); what `visit` returns.
+    pub fn decode_pieces(
+        &self,
+        filtered: &[u8],
+        (wanted, tile_byte_len): (std::ops::Range<usize>, usize),
+        cell_byte_len: usize,
+        (buffer, scratch): (&mut Vec<u8>, &mut Scratch),
+        visit: &mut dyn FnMut(std::ops::Range<usize>, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        /// Short chunks are taken together: so many bytes stay in the cache of a processor.
+        const PIECE_BYTE_LEN: usize = 256 << 10;
+        let wanted = wanted.start..wanted.end.min(tile_byte_len);
+        let has_whole_cells = |chunk: Result<Chunk<'_>>| match chunk {
+            Ok(chunk) => chunk.original_byte_len.is_multiple_of(cell_byte_len.max(1)),
+            // What is wrong with it is told when it is decoded, if it is.
+            Err(_) => true,
+        };
+        if self.folds_offsets || !Chunks::new(filtered)?.all(has_whole_cells) {
+            let tile = room(buffer, tile_byte_len)?;
+            self.decode_range(filtered, wanted.clone(), tile, scratch)?;
+            let bytes = tile.get(wanted.clone());
+            let bytes =
+                bytes.ok_or_else(|| Error::invalid("bytes beyond the end of a tile were asked for"))?;
+            return visit(wanted, bytes);
+        }
+        let mut chunks = Chunks::new(filtered)?;
+        let (mut start, mut piece) = (0, 0..0);
+        for (index, chunk) in chunks.by_ref().enumerate() {
+            if start >= wanted.end && wanted.end < tile_byte_len {
+                break;
+            }
+            let chunk = chunk?;
+            let place = start..start + chunk.original_byte_len;
+            if place.end > tile_byte_len {
+                return Err(overfull(tile_byte_len, index));
+            }
+            start = place.end;
+            if place.end <= wanted.start && wanted != (0..tile_byte_len) {
+                continue;
+            }
+            if self.is_plain() {
+                check_plain(&chunk).map_err(|error| in_chunk(error, index))?;
+                visit(place, chunk.data)?;
+                continue;
+            }
+            if piece.len() + place.len() > PIECE_BYTE_LEN && !piece.is_empty() {
+                visit(piece.clone(), buffer.get(..piece.len()).unwrap_or_default())?;
+                piece = place.start..place.start;
+            }
+            if piece.is_empty() {
+                piece = place.start..place.start;
+            }
+            let (_, bytes) = room(buffer, piece.len() + place.len())?.split_at_mut(piece.len());
+            self.decode_chunk(&chunk, Target::Bytes(bytes), scratch)
+                .map_err(|error| in_chunk(error, index))?;
+            piece.end = place.end;
+        }
+        if !piece.is_empty() {
+            visit(piece.clone(), buffer.get(..piece.len()).unwrap_or_default())?;
+        }
+        match start < wanted.end || wanted.end == tile_byte_len {
+            true => finished(chunks.rest(), start, tile_byte_len),
+            false => Ok(()),
+        }
+    }
+
     /// Decodes a data tile of strings of a field whose [`folds_offsets`](Codec::folds_offsets): the strings into `out` and the byte
     /// offset of each, starting with 0, into `offsets`.
     ///
@@ -473,14 +546,7 @@ impl Codec {
         if self.is_plain()
             && let Target::Bytes(out) = &mut target
         {
-            if chunk.data.len() != out.len() || !chunk.metadata.is_empty() {
-                return Err(Error::corrupt(format!(
-                    "{} bytes of data and {} of metadata in an unfiltered chunk of {} bytes",
-                    chunk.data.len(),
-                    chunk.metadata.len(),
-                    out.len()
-                )));
-            }
+            check_plain(chunk)?;
             out.copy_from_slice(chunk.data);
             return Ok(());
         }
@@ -616,6 +682,19 @@ fn check_offsets(tile: &[u8], offsets: &[u64]) -> Result<()> {
         return Err(Error::invalid(format!("{} bytes in no cells", tile.len())));
     }
     Ok(())
+}
+
+/// A chunk that no filter touched holds its data alone.
+fn check_plain(chunk: &Chunk<'_>) -> Result<()> {
+    if chunk.data.len() == chunk.original_byte_len && chunk.metadata.is_empty() {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!(
+        "{} bytes of data and {} of metadata in an unfiltered chunk of {} bytes",
+        chunk.data.len(),
+        chunk.metadata.len(),
+        chunk.original_byte_len
+    )))
 }
 
 fn in_chunk(error: Error, index: usize) -> Error {

@@ -191,6 +191,14 @@ pub fn decode_with(codec: &Codec, filtered: &[u8], scratch: &mut Scratch) {
             let _ = codec.decode_strings(filtered, &mut out, &mut vec![0; cell_count], scratch);
         }
     } else {
-        let _ = codec.decode_into(filtered, &mut out, scratch);
+        let decoded = codec.decode_into(filtered, &mut out, scratch).is_ok();
+        let (mut buffer, mut pieces, whole) = (Vec::new(), vec![0; byte_len], (0..byte_len, byte_len));
+        let mut take = |place: std::ops::Range<usize>, bytes: &[u8]| {
+            pieces[place].copy_from_slice(bytes);
+            Ok(())
+        };
+        let taken = codec.decode_pieces(filtered, whole, 4, (&mut buffer, scratch), &mut take);
+        assert_eq!(taken.is_ok(), decoded, "pieces are decoded as the whole is");
+        assert!(!decoded || pieces == out, "pieces hold other bytes than the whole");
     }
 }

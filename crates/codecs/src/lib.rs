@@ -80,4 +80,4 @@ pub use codec::{Codec, FOLDED_OFFSETS_TILE};
 pub use directory::ChunkDirectory;
 pub use field::{CodecRules, FieldKind, TileRole};
 pub use plain::{PlainLayout, PlainRun};
-pub use scratch::Scratch;
+pub use scratch::{Scratch, room};

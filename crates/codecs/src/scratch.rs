@@ -91,11 +91,7 @@ impl<'a> Stream<'a> {
     /// `OutOfMemory` when the allocator refuses.
     pub(crate) fn with_room(&mut self, byte_len: usize) -> Result<(&[u8], &mut [u8])> {
         let Flow { front, back } = &mut *self.flow;
-        if back.len() < byte_len {
-            back.try_reserve_exact(byte_len - back.len()).map_err(|_| refused(byte_len))?;
-            back.resize(byte_len, 0);
-        }
-        Ok((self.outside.unwrap_or(&front[self.start..self.end]), &mut back[..byte_len]))
+        Ok((self.outside.unwrap_or(&front[self.start..self.end]), room(back, byte_len)?))
     }
 
     /// Makes the first `byte_len` bytes of the room the current bytes.
@@ -114,6 +110,16 @@ impl<'a> Stream<'a> {
     }
 }
 
-fn refused(byte_len: usize) -> Error {
-    Error::new(ErrorKind::OutOfMemory, format!("the allocator refused {byte_len} bytes"))
+/// Grows a buffer to at least `byte_len` bytes and lends that many. The content is arbitrary.
+///
+/// # Errors
+/// `OutOfMemory` when the allocator refuses.
+pub fn room(buffer: &mut Vec<u8>, byte_len: usize) -> Result<&mut [u8]> {
+    if buffer.len() < byte_len {
+        buffer.try_reserve_exact(byte_len - buffer.len()).map_err(|_| {
+            Error::new(ErrorKind::OutOfMemory, format!("the allocator refused {byte_len} bytes"))
+        })?;
+        buffer.resize(byte_len, 0);
+    }
+    Ok(&mut buffer[..byte_len])
 }

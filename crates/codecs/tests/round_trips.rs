@@ -94,6 +94,23 @@ proptest! {
         if !is_lossy(&pipeline) {
             result.unwrap();
             prop_assert!(decoded == tile, "{:?}", codec);
+            // In pieces too, of which only those come that hold something wanted.
+            let cell = [1, field.cell_byte_len().max(1)][usize::from(shape) % 2];
+            let at = |of: u64| (seed.rotate_left(9) >> of) as usize % (tile.len() / cell + 1) * cell;
+            for wanted in [0..tile.len(), at(0).min(at(20))..at(0).max(at(20))] {
+                let (mut seen, mut buffer) = (vec![None; tile.len()], Vec::new());
+                let mut last = 0;
+                let mut take = |place: std::ops::Range<usize>, bytes: &[u8]| {
+                    assert!(last <= place.start && place.start.is_multiple_of(cell) && bytes.len().is_multiple_of(cell));
+                    last = place.end;
+                    seen[place].iter_mut().zip(bytes).for_each(|(seen, byte)| *seen = Some(*byte));
+                    Ok(())
+                };
+                let part = (wanted.clone(), tile.len());
+                codec.decode_pieces(&filtered[6..], part, cell, (&mut buffer, &mut scratch), &mut take).unwrap();
+                let bytes: Option<Vec<u8>> = seen[wanted.clone()].iter().copied().collect();
+                prop_assert_eq!(bytes.as_deref(), Some(&tile[wanted]));
+            }
         }
     }
 }
@@ -281,7 +298,14 @@ fn chunks_must_fill_the_tile_exactly() {
         let error = codec.decode_into(&filtered, &mut vec![0; wrong], &mut scratch).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt);
     }
+    let pieces = |filtered: &[u8], wanted: std::ops::Range<usize>, byte_len| {
+        let buffers = (&mut Vec::new(), &mut Scratch::new());
+        codec.decode_pieces(filtered, (wanted, byte_len), 1, buffers, &mut |_, _| Ok(()))
+    };
+    assert!(pieces(&filtered, 0..100, 99).is_err() && pieces(&filtered, 0..101, 101).is_err());
+    pieces(&filtered, 0..100, 100).unwrap();
     filtered.push(0);
+    assert!(pieces(&filtered, 0..100, 100).is_err());
     assert!(codec.decode_into(&filtered, &mut [0; 100], &mut scratch).is_err());
     assert!(codec.decoded_len(&filtered, 99).is_err());
 }

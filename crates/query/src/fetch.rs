@@ -569,19 +569,18 @@ impl Fetch {
             .map_err(|error| source.explain(error))
     }
 
-    /// Bytes `wanted` of a tile of fixed-size values or validity, into the same place of `out`, a buffer of the whole
-    /// tile's length. Bytes of `out` outside the ranges are arbitrary after the call.
+    /// Bytes `wanted` of a tile of fixed-size values or validity.
     ///
     /// # Errors
-    /// As [`tile`](Fetch::tile).
+    /// As [`tile`](Fetch::tile); what a taker of pieces returns.
     pub(crate) fn bytes(
         &self,
         source: &FieldSource,
         plane: Plane,
         tile_idx: usize,
         wanted: &[Range<usize>],
-        out: &mut [u8],
-        workspace: (&mut Scratch, &mut Vec<u8>),
+        mut dest: Dest<'_>,
+        (scratch, filtered): (&mut Scratch, &mut Vec<u8>),
     ) -> Result<()> {
         let count_tile = |is_kept: bool| match (plane, is_kept) {
             (Plane::Fixed, false) => self.progress.count_tile(),
@@ -597,13 +596,13 @@ impl Fetch {
         };
         let place = self.tile_place(source, plane, tile_idx)?;
         let path = fragment.data_file(*field, plane)?;
-        let wanted_len: usize = wanted.iter().map(Range::len).sum();
+        let tile_byte_len = dest.tile_byte_len();
         let named = |error: Error| {
             source.explain(error).context(format_args!("tile {tile_idx}")).at_uri(self.store.address(&path))
         };
         let hull = wanted
             .iter()
-            .fold(out.len()..0, |hull, range| hull.start.min(range.start)..hull.end.max(range.end));
+            .fold(tile_byte_len..0, |hull, range| hull.start.min(range.start)..hull.end.max(range.end));
         let part = if plane == Plane::Validity { TilePart::Validity } else { TilePart::Values };
         // What no filter touched is read again as fast as it is copied, but from far away.
         let is_worth_keeping = self.ahead.is_some() || !codec.is_plain();
@@ -615,66 +614,51 @@ impl Fetch {
             let missing = chunks.missing(wanted);
             count_tile(missing.is_empty());
             if !missing.is_empty() {
-                let (scratch, filtered) = workspace;
                 let range = chunks.directory().filtered_range(missing.clone());
                 let buffer = room(filtered, (range.end - range.start) as usize)?;
                 self.read(&mut [ReadInto { path: &path, offset: place.start + range.start, dest: buffer }])?;
                 self.decode_chunks(codec, chunks, missing, buffer, scratch).map_err(named)?;
             }
-            return copy_kept(chunks, wanted, out);
+            return dest.take(chunks, wanted, hull);
         }
         count_tile(false);
-        if codec.is_plain() && !may_be_kept && wanted_len * 2 < out.len() {
+        let wanted_len: usize = wanted.iter().map(Range::len).sum();
+        if codec.is_plain() && !may_be_kept && wanted_len * 2 < tile_byte_len {
             let mut prefix = [0; PlainLayout::PREFIX_BYTE_LEN];
             let filtered_len = place.end - place.start;
             if filtered_len >= prefix.len() as u64 {
                 self.read(&mut [ReadInto { path: &path, offset: place.start, dest: &mut prefix }])?;
                 if let Some(layout) =
-                    PlainLayout::new(&prefix, out.len() as u64, filtered_len).map_err(named)?
+                    PlainLayout::new(&prefix, tile_byte_len as u64, filtered_len).map_err(named)?
                 {
-                    return self.plain_bytes(&path, place.start, layout, wanted, out);
+                    return dest.fill(|tile| self.plain_bytes(&path, place.start, layout, wanted, tile));
                 }
             }
         }
-        let (scratch, filtered) = workspace;
         let buffer = room(filtered, (place.end - place.start) as usize)?;
         self.read(&mut [ReadInto { path: &path, offset: place.start, dest: buffer }])?;
         let key = may_be_kept.then(|| self.key_after(key, source, tile_idx, part)).flatten();
-        let Some(key) = key else { return codec.decode_range(buffer, hull, out, scratch).map_err(named) };
-        let is_whole = hull == (0..out.len());
-        if is_whole {
-            // Decoded where it is wanted; a copy stays when it is wanted again, and at once of what comes from far away.
-            codec.decode_into(buffer, out, scratch).map_err(named)?;
-            if known.is_none() && self.ahead.is_none() {
-                self.kept.keep(key, CachedTile::Seen);
-                return Ok(());
-            }
+        let Some(key) = key else { return dest.decode(codec, buffer, hull, scratch, &named) };
+        let is_whole = hull == (0..tile_byte_len);
+        if is_whole && known.is_none() && self.ahead.is_none() {
+            // A copy stays when it is wanted again, and at once of what comes from far away.
+            dest.decode(codec, buffer, hull, scratch, &named)?;
+            self.kept.keep(key, CachedTile::Seen);
+            return Ok(());
         }
-        let directory = ChunkDirectory::new(buffer, out.len()).map_err(named)?;
-        let Some(chunks) = self.kept.room_for(directory, out.len()) else {
-            return match is_whole {
-                true => Ok(()),
-                false => codec.decode_range(buffer, hull, out, scratch).map_err(named),
-            };
+        let directory = ChunkDirectory::new(buffer, tile_byte_len).map_err(named)?;
+        let Some(chunks) = self.kept.room_for(directory, tile_byte_len) else {
+            return dest.decode(codec, buffer, hull, scratch, &named);
         };
-        if is_whole {
-            for idx in 0..chunks.directory().chunk_count() {
-                let bytes = &out[chunks.directory().tile_range(idx)];
-                let mut chunk = self.buffer(bytes.len())?;
-                chunk.as_mut_slice().copy_from_slice(bytes);
-                chunks.set(idx, chunk);
-            }
-        } else {
-            let met = match &self.ahead {
-                // Nothing more will have to be asked for.
-                Some(_) => 0..chunks.directory().chunk_count(),
-                None => chunks.missing(wanted),
-            };
-            let range = chunks.directory().filtered_range(met.clone());
-            let buffer = &buffer[range.start as usize..range.end as usize];
-            self.decode_chunks(codec, &chunks, met, buffer, scratch).map_err(named)?;
-            copy_kept(&chunks, wanted, out)?;
-        }
+        let met = match &self.ahead {
+            // Nothing more will have to be asked for.
+            Some(_) => 0..chunks.directory().chunk_count(),
+            None => chunks.missing(wanted),
+        };
+        let range = chunks.directory().filtered_range(met.clone());
+        let buffer = &buffer[range.start as usize..range.end as usize];
+        self.decode_chunks(codec, &chunks, met, buffer, scratch).map_err(named)?;
+        dest.take(&chunks, wanted, hull)?;
         self.kept.keep(key, CachedTile::Chunks(chunks));
         Ok(())
     }
@@ -742,10 +726,88 @@ impl Fetch {
     }
 }
 
-fn copy_kept(chunks: &CachedChunks, wanted: &[Range<usize>], out: &mut [u8]) -> Result<()> {
-    match wanted.iter().all(|range| chunks.copy(range, out)) {
-        true => Ok(()),
-        false => Err(Error::corrupt("the chunks of a tile do not hold what its cells need")),
+/// Where the wanted bytes of a tile go.
+pub(crate) enum Dest<'d> {
+    /// To their places in a buffer of the whole tile's length, whose other bytes are arbitrary afterwards.
+    Tile(&'d mut [u8]),
+    /// To somebody who takes them from pieces of the tile, while those are in the processor's cache.
+    Pieces(Pieces<'d>),
+}
+
+/// Who takes the wanted bytes of a tile out of pieces.
+pub(crate) struct Pieces<'d> {
+    /// The length of the whole tile.
+    pub(crate) tile_byte_len: usize,
+    /// Pieces are whole cells of so many bytes.
+    pub(crate) cell_byte_len: usize,
+    /// Room for a piece.
+    pub(crate) buffer: &'d mut Vec<u8>,
+    /// Takes a piece, and its place in the tile. They come in the order of the tile, and together hold all wanted bytes.
+    pub(crate) visit: &'d mut dyn FnMut(Range<usize>, &[u8]) -> Result<()>,
+}
+
+impl Dest<'_> {
+    fn tile_byte_len(&self) -> usize {
+        match self {
+            Dest::Tile(tile) => tile.len(),
+            Dest::Pieces(pieces) => pieces.tile_byte_len,
+        }
+    }
+
+    /// Bytes that are put to their places by somebody else.
+    fn fill(self, fill: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
+        match self {
+            Dest::Tile(tile) => fill(tile),
+            Dest::Pieces(Pieces { tile_byte_len, buffer, visit, .. }) => {
+                let tile = room(buffer, tile_byte_len)?;
+                fill(tile)?;
+                visit(0..tile_byte_len, tile)
+            }
+        }
+    }
+
+    /// Bytes out of a filtered tile.
+    fn decode(
+        &mut self,
+        codec: &Codec,
+        filtered: &[u8],
+        hull: Range<usize>,
+        scratch: &mut Scratch,
+        named: &dyn Fn(Error) -> Error,
+    ) -> Result<()> {
+        match self {
+            Dest::Tile(tile) => codec.decode_range(filtered, hull, tile, scratch).map_err(named),
+            Dest::Pieces(Pieces { tile_byte_len, cell_byte_len, buffer, visit }) => {
+                let tile = (hull, *tile_byte_len);
+                let decoded = codec.decode_pieces(filtered, tile, *cell_byte_len, (buffer, scratch), visit);
+                decoded.map_err(named)
+            }
+        }
+    }
+
+    /// Bytes out of chunks that are kept.
+    fn take(self, chunks: &CachedChunks, wanted: &[Range<usize>], hull: Range<usize>) -> Result<()> {
+        let lacking = || Error::corrupt("the chunks of a tile do not hold what its cells need");
+        let copy = |tile: &mut [u8]| match wanted.iter().all(|range| chunks.copy(range, tile)) {
+            true => Ok(()),
+            false => Err(lacking()),
+        };
+        let Dest::Pieces(pieces) = self else { return self.fill(copy) };
+        let directory = chunks.directory();
+        let met = directory.meeting(&hull);
+        let has_whole_cells = |idx| directory.tile_range(idx).end.is_multiple_of(pieces.cell_byte_len.max(1));
+        if !met.clone().all(has_whole_cells) {
+            return Dest::Pieces(pieces).fill(copy);
+        }
+        let mut wanted = wanted.iter().peekable();
+        for idx in met {
+            let place = directory.tile_range(idx);
+            while wanted.next_if(|range| range.end <= place.start).is_some() {}
+            if wanted.peek().is_some_and(|range| range.start < place.end) {
+                (pieces.visit)(place, chunks.chunk(idx).ok_or_else(lacking)?)?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Memory and codec contexts that threads borrow for a task and give back.
 
 use smalti_tile::KeptWorkspaces;
-pub(crate) use smalti_tile::{SpareColumn, Workspace};
+pub(crate) use smalti_tile::{SpareColumn, Workspace, room};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// Workspaces: never more than tasks that ran at once, and never more than a limit.
@@ -84,18 +84,4 @@ impl Workspaces {
             idle.waiting -= 1;
         }
     }
-}
-
-/// Grows a buffer to at least `byte_len` bytes and lends that many. The content is arbitrary.
-pub(crate) fn room(buffer: &mut Vec<u8>, byte_len: usize) -> smalti_types::Result<&mut [u8]> {
-    if buffer.len() < byte_len {
-        buffer.try_reserve_exact(byte_len - buffer.len()).map_err(|_| {
-            smalti_types::Error::new(
-                smalti_types::ErrorKind::OutOfMemory,
-                format!("the allocator refused {byte_len} bytes"),
-            )
-        })?;
-        buffer.resize(byte_len, 0);
-    }
-    Ok(&mut buffer[..byte_len])
 }

@@ -206,6 +206,53 @@ impl Cross {
         }
     }
 
+    /// As [`copy`](Cross::copy), of those cells alone that a part of the source has: `part` are whole elements, the first of them the
+    /// source's `first`. The source is a dense box of `src_extents`, with [`strides`](crate::strides) of some order.
+    ///
+    /// # Errors
+    /// As [`copy`](Cross::copy), with nothing written of a block of whole rows, planes and so on of the part.
+    pub fn copy_part(
+        &self,
+        (dst, dst_strides): (&mut [u8], &[usize]),
+        (part, first): (&[u8], usize),
+        (src_extents, src_strides): (&[usize], &[usize]),
+        elem_byte_len: usize,
+    ) -> Result<()> {
+        self.check_dims(src_extents)?;
+        self.check_dims(src_strides)?;
+        let end = part.len().checked_div(elem_byte_len).and_then(|count| first.checked_add(count));
+        let end = end.ok_or_else(beyond)?;
+        let mut order: Vec<usize> = (0..src_strides.len()).collect();
+        // Of those with the same step only one has more than one position.
+        order.sort_by_key(|&dim| std::cmp::Reverse((src_strides[dim], src_extents[dim])));
+        let mut block: Vec<Range<usize>> = src_extents.iter().map(|&extent| 0..extent).collect();
+        each_block(&order, (src_extents, src_strides), first..end, &mut block, &mut |block| {
+            let start =
+                block.iter().zip(src_strides).map(|(side, stride)| side.start * stride).sum::<usize>();
+            let cells = self.inside(block);
+            let bytes = part.get((start - first) * elem_byte_len..).unwrap_or_default();
+            cells.copy(dst, dst_strides, bytes, src_strides, elem_byte_len)
+        })
+    }
+
+    /// The cells that come from a block of the source, their places in it counted from where it begins.
+    fn inside(&self, block: &[Range<usize>]) -> Cross {
+        let mut cells = Cross::new(block.len());
+        for (side, block) in self.sides().zip(block) {
+            cells.push_side(side.iter().map(|stretch| {
+                let start = stretch.src.max(block.start);
+                let end = (stretch.src + stretch.len).min(block.end);
+                let skipped = start - stretch.src;
+                Stretch {
+                    dst: stretch.dst + skipped,
+                    src: start - block.start,
+                    len: end.saturating_sub(start),
+                }
+            }));
+        }
+        cells
+    }
+
     /// Sets every cell of the destination to `pattern`, whose length is the cell's.
     ///
     /// # Errors
@@ -274,6 +321,40 @@ impl Cross {
         };
         Ok(Lines { outer, line: line.ok_or_else(beyond)? })
     }
+}
+
+/// Calls `visit` with blocks that are together the elements of a range of a dense box, one behind the other: a row that begins in its
+/// middle, whole rows, a row that ends in its middle, and so for planes and on. `order` has the dimensions, the slowest first; `block` has
+/// all positions of those in it, and gets them back.
+fn each_block(
+    order: &[usize],
+    (extents, strides): (&[usize], &[usize]),
+    range: Range<usize>,
+    block: &mut [Range<usize>],
+    visit: &mut dyn FnMut(&[Range<usize>]) -> Result<()>,
+) -> Result<()> {
+    let Some((&dim, inner)) = order.split_first() else { return visit(block) };
+    let stride = strides[dim].max(1);
+    if range.end.div_ceil(stride) > extents[dim] {
+        return Err(Error::invalid("a part reaches beyond the box that it is of"));
+    }
+    let (mut at, whole_end) = (range.start, range.end / stride);
+    while at < range.end {
+        let row = at / stride;
+        if at == row * stride && row < whole_end {
+            block[dim] = row..whole_end;
+            visit(block)?;
+            at = whole_end * stride;
+        } else {
+            let end = range.end.min((row + 1) * stride);
+            block[dim] = row..row + 1;
+            let within = at - row * stride..end - row * stride;
+            each_block(inner, (extents, strides), within, block, visit)?;
+            at = end;
+        }
+    }
+    block[dim] = 0..extents[dim];
+    Ok(())
 }
 
 fn beyond() -> Error {
@@ -368,6 +449,8 @@ mod tests {
             layouts in prop::collection::vec(prop::bool::ANY, 2),
             byte_len in 1usize..10,
             max_gap in 0usize..9,
+            part_lens in prop::collection::vec(1usize..40, 0..9),
+            spare in prop::collection::vec(0u64..3, 3),
         ) {
             let layout = |is_row: bool| if is_row { Layout::RowMajor } else { Layout::ColMajor };
             let sides: Vec<Vec<Stretch>> = sides.iter().map(|side| stretches(side)).collect();
@@ -375,11 +458,12 @@ mod tests {
             sides.iter().for_each(|side| cross.push_side(side.iter().copied()));
             let dst_shape: Vec<u64> =
                 sides.iter().map(|side| side.iter().map(|one| one.len as u64).sum()).collect();
-            let src_shape = vec![8u64; sides.len()];
+            let needed = |side: &Vec<Stretch>| side.iter().map(|one| one.src + one.len).max().unwrap_or(1) as u64;
+            let src_shape: Vec<u64> = sides.iter().zip(&spare).map(|(side, spare)| needed(side) + spare).collect();
             let to = strides(&dst_shape, layout(layouts[0])).unwrap();
             let from = strides(&src_shape, layout(layouts[1])).unwrap();
             let cell_count = dst_shape.iter().product::<u64>() as usize;
-            let src: Vec<u8> = (0..8usize.pow(sides.len() as u32) * byte_len).map(|at| (at * 7 + 3) as u8).collect();
+            let src: Vec<u8> = (0..src_shape.iter().product::<u64>() as usize * byte_len).map(|at| (at * 7 + 3) as u8).collect();
             // Cell by cell.
             let mut expected = vec![0u8; cell_count * byte_len];
             let mut wanted = vec![false; src.len() / byte_len];
@@ -398,6 +482,17 @@ mod tests {
             let mut dst = vec![0u8; expected.len()];
             cross.copy(&mut dst, &to, &src, &from, byte_len).unwrap();
             prop_assert_eq!(&dst, &expected);
+            // In parts of the source, wherever they end.
+            let mut parted = vec![0u8; expected.len()];
+            let src_extents: Vec<usize> = src_shape.iter().map(|&extent| extent as usize).collect();
+            let mut first = 0;
+            for len in part_lens.iter().copied().chain([src.len()]) {
+                let bytes = &src[first * byte_len..][..(len * byte_len).min(src.len() - first * byte_len)];
+                cross.copy_part((&mut parted, &to), (bytes, first), (&src_extents, &from), byte_len).unwrap();
+                first += bytes.len() / byte_len;
+            }
+            prop_assert_eq!(&parted, &expected);
+            prop_assert!(cross.copy_part((&mut parted, &to), (&src, 1), (&src_extents, &from), byte_len).is_err());
             let mut runs = vec![0u8; expected.len()];
             cross.for_each_run(&to, &from, |d, s, len| {
                 let bytes = &src[s * byte_len..][..len * byte_len];

@@ -4,8 +4,9 @@ use super::operation::Operation;
 use super::state::State;
 use super::{CHANGES, array_in_memory, place_in};
 use smalti_array::Snapshot;
+use smalti_query::{ReadRequest, read};
 use smalti_store::{MemoryStore, MeteredStore, Store, StoreExt};
-use smalti_types::TimeRange;
+use smalti_types::{Extent, Physical, TimeRange};
 use std::sync::Arc;
 
 /// An array of twenty fragments.
@@ -37,6 +38,28 @@ fn an_array_of_many_fragments_opens_with_one_read_of_their_footers() {
     let before = metered.traffic();
     let snapshot = Snapshot::open(place_in(metered.clone()), TimeRange::until(7)).unwrap();
     assert_eq!((snapshot.fragments().len(), metered.traffic().since(&before).read_count), (7, 3));
+}
+
+/// The footer has the rectangle of the only tile, and how long the files are that it alone is in.
+#[test]
+fn of_fragments_with_one_tile_nothing_but_the_footer_is_read() {
+    let (store, place) = many_fragments();
+    Operation::ConsolidateFragmentMeta.run(&place).unwrap();
+    let metered = Arc::new(MeteredStore::new(store));
+    let snapshot = Snapshot::open(place_in(metered.clone()), TimeRange::ALL).unwrap();
+    let one = Extent::Num { lo: 1i32.ordinal(), hi: 1i32.ordinal() };
+    let request = ReadRequest {
+        fields: vec!["x".into(), "n".into()],
+        ranges: vec![vec![one]],
+        ..ReadRequest::default()
+    };
+    let before = metered.traffic();
+    let batches: Vec<_> = read(&snapshot, &request).unwrap().map(Result::unwrap).collect();
+    let numbers: Vec<u32> =
+        batches.iter().flat_map(|batch| batch.columns[1].data.values::<u32>().to_vec()).collect();
+    assert_eq!(numbers, [20]);
+    // A tile of coordinates of each fragment, and the tile of the number that is seen.
+    assert_eq!(metered.traffic().since(&before).read_count, 21);
 }
 
 #[test]

@@ -27,6 +27,13 @@ impl Fragment {
             && fields.iter().all(is_fixed)
     }
 
+    /// Whether nothing was read of the metadata file but the footer, and nothing else has to be to read cells of some fields of its own
+    /// schema: then the rectangle of the only tile, and its places, are those that the footer tells.
+    pub(crate) fn takes_footer_alone(&self, fields: &[FieldId]) -> bool {
+        let is_unread = self.legacy.is_none() && self.metadata.tail.get().is_none();
+        is_unread && self.stands_alone(fields) && self.take_lone_tile()
+    }
+
     /// What has to be read of the metadata file before the rectangles of the tiles, and the places of the tiles of some fields of
     /// its own schema, are known: with the first byte of each section, or none for the end of the file. Nothing of what is in memory, nor, unless
     /// statistics of the tiles are asked for too, of what the footer tells as well.
@@ -35,13 +42,10 @@ impl Fragment {
         fields: &[FieldId],
         with_statistics: bool,
     ) -> Vec<(Option<u64>, Request)> {
-        if self.legacy.is_some() {
+        if self.legacy.is_some() || (!with_statistics && self.takes_footer_alone(fields)) {
             return Vec::new();
         }
         let known = self.metadata.tail.get();
-        if !with_statistics && known.is_none() && self.stands_alone(fields) && self.take_lone_tile() {
-            return Vec::new();
-        }
         let at = self.metadata_place();
         let mut wanted = Vec::new();
         if known.is_none() {

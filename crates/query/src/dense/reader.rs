@@ -6,7 +6,7 @@ use super::coordinates::write_coordinates;
 use super::plan::{DenseField, DenseFragment, DensePlan, FragmentTiles, contains};
 use super::target::{Piece, Target, part_len};
 use super::task::{Purpose, Share, Task};
-use crate::fetch::{FieldSource, MAX_GAP};
+use crate::fetch::{Dest, FieldSource, MAX_GAP, Pieces};
 use crate::gather::{CellRun, Room, gather_whole, places};
 use crate::request::Batch;
 use crate::whole::{Whole, wanted_whole};
@@ -190,7 +190,7 @@ impl DensePlan {
         let Workspace { scratch, filtered, tile, .. } = workspace;
         if is_whole && same_order(&tile_strides, &target.strides, &share.rect) {
             let offset = cells.first_place(&target.strides)?;
-            let place = &mut out[offset * byte_len..][..tile_byte_len];
+            let place = Dest::Tile(&mut out[offset * byte_len..][..tile_byte_len]);
             let all = 0..tile_byte_len;
             return self.fetch.bytes(source, plane, share.tile_idx, &[all], place, (scratch, filtered));
         }
@@ -200,9 +200,24 @@ impl DensePlan {
             let runs = cells.source_runs(&tile_strides, MAX_GAP as usize / byte_len)?.into_iter();
             runs.map(|run| run.start * byte_len..run.end * byte_len).collect()
         };
-        let tile = room(tile, tile_byte_len)?;
-        self.fetch.bytes(source, plane, share.tile_idx, &wanted, tile, (scratch, filtered))?;
-        cells.copy(out, &target.strides, tile, &tile_strides, byte_len)
+        if !same_fastest(&tile_strides, &target.strides, &share.rect) {
+            // Few cells of a chunk would follow each other in the output: all of the tile has more of them.
+            let tile = room(tile, tile_byte_len)?;
+            let bytes = Dest::Tile(&mut *tile);
+            self.fetch.bytes(source, plane, share.tile_idx, &wanted, bytes, (scratch, filtered))?;
+            return cells.copy(out, &target.strides, tile, &tile_strides, byte_len);
+        }
+        let extents: Vec<usize> = self.grid.tile_shape().into_iter().map(|extent| extent as usize).collect();
+        let mut copy = |place: Range<usize>, bytes: &[u8]| {
+            if place.len() == tile_byte_len {
+                return cells.copy(out, &target.strides, bytes, &tile_strides, byte_len);
+            }
+            let (to, part) = ((&mut *out, &target.strides[..]), (bytes, place.start / byte_len));
+            cells.copy_part(to, part, (&extents, &tile_strides), byte_len)
+        };
+        let pieces = Pieces { tile_byte_len, cell_byte_len: byte_len, buffer: tile, visit: &mut copy };
+        let pieces = Dest::Pieces(pieces);
+        self.fetch.bytes(source, plane, share.tile_idx, &wanted, pieces, (scratch, filtered))
     }
 
     /// Reads a var-sized attribute: traces every output cell to the tile that it comes from, then gathers.
@@ -466,6 +481,13 @@ fn for_each_task(
 /// Whether a box of these sides lies the same way in both buffers, so that it is one run of the output.
 fn same_order(tile: &[usize], out: &[usize], rect: &[Interval]) -> bool {
     rect.iter().zip(tile).zip(out).all(|((side, tile), out)| side.lo == side.hi || tile == out)
+}
+
+/// Whether the cells of a box that follow each other in its tile do so in the output.
+fn same_fastest(tile: &[usize], out: &[usize], rect: &[Interval]) -> bool {
+    let long = || rect.iter().enumerate().filter(|(_, side)| side.lo < side.hi).map(|(dim, _)| dim);
+    let fastest = |strides: &[usize]| long().min_by_key(|&dim| strides[dim]);
+    fastest(tile) == fastest(out)
 }
 
 /// Where the cells of a task come from.

@@ -6,6 +6,7 @@
 use super::neighbours::Ahead;
 use super::plan::{SparseField, SparsePlan, TileRef};
 use super::select::Selection;
+use crate::fetch::Dest;
 use crate::gather::{CellRun, Room, gather_whole, places};
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT};
 use crate::whole::Whole;
@@ -330,7 +331,14 @@ impl SparsePlan {
         let all = 0..tile_byte_len;
         let Workspace { scratch, filtered, tile: buffer, .. } = workspace;
         if selection.mask.is_none() {
-            return self.fetch.bytes(source, plane, tile.tile_idx, &[all], out, (scratch, filtered));
+            return self.fetch.bytes(
+                source,
+                plane,
+                tile.tile_idx,
+                &[all],
+                Dest::Tile(out),
+                (scratch, filtered),
+            );
         }
         let buffer = room(buffer, tile_byte_len)?;
         let wanted: Vec<Range<usize>> = match &selection.mask {
@@ -345,7 +353,8 @@ impl SparsePlan {
                 .collect(),
             None => vec![all],
         };
-        self.fetch.bytes(source, plane, tile.tile_idx, &wanted, buffer, (scratch, filtered))?;
+        let bytes = Dest::Tile(&mut *buffer);
+        self.fetch.bytes(source, plane, tile.tile_idx, &wanted, bytes, (scratch, filtered))?;
         copy_selected(selection, buffer, byte_len, out);
         Ok(())
     }

@@ -52,7 +52,7 @@ impl SparsePlan {
         // What cells are asked for besides is looked up in more than their places.
         let with_statistics = predicates.condition().is_some() || snapshot.delete_count() > 0;
         snapshot.ask_ahead(is_in_ranges, &needed, with_statistics);
-        snapshot.read_ahead(is_in_ranges);
+        snapshot.read_ahead(is_in_ranges, &needed, with_statistics);
         for fragment in snapshot.fragments().iter().rev() {
             let is_in_ranges = is_in_ranges(fragment);
             let hits = if is_in_ranges { fragment.tile_tree()?.search(&ranges)? } else { Vec::new() };
