@@ -1,7 +1,7 @@
 //! Dense tiles of several chunks give the same cells whatever part of them is wanted, in whatever order, however long a cell is.
 
 use crate::oracle::arrays::{dimension, place, schema};
-use smalti_array::Snapshot;
+use smalti_array::{FieldId, Plane, Snapshot};
 use smalti_query::{Duplicates, ReadRequest, WriteRequest, read, write};
 use smalti_tile::ColumnRef;
 use smalti_types::{
@@ -131,4 +131,38 @@ fn parts_of_tiles_of_several_chunks_hold_their_cells() {
             }
         }
     }
+}
+
+#[test]
+fn of_a_part_of_a_filtered_tile_headers_and_the_chunks_that_hold_it_are_read() {
+    let shape = Shape { rows: 512, columns: 512, extents: [512, 512], cell_byte_len: 4 };
+    // Sixteen chunks, each as long as before it was filtered.
+    let snapshot = shape.array(&FilterPipeline::new([Filter::Md5]), Layout::RowMajor);
+    let read_byte_len = |row: i32| {
+        let (rows, columns) = ((row, row + 3), (7, 10));
+        let extent = |(lo, hi): (i32, i32)| Extent::Num { lo: lo.ordinal(), hi: hi.ordinal() };
+        let request = ReadRequest {
+            fields: vec!["n".into()],
+            ranges: vec![vec![extent(rows)], vec![extent(columns)]],
+            ..ReadRequest::default()
+        };
+        let mut batches = read(&snapshot, &request).unwrap();
+        let found: Vec<u8> =
+            batches.by_ref().flat_map(|batch| batch.unwrap().columns[0].data.as_slice().to_vec()).collect();
+        let cells = (row..row + 4).flat_map(|row| (7..11).map(move |column| (row, column)));
+        assert_eq!(found, cells.flat_map(|(row, column)| shape.cell(row, column)).collect::<Vec<u8>>());
+        batches.progress().statistics().byte_len
+    };
+    let fragment = &snapshot.fragments()[0];
+    let tile_byte_len = fragment.tile_place(FieldId::Attribute(0), Plane::Fixed, 0).unwrap();
+    let tile_byte_len = tile_byte_len.end - tile_byte_len.start;
+    assert!(tile_byte_len > 16 * (16 << 10), "{tile_byte_len}");
+    let first = read_byte_len(40);
+    assert!(first < tile_byte_len / 8, "{first} of {tile_byte_len}");
+    assert_eq!(read_byte_len(41), 0, "the chunk is kept");
+    let other = read_byte_len(400);
+    assert!(other < tile_byte_len / 8, "{other} of {tile_byte_len}");
+    // Rows in two chunks.
+    let two = read_byte_len(62);
+    assert!(two < tile_byte_len / 6, "{two} of {tile_byte_len}");
 }

@@ -1,11 +1,11 @@
 //! Where the chunks of a filtered tile are, for those who decode some of them, one at a time.
 
-use crate::chunks::Chunks;
+use crate::chunks::{ChunkHeader, Chunks, TILE_HEADER_BYTE_LEN};
 use smalti_types::{Error, Result};
 use std::ops::Range;
 
 /// The places of a tile's chunks, in the tile and in its filtered form.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkDirectory {
     /// Where each chunk ends in the tile, and, header included, in its filtered form. The first row is where the first begins.
     ends: Vec<(u64, u64)>,
@@ -25,12 +25,66 @@ impl ChunkDirectory {
             tile_end += chunk?.original_byte_len as u64;
             ends.push((tile_end, place(chunks.rest())));
         }
+        ChunkDirectory { ends }.of_tile(tile_byte_len)
+    }
+
+    /// Reads the headers of a filtered tile's chunks, and nothing else of it; `None` where there are more than `most_chunks`.
+    /// `read` gives the bytes from a place in the filtered tile on.
+    ///
+    /// # Errors
+    /// As [`new`](ChunkDirectory::new); what `read` returns.
+    pub fn from_headers(
+        filtered_byte_len: u64,
+        tile_byte_len: usize,
+        most_chunks: u64,
+        read: &mut dyn FnMut(u64, &mut [u8]) -> Result<()>,
+    ) -> Result<Option<Self>> {
+        const TILE_HEADER: u64 = TILE_HEADER_BYTE_LEN as u64;
+        const HEADER: u64 = ChunkHeader::BYTE_LEN;
+        let mut bytes = [0; TILE_HEADER_BYTE_LEN + ChunkHeader::BYTE_LEN as usize];
+        if filtered_byte_len < bytes.len() as u64 {
+            return Ok(None);
+        }
+        // The header of the first chunk comes with the number of chunks.
+        read(0, &mut bytes)?;
+        let (count, header) = bytes.split_at_mut(TILE_HEADER_BYTE_LEN);
+        let count = count.first_chunk().map_or(0, |count| u64::from_le_bytes(*count));
+        if count > most_chunks.min((filtered_byte_len - TILE_HEADER) / HEADER) {
+            return Ok(None);
+        }
+        let mut ends = vec![(0, TILE_HEADER)];
+        let (mut tile_end, mut end) = (0, TILE_HEADER);
+        for idx in 0..count {
+            let cut_short = || {
+                let error = Error::corrupt(format!("chunk {idx} is cut short"));
+                error.in_field("tile", format!("chunks[{idx}]"))
+            };
+            if filtered_byte_len - end < HEADER {
+                return Err(cut_short());
+            }
+            if idx > 0 {
+                read(end, header)?;
+            }
+            let chunk = ChunkHeader::decode(header).ok_or_else(cut_short)?;
+            tile_end += u64::from(chunk.original_byte_len);
+            end += chunk.chunk_byte_len();
+            if end > filtered_byte_len {
+                return Err(cut_short());
+            }
+            ends.push((tile_end, end));
+        }
+        ChunkDirectory { ends }.of_tile(tile_byte_len).map(Some)
+    }
+
+    /// The directory, if its chunks hold as much as the tile.
+    fn of_tile(self, tile_byte_len: usize) -> Result<Self> {
+        let tile_end = self.ends.last().map_or(0, |&(tile_end, _)| tile_end);
         if tile_end != tile_byte_len as u64 {
             return Err(Error::corrupt(format!(
                 "the tile's chunks hold {tile_end} bytes, its cells need {tile_byte_len}"
             )));
         }
-        Ok(ChunkDirectory { ends })
+        Ok(self)
     }
 
     /// The number of chunks.
@@ -94,6 +148,21 @@ mod tests {
         {
             assert_eq!(directory.meeting(&wanted), chunks, "{wanted:?}");
         }
+        let from_headers = |filtered: &[u8], tile_byte_len, most_chunks| {
+            let mut reads = Vec::new();
+            let read = &mut |offset: u64, dest: &mut [u8]| {
+                dest.copy_from_slice(&filtered[offset as usize..][..dest.len()]);
+                reads.push(dest.len());
+                Ok(())
+            };
+            let found = ChunkDirectory::from_headers(filtered.len() as u64, tile_byte_len, most_chunks, read);
+            (found, reads)
+        };
+        let (found, reads) = from_headers(&filtered, 4000, 10);
+        assert_eq!(found.unwrap().unwrap().ends, directory.ends);
+        assert_eq!((reads.len(), reads.iter().sum::<usize>()), (10, 8 + 10 * 12));
+        let (found, reads) = from_headers(&filtered, 4000, 9);
+        assert!(found.unwrap().is_none() && reads == [20]);
         for idx in 0..10 {
             let filtered_range = directory.filtered_range(idx..idx + 1);
             let range = directory.tile_range(idx);
@@ -105,8 +174,10 @@ mod tests {
             assert!(codec.decode_part(bytes, &mut chunk[1..], &mut scratch).is_err());
         }
         assert!(ChunkDirectory::new(&filtered, 4004).is_err());
+        assert!(from_headers(&filtered, 4004, 10).0.is_err());
         for len in 0..filtered.len() {
             assert!(ChunkDirectory::new(&filtered[..len], 4000).is_err());
+            assert!(from_headers(&filtered[..len], 4000, 10).0.map_or(true, |found| found.is_none()));
         }
     }
 }

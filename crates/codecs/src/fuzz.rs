@@ -1,6 +1,6 @@
 //! Entry points for fuzzers: bytes in, nothing out, and nothing must panic or allocate beyond the limits.
 
-use crate::{Codec, CodecRules, Encryption, FieldKind, PlainLayout, Scratch};
+use crate::{ChunkDirectory, Codec, CodecRules, Encryption, FieldKind, PlainLayout, Scratch};
 use smalti_types::{
     CellValNum, Datatype, EncryptionKey, Entropy, Filter, FilterPipeline, FloatScale, Result, ScaleWidth,
     WebpFormat,
@@ -185,6 +185,7 @@ pub fn decode_with(codec: &Codec, filtered: &[u8], scratch: &mut Scratch) {
         let _ = PlainLayout::new(prefix, filtered.len() as u64 - 20, filtered.len() as u64);
     }
     let Ok(byte_len) = codec.decoded_len(filtered, MAX_TILE_BYTE_LEN as u64) else { return };
+    check_directory(filtered, byte_len);
     let mut out = vec![0; byte_len];
     if codec.folds_offsets() {
         for cell_count in [0, 1, 7] {
@@ -200,5 +201,21 @@ pub fn decode_with(codec: &Codec, filtered: &[u8], scratch: &mut Scratch) {
         let taken = codec.decode_pieces(filtered, whole, 4, (&mut buffer, scratch), &mut take);
         assert_eq!(taken.is_ok(), decoded, "pieces are decoded as the whole is");
         assert!(!decoded || pieces == out, "pieces hold other bytes than the whole");
+    }
+}
+
+/// The headers of chunks, read alone, tell the same as those of a tile that is there.
+fn check_directory(filtered: &[u8], tile_byte_len: usize) {
+    let mut read = |offset: u64, dest: &mut [u8]| {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        dest.copy_from_slice(&filtered[start..][..dest.len()]);
+        Ok(())
+    };
+    let alone = ChunkDirectory::from_headers(filtered.len() as u64, tile_byte_len, u64::MAX, &mut read);
+    match (ChunkDirectory::new(filtered, tile_byte_len), alone) {
+        (Ok(whole), Ok(Some(alone))) => assert_eq!(whole, alone, "headers read alone tell other places"),
+        (Ok(whole), Ok(None)) => assert_eq!(whole.chunk_count(), 0, "a tile with chunks has headers"),
+        (Err(_), Err(_) | Ok(None)) => {}
+        (whole, alone) => unreachable!("{whole:?} of the tile, {alone:?} of its headers"),
     }
 }

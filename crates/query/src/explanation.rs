@@ -1,6 +1,6 @@
 //! What is told of how a read would be carried out.
 
-use crate::fetch::FieldSource;
+use crate::source::FieldSource;
 use smalti_array::{Plane, Snapshot};
 use smalti_types::{ArrayType, Layout, Result};
 

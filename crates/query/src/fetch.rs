@@ -1,28 +1,26 @@
 //! Brings tiles from the store: the one file of this crate that names it for reading.
 //!
 //! A whole tile is one read; of a tile that no filter touched only the bytes that are wanted are read, merged as the
-//! store likes it; of a filtered tile only the chunks that are wanted are decoded.
+//! store likes it; of a filtered tile only the chunks that are wanted are decoded, and on a near store read alone where that saves much.
 //! On a distant store whole tiles of the next steps are asked for before they are needed, and a near one whose reads have to wait
 //! is told of them ([`Fetch::announce`]).
 
+use crate::dest::Dest;
 use crate::gather::Output;
-use crate::kept::{KeptName, KeptTiles};
+use crate::kept::KeptTiles;
 use crate::progress::Progress;
 use crate::request::ReadRequest;
+use crate::source::FieldSource;
 use crate::workspace::{Workspace, room};
 use rayon::prelude::*;
-use smalti_array::{
-    CachedChunks, CachedFile, CachedTile, FieldId, Fragment, Plane, Snapshot, TileKey, TilePart,
-};
-use smalti_format::Rule;
+use smalti_array::{CachedChunks, CachedFile, CachedTile, Plane, Snapshot, TileKey, TilePart};
 use smalti_space::Check;
 use smalti_store::{AheadStore, ByteRange, Coalescing, ReadInto, Request, Store, coalesce};
 use smalti_tile::{
-    CellShape, ChunkDirectory, Codec, Column, ColumnRef, FieldCodec, FilteredTileRef, PlainLayout, Scratch,
-    VarPlaces,
+    CellShape, ChunkDirectory, Codec, Column, ColumnRef, FilteredTileRef, PlainLayout, Scratch, VarPlaces,
 };
 use smalti_types::parallel::Shareable as _;
-use smalti_types::{AlignedBuf, CellValNum, Error, ErrorKind, Result, Spares};
+use smalti_types::{AlignedBuf, Error, Result, Spares};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -37,53 +35,6 @@ pub(crate) struct Fetch {
     spares: Arc<Spares>,
 }
 
-/// A field of a fragment, ready to read.
-#[derive(Clone)]
-pub(crate) struct FieldSource {
-    pub(crate) fragment: Arc<Fragment>,
-    /// The field, by the fragment's own schema.
-    pub(crate) field: FieldId,
-    pub(crate) codec: Arc<FieldCodec>,
-    /// The dimension that is wanted of tiles with the coordinates of all dimensions.
-    pub(crate) coordinate: Option<usize>,
-    pub(crate) name: KeptName,
-}
-
-impl FieldSource {
-    /// The source of an attribute that a read wants in a shape; `None` where the fragment lacks the attribute.
-    ///
-    /// # Errors
-    /// `Corrupt` and `Permission` from the fragment's metadata.
-    pub(crate) fn of_attribute(
-        snapshot: &Snapshot,
-        fragment: &Arc<Fragment>,
-        name: &str,
-        shape: CellShape,
-    ) -> Result<Option<Self>> {
-        let Some(field) = attribute_in(fragment, name, shape)? else { return Ok(None) };
-        let codec = snapshot.field_codec(fragment, field)?;
-        Ok(Some(FieldSource {
-            fragment: Arc::clone(fragment),
-            field,
-            codec,
-            coordinate: None,
-            name: KeptName::default(),
-        }))
-    }
-}
-
-/// Where a fragment has an attribute, by its own schema. One of the same name that was of another type is another attribute, which was
-/// dropped before this one was added: nobody wrote cells of this one then. libtiledb takes the old bytes for values of the new type, unless
-/// one of the two is of any length.
-///
-/// # Errors
-/// `Corrupt` from the fragment's metadata.
-pub(crate) fn attribute_in(fragment: &Fragment, name: &str, shape: CellShape) -> Result<Option<FieldId>> {
-    let Some((idx, _)) = fragment.schema().attribute(name) else { return Ok(None) };
-    let field = FieldId::Attribute(idx);
-    Ok((fragment.field_shape(field)? == shape).then_some(field))
-}
-
 fn cached_file(source: &FieldSource, store: &dyn Store) -> Option<CachedFile> {
     let shape = source.codec.shape();
     let path = |plane| source.fragment.data_file(source.field, plane).ok();
@@ -95,56 +46,6 @@ fn cached_file(source: &FieldSource, store: &dyn Store) -> Option<CachedFile> {
         if shape.is_nullable { Some(version(Plane::Validity)?) } else { None },
     ];
     Some(CachedFile { address: store.address(&fixed), versions })
-}
-
-impl FieldSource {
-    /// Adds why a damaged tile is damaged, where that is known.
-    fn explain(&self, error: Error) -> Error {
-        let shape = self.codec.shape();
-        let is_mixed = error.kind() == ErrorKind::Corrupt
-            && !self.fragment.is_dense()
-            && self.fragment.version().has(Rule::MixedNullableCells)
-            && shape.is_nullable
-            && !shape.is_var();
-        if !is_mixed {
-            return error;
-        }
-        error.context(
-            "libtiledb 2.2.1 and 2.2.2, whose format version 7 this fragment has, mixed values and validity of \
-             fixed-size nullable attributes in sparse arrays, and nobody can read them; select other fields",
-        )
-    }
-
-    /// What the decoded column holds.
-    pub(crate) fn column_shape(&self) -> CellShape {
-        let shape = self.codec.shape();
-        match self.coordinate {
-            Some(_) => CellShape { cell_val_num: CellValNum::ONE, ..shape },
-            None => shape,
-        }
-    }
-
-    /// Finds a field of a fragment.
-    ///
-    /// # Errors
-    /// `Unsupported` for filters that cannot run on the field.
-    pub(crate) fn new(snapshot: &Snapshot, fragment: &Arc<Fragment>, field: FieldId) -> Result<Self> {
-        let (field, coordinate) = match field {
-            FieldId::Dimension(dim) => match fragment.coordinates_of(dim) {
-                FieldId::Coordinates => (FieldId::Coordinates, Some(dim)),
-                own => (own, None),
-            },
-            other => (other, None),
-        };
-        let codec = snapshot.field_codec(fragment, field)?;
-        Ok(FieldSource {
-            fragment: Arc::clone(fragment),
-            field,
-            codec,
-            coordinate,
-            name: KeptName::default(),
-        })
-    }
 }
 
 /// Below this many bytes between two wanted ranges of an unfiltered tile one read fetches both.
@@ -161,6 +62,9 @@ const LEAST_KEPT_BYTE_LEN: usize = 2048;
 
 /// Tiles whose values take more times what they take in their file are looked at before memory is taken for them.
 const MOST_WHOLE_RATIO: u64 = 64;
+
+/// Reading a chunk of fewer filtered bytes on the way costs no more than a read of its header alone.
+const LEAST_SKIPPED_BYTE_LEN: u64 = 16 << 10;
 
 /// What a near store is told of at a time: enough for hundreds of small tiles, and so little that it is still in memory when it is
 /// read.
@@ -610,16 +514,31 @@ impl Fetch {
         let may_be_kept = is_worth_keeping && self.kept.are_used();
         let key = is_worth_keeping.then(|| self.key(source, tile_idx, part)).flatten();
         let known = key.as_ref().and_then(|key| self.kept.find(key));
-        if let Some(CachedTile::Chunks(chunks)) = &known {
+        let kept = match &known {
+            Some(CachedTile::Chunks(chunks)) => Some(Arc::clone(chunks)),
+            _ => None,
+        };
+        let is_whole = hull == (0..tile_byte_len);
+        let is_short = hull.len() <= tile_byte_len / 2;
+        let found = match key.as_ref().filter(|_| kept.is_none() && is_short) {
+            Some(_) => self.found_chunks(&path, &place, tile_byte_len).map_err(named)?,
+            None => None,
+        };
+        let is_found = found.is_some();
+        if let Some(chunks) = kept.or(found) {
             let missing = chunks.missing(wanted);
             count_tile(missing.is_empty());
             if !missing.is_empty() {
                 let range = chunks.directory().filtered_range(missing.clone());
                 let buffer = room(filtered, (range.end - range.start) as usize)?;
                 self.read(&mut [ReadInto { path: &path, offset: place.start + range.start, dest: buffer }])?;
-                self.decode_chunks(codec, chunks, missing, buffer, scratch).map_err(named)?;
+                self.decode_chunks(codec, &chunks, missing, buffer, scratch).map_err(named)?;
             }
-            return dest.take(chunks, wanted, hull);
+            dest.take(&chunks, wanted, hull)?;
+            if let Some(key) = key.filter(|_| is_found) {
+                self.kept.keep(key, CachedTile::Chunks(chunks));
+            }
+            return Ok(());
         }
         count_tile(false);
         let wanted_len: usize = wanted.iter().map(Range::len).sum();
@@ -639,7 +558,6 @@ impl Fetch {
         self.read(&mut [ReadInto { path: &path, offset: place.start, dest: buffer }])?;
         let key = may_be_kept.then(|| self.key_after(key, source, tile_idx, part)).flatten();
         let Some(key) = key else { return dest.decode(codec, buffer, hull, scratch, &named) };
-        let is_whole = hull == (0..tile_byte_len);
         if is_whole && known.is_none() && self.ahead.is_none() {
             // A copy stays when it is wanted again, and at once of what comes from far away.
             dest.decode(codec, buffer, hull, scratch, &named)?;
@@ -661,6 +579,27 @@ impl Fetch {
         dest.take(&chunks, wanted, hull)?;
         self.kept.keep(key, CachedTile::Chunks(chunks));
         Ok(())
+    }
+
+    /// Where the chunks of a tile are of which a part is wanted, by their headers alone; `None` where the whole tile is read as fast:
+    /// from far away, while reads wait for the disk, and where chunks are short.
+    fn found_chunks(
+        &self,
+        path: &str,
+        place: &Range<u64>,
+        tile_byte_len: usize,
+    ) -> Result<Option<Arc<CachedChunks>>> {
+        let most_chunks = (place.end - place.start) / LEAST_SKIPPED_BYTE_LEN;
+        if most_chunks < 2 || self.runs_ahead() {
+            return Ok(None);
+        }
+        let mut read = |offset: u64, dest: &mut [u8]| {
+            self.read(&mut [ReadInto { path, offset: place.start + offset, dest }])
+        };
+        let filtered_byte_len = place.end - place.start;
+        let directory =
+            ChunkDirectory::from_headers(filtered_byte_len, tile_byte_len, most_chunks, &mut read)?;
+        Ok(directory.and_then(|directory| self.kept.room_for(directory, tile_byte_len)))
     }
 
     /// Decodes chunks that are not there yet; `filtered` holds all of the range.
@@ -723,91 +662,6 @@ impl Fetch {
             rest = behind;
         }
         self.read(&mut reads)
-    }
-}
-
-/// Where the wanted bytes of a tile go.
-pub(crate) enum Dest<'d> {
-    /// To their places in a buffer of the whole tile's length, whose other bytes are arbitrary afterwards.
-    Tile(&'d mut [u8]),
-    /// To somebody who takes them from pieces of the tile, while those are in the processor's cache.
-    Pieces(Pieces<'d>),
-}
-
-/// Who takes the wanted bytes of a tile out of pieces.
-pub(crate) struct Pieces<'d> {
-    /// The length of the whole tile.
-    pub(crate) tile_byte_len: usize,
-    /// Pieces are whole cells of so many bytes.
-    pub(crate) cell_byte_len: usize,
-    /// Room for a piece.
-    pub(crate) buffer: &'d mut Vec<u8>,
-    /// Takes a piece, and its place in the tile. They come in the order of the tile, and together hold all wanted bytes.
-    pub(crate) visit: &'d mut dyn FnMut(Range<usize>, &[u8]) -> Result<()>,
-}
-
-impl Dest<'_> {
-    fn tile_byte_len(&self) -> usize {
-        match self {
-            Dest::Tile(tile) => tile.len(),
-            Dest::Pieces(pieces) => pieces.tile_byte_len,
-        }
-    }
-
-    /// Bytes that are put to their places by somebody else.
-    fn fill(self, fill: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
-        match self {
-            Dest::Tile(tile) => fill(tile),
-            Dest::Pieces(Pieces { tile_byte_len, buffer, visit, .. }) => {
-                let tile = room(buffer, tile_byte_len)?;
-                fill(tile)?;
-                visit(0..tile_byte_len, tile)
-            }
-        }
-    }
-
-    /// Bytes out of a filtered tile.
-    fn decode(
-        &mut self,
-        codec: &Codec,
-        filtered: &[u8],
-        hull: Range<usize>,
-        scratch: &mut Scratch,
-        named: &dyn Fn(Error) -> Error,
-    ) -> Result<()> {
-        match self {
-            Dest::Tile(tile) => codec.decode_range(filtered, hull, tile, scratch).map_err(named),
-            Dest::Pieces(Pieces { tile_byte_len, cell_byte_len, buffer, visit }) => {
-                let tile = (hull, *tile_byte_len);
-                let decoded = codec.decode_pieces(filtered, tile, *cell_byte_len, (buffer, scratch), visit);
-                decoded.map_err(named)
-            }
-        }
-    }
-
-    /// Bytes out of chunks that are kept.
-    fn take(self, chunks: &CachedChunks, wanted: &[Range<usize>], hull: Range<usize>) -> Result<()> {
-        let lacking = || Error::corrupt("the chunks of a tile do not hold what its cells need");
-        let copy = |tile: &mut [u8]| match wanted.iter().all(|range| chunks.copy(range, tile)) {
-            true => Ok(()),
-            false => Err(lacking()),
-        };
-        let Dest::Pieces(pieces) = self else { return self.fill(copy) };
-        let directory = chunks.directory();
-        let met = directory.meeting(&hull);
-        let has_whole_cells = |idx| directory.tile_range(idx).end.is_multiple_of(pieces.cell_byte_len.max(1));
-        if !met.clone().all(has_whole_cells) {
-            return Dest::Pieces(pieces).fill(copy);
-        }
-        let mut wanted = wanted.iter().peekable();
-        for idx in met {
-            let place = directory.tile_range(idx);
-            while wanted.next_if(|range| range.end <= place.start).is_some() {}
-            if wanted.peek().is_some_and(|range| range.start < place.end) {
-                (pieces.visit)(place, chunks.chunk(idx).ok_or_else(lacking)?)?;
-            }
-        }
-        Ok(())
     }
 }
 

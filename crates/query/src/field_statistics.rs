@@ -2,7 +2,7 @@
 
 use crate::condition::{BoundField, FieldBounds};
 use crate::count::Count;
-use crate::fetch::attribute_in;
+use crate::source::attribute_in;
 use crate::tile_statistics::TileStatistics;
 use smalti_array::Fragment;
 use smalti_tile::CellShape;

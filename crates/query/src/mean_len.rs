@@ -1,6 +1,7 @@
 //! How long values of any length are: a guess at how many cells fit into buffers.
 
-use crate::fetch::{Fetch, FieldSource};
+use crate::fetch::Fetch;
+use crate::source::FieldSource;
 
 /// Tiles whose values are counted for a mean.
 const MEAN_OF_TILES: usize = 16;

@@ -1,7 +1,7 @@
 //! What the metadata of fragments says about whole tiles, for aggregates.
 
-use crate::fetch::FieldSource;
 use crate::folded::Folded;
+use crate::source::FieldSource;
 use crate::tile_statistics::{can_be_trusted, holds_bounds};
 use smalti_array::{BoundsOfTiles, FieldId, NumbersOfTiles};
 use smalti_tile::Stats;

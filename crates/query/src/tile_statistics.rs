@@ -1,7 +1,7 @@
 //! What the metadata of a fragment says about the values of an attribute, tile by tile, for conditions.
 
 use crate::condition::{BoundField, FieldBounds};
-use crate::fetch::attribute_in;
+use crate::source::attribute_in;
 use smalti_array::{BoundsOfTiles, FieldId, Fragment, NumbersOfTiles};
 use smalti_format::Rule;
 use smalti_tile::{CellShape, StatsKind};

@@ -1,7 +1,8 @@
 //! Tiles of cells of any length that are wanted as they are: decoded where their cells go, so that nothing is copied.
 
-use crate::fetch::{Fetch, FieldSource};
+use crate::fetch::Fetch;
 use crate::gather::{CellRun, WholeTiles};
+use crate::source::FieldSource;
 use crate::workspace::Workspaces;
 use smalti_tile::VarPlaces;
 use smalti_types::{Error, Result};

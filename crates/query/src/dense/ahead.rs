@@ -7,7 +7,7 @@
 use super::plan::{DenseField, DensePlan};
 use super::target::Piece;
 use super::task::{Share, Task};
-use crate::fetch::FieldSource;
+use crate::source::FieldSource;
 use smalti_types::Result;
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;

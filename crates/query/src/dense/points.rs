@@ -1,6 +1,7 @@
 //! Sparse fragments of dense arrays, which writers up to format version 8 made: cells one by one, at coordinates.
 
-use crate::fetch::{Fetch, FieldSource};
+use crate::fetch::Fetch;
+use crate::source::FieldSource;
 use crate::sparse::coord_columns;
 use crate::workspace::Workspaces;
 use smalti_array::{FieldId, Fragment, Snapshot};

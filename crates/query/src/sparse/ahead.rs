@@ -11,7 +11,7 @@
 use super::chance::{Chance, cost, worth_a_wait};
 use super::plan::{SparsePlan, Stretch};
 use crate::explanation::stored_cost;
-use crate::fetch::FieldSource;
+use crate::source::FieldSource;
 use std::collections::BTreeSet;
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! What tiles take in memory, from the fragments' metadata alone.
 
 use super::plan::{SparsePlan, TileRef};
-use crate::fetch::FieldSource;
 use crate::progress::{Phase, Unit};
+use crate::source::FieldSource;
 use smalti_array::FieldId;
 use smalti_types::Result;
 use std::ops::Range;

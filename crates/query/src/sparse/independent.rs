@@ -6,7 +6,7 @@
 use super::neighbours::Ahead;
 use super::plan::{SparseField, SparsePlan, TileRef};
 use super::select::Selection;
-use crate::fetch::Dest;
+use crate::dest::Dest;
 use crate::gather::{CellRun, Room, gather_whole, places};
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT};
 use crate::whole::Whole;

@@ -3,8 +3,8 @@
 use super::plan::{SparseFragment, SparsePlan, TileRef};
 use crate::condition::BoundField;
 use crate::count::Count;
-use crate::fetch::FieldSource;
 use crate::field_statistics::{FieldStatistics, FieldSummary};
+use crate::source::FieldSource;
 use smalti_array::FieldId;
 use smalti_format::Rule;
 use smalti_types::{ExtentRef, Result};

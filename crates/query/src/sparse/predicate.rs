@@ -1,7 +1,7 @@
 //! What takes cells out of a sparse read by their values, as each fragment has it: the condition of the read, and deletes.
 
 use crate::condition::{BoundCondition, BoundField};
-use crate::fetch::{FieldSource, attribute_in};
+use crate::source::{FieldSource, attribute_in};
 use smalti_array::{FieldId, Fragment, Snapshot, find_field};
 use smalti_format::names::{CommitKind, commit_file_name};
 use smalti_format::{ArraySchema, ConditionNode, ConditionTree};

@@ -1,8 +1,8 @@
 //! Which cells of a tile a sparse read wants.
 
 use super::plan::{SparsePlan, TileRef};
-use crate::fetch::FieldSource;
 use crate::gather::CellRun;
+use crate::source::FieldSource;
 use rayon::prelude::*;
 use smalti_array::Plane;
 use smalti_space::{BitMask, Column as CoordColumn, select_column};
