@@ -1,6 +1,6 @@
 //! Where the chunks of a filtered tile are, for those who decode some of them, one at a time.
 
-use crate::chunks::{ChunkHeader, Chunks, TILE_HEADER_BYTE_LEN};
+use crate::chunks::{CHUNK_HEADER_BYTE_LEN, ChunkHeader, Chunks, TILE_HEADER_BYTE_LEN};
 use smalti_types::{Error, Result};
 use std::ops::Range;
 
@@ -41,7 +41,7 @@ impl ChunkDirectory {
     ) -> Result<Option<Self>> {
         const TILE_HEADER: u64 = TILE_HEADER_BYTE_LEN as u64;
         const HEADER: u64 = ChunkHeader::BYTE_LEN;
-        let mut bytes = [0; TILE_HEADER_BYTE_LEN + ChunkHeader::BYTE_LEN as usize];
+        let mut bytes = [0; TILE_HEADER_BYTE_LEN + CHUNK_HEADER_BYTE_LEN];
         if filtered_byte_len < bytes.len() as u64 {
             return Ok(None);
         }
