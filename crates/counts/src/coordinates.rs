@@ -4,7 +4,8 @@ use crate::case::{Case, Outcome, Work, case, work};
 use crate::input;
 use smalti_space::{
     BitMask, CellOrder, Column, Interval, KeyLayout, OrderDim, OrderKeys, RTree, RangeSet, RectIndex,
-    UNSTOPPED, column_bounds, hilbert_values, merge_runs, select_cells, sort_cells, tile_mbrs,
+    UNSTOPPED, column_bounds, hilbert_values, merge_runs, select_cells, sort_and_compare, sort_cells,
+    tile_mbrs,
 };
 use smalti_types::{Datatype, Extent, Layout, Physical, Scalar};
 use std::hint::black_box;
@@ -45,6 +46,14 @@ pub(crate) fn cases() -> Vec<Case> {
             let keys = tile_keys(&cells)?;
             work(move || {
                 black_box(sort_cells(&keys, UNSTOPPED)?);
+                Ok(())
+            })
+        }),
+        case("cells-sorted-and-compared", || {
+            let cells = Cells::new();
+            let keys = tile_keys(&cells)?;
+            work(move || {
+                black_box(sort_and_compare(&keys, UNSTOPPED)?);
                 Ok(())
             })
         }),

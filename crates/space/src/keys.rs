@@ -184,7 +184,11 @@ fn first_pair<T: Copy>(keys: &[T], holds: impl Fn(T, T) -> bool) -> Option<usize
 }
 
 /// The positions of which `is_repeat` holds; it is not asked of the first.
-fn mark_repeats(len: usize, check: Check<'_>, is_repeat: impl Fn(usize) -> bool + Sync) -> Result<BitMask> {
+pub(crate) fn mark_repeats(
+    len: usize,
+    check: Check<'_>,
+    is_repeat: impl Fn(usize) -> bool + Sync,
+) -> Result<BitMask> {
     let mut mask = BitMask::zeros(len);
     mask.words_mut().par_chunks_mut(CELLS_BETWEEN_CHECKS / 64).enumerate().shared().try_for_each(
         |(step, words)| {

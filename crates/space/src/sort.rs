@@ -1,10 +1,10 @@
 //! Sorting cells by their keys.
 
 use crate::check::{CELLS_BETWEEN_CHECKS, Check};
-use crate::keys::{byte_key, word_key};
+use crate::keys::{byte_key, mark_repeats, word_key};
 use crate::merge_sort::sort_items;
 use crate::radix::sort_words;
-use crate::{OrderKeys, Permutation};
+use crate::{BitMask, OrderKeys, Permutation};
 use rayon::prelude::*;
 use smalti_types::parallel::{self, Shareable as _};
 use smalti_types::{Error, ErrorKind, Result};
@@ -23,41 +23,82 @@ const TIE_TASK: usize = 1 << 14;
 /// # Errors
 /// `Unsupported` for 2^32 cells or more; what `check` returns.
 pub fn sort_cells(keys: &OrderKeys, check: Check<'_>) -> Result<Permutation> {
-    let cell_count = keys.len();
-    if u32::try_from(cell_count).is_err() {
-        return Err(Error::new(
-            ErrorKind::Unsupported,
-            format!("{cell_count} cells are too many to sort at once; sort fewer than 2^32"),
-        ));
+    Ok(match Sorted::new(keys, check)? {
+        Some(Sorted { indices, .. }) => Permutation::Indices(indices),
+        None => Permutation::Identity(keys.len()),
+    })
+}
+
+/// As [`sort_cells`], with the [repeats](OrderKeys::repeats) of that order: leading bits that were sorted tell most of them,
+/// without going back to the keys.
+///
+/// # Errors
+/// As [`sort_cells`].
+pub fn sort_and_compare(keys: &OrderKeys, check: Check<'_>) -> Result<(Permutation, BitMask)> {
+    let Some(Sorted { words, idx_bits, is_whole, indices }) = Sorted::new(keys, check)? else {
+        let order = Permutation::Identity(keys.len());
+        let repeats = keys.repeats(&order, check)?;
+        return Ok((order, repeats));
+    };
+    let is_tie = |at: usize| (words[at - 1] ^ words[at]) >> idx_bits == 0;
+    let is_equal =
+        |at: usize| keys.compare(indices[at - 1] as usize, keys, indices[at] as usize) == Ordering::Equal;
+    let repeats = match is_whole {
+        true => mark_repeats(words.len(), check, is_tie)?,
+        false => mark_repeats(words.len(), check, |at| is_tie(at) && is_equal(at))?,
+    };
+    Ok((Permutation::Indices(indices), repeats))
+}
+
+/// Cells in the order of their keys.
+struct Sorted {
+    /// Leading bits of keys above the numbers of cells, by the leading bits.
+    words: Vec<u64>,
+    idx_bits: u32,
+    /// Whether the leading bits are the whole key.
+    is_whole: bool,
+    indices: Vec<u32>,
+}
+
+impl Sorted {
+    /// `None` for cells that are in order already.
+    fn new(keys: &OrderKeys, check: Check<'_>) -> Result<Option<Sorted>> {
+        let cell_count = keys.len();
+        if u32::try_from(cell_count).is_err() {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                format!("{cell_count} cells are too many to sort at once; sort fewer than 2^32"),
+            ));
+        }
+        if !descends(keys, check)? {
+            return Ok(None);
+        }
+        // A descent needs two cells, so that there is at least one bit.
+        let idx_bits = (cell_count - 1).ilog2() + 1;
+        let room = u64::BITS - idx_bits;
+        let (mut words, prefix_bits, is_whole) = packed_prefixes(keys, idx_bits, room, check)?;
+        sort_words(&mut words, idx_bits, idx_bits + prefix_bits, check)?;
+        let idx_mask = (1u64 << idx_bits) - 1;
+        let mut indices = vec![0u32; cell_count];
+        indices
+            .par_chunks_mut(CELLS_BETWEEN_CHECKS)
+            .zip(words.par_chunks(CELLS_BETWEEN_CHECKS))
+            .shared()
+            .try_for_each(|(indices, words)| {
+                check()?;
+                indices.iter_mut().zip(words).for_each(|(idx, word)| *idx = (word & idx_mask) as u32);
+                Ok::<(), Error>(())
+            })?;
+        if !is_whole {
+            let ties = Ties { words: &words, idx_bits, check };
+            match keys {
+                OrderKeys::U64(keys) => ties.resolve(&mut indices, &|a, b| keys[a].cmp(&keys[b])),
+                OrderKeys::U128(keys) => ties.resolve(&mut indices, &|a, b| keys[a].cmp(&keys[b])),
+                _ => ties.resolve(&mut indices, &|a, b| keys.compare(a, keys, b)),
+            }?;
+        }
+        Ok(Some(Sorted { words, idx_bits, is_whole, indices }))
     }
-    if !descends(keys, check)? {
-        return Ok(Permutation::Identity(cell_count));
-    }
-    // A descent needs two cells, so that there is at least one bit.
-    let idx_bits = (cell_count - 1).ilog2() + 1;
-    let room = u64::BITS - idx_bits;
-    let (mut words, prefix_bits, is_whole) = packed_prefixes(keys, idx_bits, room, check)?;
-    sort_words(&mut words, idx_bits, idx_bits + prefix_bits, check)?;
-    let idx_mask = (1u64 << idx_bits) - 1;
-    let mut indices = vec![0u32; cell_count];
-    indices
-        .par_chunks_mut(CELLS_BETWEEN_CHECKS)
-        .zip(words.par_chunks(CELLS_BETWEEN_CHECKS))
-        .shared()
-        .try_for_each(|(indices, words)| {
-            check()?;
-            indices.iter_mut().zip(words).for_each(|(idx, word)| *idx = (word & idx_mask) as u32);
-            Ok::<(), Error>(())
-        })?;
-    if !is_whole {
-        let ties = Ties { words: &words, idx_bits, check };
-        match keys {
-            OrderKeys::U64(keys) => ties.resolve(&mut indices, &|a, b| keys[a].cmp(&keys[b])),
-            OrderKeys::U128(keys) => ties.resolve(&mut indices, &|a, b| keys[a].cmp(&keys[b])),
-            _ => ties.resolve(&mut indices, &|a, b| keys.compare(a, keys, b)),
-        }?;
-    }
-    Ok(Permutation::Indices(indices))
 }
 
 /// Whether a cell belongs before its predecessor.

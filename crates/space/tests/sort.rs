@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use smalti_space::{
     CellOrder, Column, Interval, KeyLayout, OrderDim, OrderKeys, Permutation, UNSTOPPED, column_bounds,
-    hilbert_values, sort_cells,
+    hilbert_values, sort_and_compare, sort_cells,
 };
 use smalti_types::{Datatype, Layout, Scalar};
 use std::cmp::Ordering;
@@ -171,6 +171,7 @@ fn check(dims: &[TestDim], tile_order: Option<Layout>, cell_order: Layout, cell_
     assert_eq!(sorted.iter().map(|cell| cell as u32).collect::<Vec<_>>(), cells);
     let mask = keys.repeats(&sorted, UNSTOPPED).unwrap();
     assert_eq!((0..cell_count).map(|at| mask.is_set(at)).collect::<Vec<_>>(), repeats);
+    assert_eq!(sort_and_compare(&keys, UNSTOPPED).unwrap(), (sorted.clone(), mask));
     let duplicate = repeats.iter().position(|repeat| *repeat);
     let permuted = keys.permuted(&sorted);
     assert_eq!(permuted.first_descent(), None);

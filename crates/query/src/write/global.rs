@@ -7,7 +7,8 @@ use super::dense_tiles::{DensePieces, DenseTiles};
 use super::ordered::check_ordered;
 use super::request::{Duplicates, Unchecked, WriteRequest, check_layout};
 use super::sparse::{
-    SparseWriter, check_domain, check_global_order, coordinates, order_keys, take, without_repeats,
+    SparseWriter, check_domain, check_global_order, compares_cells, coordinates, order_keys, take,
+    without_repeats,
 };
 use crate::progress::{Announced, Phase, Progress, Unit};
 use crate::workspace::SpareColumn;
@@ -340,7 +341,13 @@ impl GlobalWriter {
         let keys = order_keys(schema, &coords, &check)?;
         check_global_order(schema, &coords, &keys, skipped, self.unchecked)?;
         let order = Permutation::Identity(keys.len());
-        let kept = without_repeats(schema, &coords, &keys, order, self.duplicates, skipped, &check)?;
+        let kept = match compares_cells(schema, self.duplicates) {
+            true => {
+                let repeats = keys.repeats(&order, &check)?;
+                without_repeats(schema, &coords, order, &repeats, self.duplicates, skipped)?
+            }
+            false => order,
+        };
         let written = usize::from(self.last.is_some());
         if let Permutation::Indices(kept) = &kept {
             let kept = kept.iter().filter_map(|cell| cell.checked_sub(written as u32)).collect();

@@ -12,8 +12,8 @@ use rayon::prelude::*;
 use smalti_array::{FieldId, NewFragment, Snapshot};
 use smalti_format::{ArraySchema, Dimension};
 use smalti_space::{
-    Check, Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, column_bounds, hull,
-    sort_cells, tile_mbrs,
+    BitMask, Check, Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, column_bounds, hull,
+    sort_and_compare, sort_cells, tile_mbrs,
 };
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::parallel::{self, Shareable as _};
@@ -58,17 +58,21 @@ pub(super) fn seal_sparse(
     progress.enter(Phase::Sorting, Unit::Steps, Some(3));
     let keys = order_keys(schema, &coords, &check)?;
     progress.reach(Phase::Sorting, Unit::Steps, 1);
-    let order = match request.layout {
+    let is_compared = compares_cells(schema, request.duplicates);
+    let (order, repeats) = match request.layout {
         Layout::GlobalOrder => {
             check_global_order(schema, &coords, &keys, 0, unchecked)?;
             let order = Permutation::Identity(cell_count);
-            without_repeats(schema, &coords, &keys, order, request.duplicates, 0, &check)?
+            let repeats = is_compared.then(|| keys.repeats(&order, &check)).transpose()?;
+            (order, repeats)
         }
-        _ => {
-            let order = sort_cells(&keys, &check)?;
-            progress.reach(Phase::Sorting, Unit::Steps, 2);
-            without_repeats(schema, &coords, &keys, order, request.duplicates, 0, &check)?
-        }
+        _ if is_compared => sort_and_compare(&keys, &check).map(|(order, repeats)| (order, Some(repeats)))?,
+        _ => (sort_cells(&keys, &check)?, None),
+    };
+    progress.reach(Phase::Sorting, Unit::Steps, 2);
+    let order = match repeats {
+        Some(repeats) => without_repeats(schema, &coords, order, &repeats, request.duplicates, 0)?,
+        None => order,
     };
     progress.complete(Phase::Sorting);
     drop(keys);
@@ -335,20 +339,20 @@ pub(crate) fn order_keys(
     KeyLayout::new(&cell_order(schema, Layout::GlobalOrder)?, &bounds)?.keys(coords, check)
 }
 
-/// Sees to cells that repeat, where the schema does not allow them. Of the first ones, as many as are skipped, messages do not count.
+/// Whether a write looks for cells that repeat.
+pub(super) fn compares_cells(schema: &ArraySchema, duplicates: Duplicates) -> bool {
+    !schema.allows_dups && duplicates != Duplicates::KeepAll
+}
+
+/// Sees to cells that [repeat](smalti_space::OrderKeys::repeats). Of the first ones, as many as are skipped, messages do not count.
 pub(super) fn without_repeats(
     schema: &ArraySchema,
     coords: &[CoordColumn<'_>],
-    keys: &OrderKeys,
     order: Permutation,
+    repeats: &BitMask,
     duplicates: Duplicates,
     skipped: usize,
-    check: Check<'_>,
 ) -> Result<Permutation> {
-    if schema.allows_dups || duplicates == Duplicates::KeepAll {
-        return Ok(order);
-    }
-    let repeats = keys.repeats(&order, check)?;
     let Some(position) = repeats.iter_runs().next().map(|run| run.start) else { return Ok(order) };
     if let (Duplicates::Refuse, Some(first), Some(second)) =
         (duplicates, order.cell(position.saturating_sub(1)), order.cell(position))
