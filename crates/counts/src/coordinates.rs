@@ -4,8 +4,7 @@ use crate::case::{Case, Outcome, Work, case, work};
 use crate::input;
 use smalti_space::{
     BitMask, CellOrder, Column, Interval, KeyLayout, OrderDim, OrderKeys, RTree, RangeSet, RectIndex,
-    UNSTOPPED, column_bounds, hilbert_values, merge_runs, select_cells, sort_and_compare, sort_cells,
-    tile_mbrs,
+    SortedCells, UNSTOPPED, column_bounds, hilbert_values, merge_runs, select_cells, sort_cells, tile_mbrs,
 };
 use smalti_types::{Datatype, Extent, Layout, Physical, Scalar};
 use std::hint::black_box;
@@ -53,7 +52,7 @@ pub(crate) fn cases() -> Vec<Case> {
             let cells = Cells::new();
             let keys = tile_keys(&cells)?;
             work(move || {
-                black_box(sort_and_compare(&keys, UNSTOPPED)?);
+                black_box(SortedCells::new(&keys, UNSTOPPED)?.repeats(&keys, UNSTOPPED)?);
                 Ok(())
             })
         }),

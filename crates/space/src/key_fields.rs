@@ -17,6 +17,11 @@ impl Field {
     pub(crate) fn new(base: u64, range: u64) -> Self {
         Field { base, range, bits: u64::BITS - range.leading_zeros(), shift: 0 }
     }
+
+    /// Its bits, from the least significant on.
+    fn mask(&self) -> u64 {
+        u64::MAX.checked_shr(u64::BITS - self.bits).unwrap_or(0)
+    }
 }
 
 /// The fields of one dimension, and how they are computed.
@@ -132,6 +137,26 @@ impl DimPlan {
             }
         }
         inside
+    }
+
+    /// The coordinates that [`put`](DimPlan::put) made some keys of, of which each is one word.
+    pub(crate) fn take<T: Coordinate>(&self, keys: impl Iterator<Item = u64>, values: &mut [u8]) {
+        let DimPlan { tile, cell, zero, zeros, .. } = *self;
+        let of = |key: u64, field: Field| field.base.wrapping_add((key >> (field.shift & 63)) & field.mask());
+        let places = values.chunks_exact_mut(size_of::<T>());
+        let put = |place: &mut [u8], ordinal: u64| {
+            place.copy_from_slice(bytemuck::bytes_of(&T::from_ordinal(ordinal)));
+        };
+        match (self.rule, zero) {
+            (TileRule::Integer { lo, mask, extent }, _) => places.zip(keys).for_each(|(place, key)| {
+                let along = of(key, tile).wrapping_mul(extent).wrapping_add(of(key, cell));
+                put(place, lo.wrapping_add(along) & mask);
+            }),
+            (_, Some(zero)) => places.zip(keys).for_each(|(place, key)| {
+                put(place, if of(key, zero) == 0 { zeros.0 } else { of(key, cell) });
+            }),
+            (_, None) => places.zip(keys).for_each(|(place, key)| put(place, of(key, cell))),
+        }
     }
 
     /// The greatest distance from the domain's low end of a coordinate inside the bounds.

@@ -5,7 +5,7 @@ use crate::column::Column;
 use crate::hilbert_bucket::{buckets_are_distinct, check_columns, hilbert_values};
 use crate::key_fields::{CELL_MARK, DimPlan, Field, Fields, KeySink, Packed, Spread, TILE_MARK, ZERO_MARK};
 use crate::keys::OrderKeys;
-use crate::{CellOrder, Hilbert, Interval, OrderDim};
+use crate::{CellOrder, Hilbert, Interval, OrderDim, SortedKeys};
 use rayon::prelude::*;
 use smalti_types::parallel::Shareable as _;
 use smalti_types::{Error, Layout, Result, dispatch_physical};
@@ -115,6 +115,37 @@ impl KeyLayout {
             }
             Width::Bytes => self.byte_keys(cell_count, columns, &places, check),
         }
+    }
+
+    /// Whether keys of this layout tell the coordinates that they were made of: those of one word do, but on a curve.
+    pub fn tells_coordinates(&self) -> bool {
+        self.width == Width::U64 && self.place.is_none()
+    }
+
+    /// The coordinates along a dimension of the cells at some positions, out of their keys, which are of this layout and
+    /// [tell them](KeyLayout::tells_coordinates): in order, where to look for them in a column is to look all over it.
+    /// `values` are so many numbers of the dimension's type.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where there is no such dimension, the keys do not tell, or they and `values` are not so many.
+    pub fn coordinates(
+        &self,
+        dim: usize,
+        keys: &SortedKeys,
+        positions: Range<usize>,
+        values: &mut [u8],
+    ) -> Result<()> {
+        let (Some(plan), Some(order)) = (self.dims.get(dim), self.order.dims.get(dim)) else {
+            return Err(Error::invalid(format!("there is no dimension {dim}")));
+        };
+        let byte_len = positions.len().checked_mul(order.datatype.byte_len());
+        let cell_count = keys.iter(positions.clone()).count();
+        if !self.tells_coordinates() || cell_count != positions.len() || byte_len != Some(values.len()) {
+            return Err(Error::invalid("these keys do not tell these coordinates"));
+        }
+        let keys = keys.iter(positions);
+        dispatch_physical!(order.datatype, T => plan.take::<T>(keys, values));
+        Ok(())
     }
 
     /// Bits of a key; `None` when keys hold strings.

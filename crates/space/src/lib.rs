@@ -67,5 +67,5 @@ pub use ranges::RangeSet;
 pub use rect_index::{RectIndex, RectsMet};
 pub use rtree::{GROUP_NODE_COUNT, RTree, TileHit, TreeLevel, search_levels};
 pub use select::{select_cells, select_column, select_places};
-pub use sort::{sort_and_compare, sort_cells};
+pub use sort::{SortedCells, SortedKeys, sort_cells};
 pub use strides::{Geometry, strides};

@@ -23,46 +23,42 @@ const TIE_TASK: usize = 1 << 14;
 /// # Errors
 /// `Unsupported` for 2^32 cells or more; what `check` returns.
 pub fn sort_cells(keys: &OrderKeys, check: Check<'_>) -> Result<Permutation> {
-    Ok(match Sorted::new(keys, check)? {
-        Some(Sorted { indices, .. }) => Permutation::Indices(indices),
-        None => Permutation::Identity(keys.len()),
-    })
+    Ok(SortedCells::new(keys, check)?.into_parts().0)
 }
 
-/// As [`sort_cells`], with the [repeats](OrderKeys::repeats) of that order: leading bits that were sorted tell most of them,
-/// without going back to the keys.
-///
-/// # Errors
-/// As [`sort_cells`].
-pub fn sort_and_compare(keys: &OrderKeys, check: Check<'_>) -> Result<(Permutation, BitMask)> {
-    let Some(Sorted { words, idx_bits, is_whole, indices }) = Sorted::new(keys, check)? else {
-        let order = Permutation::Identity(keys.len());
-        let repeats = keys.repeats(&order, check)?;
-        return Ok((order, repeats));
-    };
-    let is_tie = |at: usize| (words[at - 1] ^ words[at]) >> idx_bits == 0;
-    let is_equal =
-        |at: usize| keys.compare(indices[at - 1] as usize, keys, indices[at] as usize) == Ordering::Equal;
-    let repeats = match is_whole {
-        true => mark_repeats(words.len(), check, is_tie)?,
-        false => mark_repeats(words.len(), check, |at| is_tie(at) && is_equal(at))?,
-    };
-    Ok((Permutation::Indices(indices), repeats))
-}
-
-/// Cells in the order of their keys.
-struct Sorted {
-    /// Leading bits of keys above the numbers of cells, by the leading bits.
+/// Cells in the order of their keys, as of [`sort_cells`], with what the sorting tells beside the order.
+#[derive(Debug)]
+pub struct SortedCells {
+    order: Permutation,
+    /// Leading bits of keys above the numbers of cells, by the leading bits; none of cells that were in order already.
     words: Vec<u64>,
     idx_bits: u32,
     /// Whether the leading bits are the whole key.
     is_whole: bool,
-    indices: Vec<u32>,
+    /// Whether they are a key of one word as it was made.
+    is_plain: bool,
 }
 
-impl Sorted {
-    /// `None` for cells that are in order already.
-    fn new(keys: &OrderKeys, check: Check<'_>) -> Result<Option<Sorted>> {
+/// The keys of sorted cells, each a word.
+#[derive(Debug)]
+pub struct SortedKeys {
+    words: Vec<u64>,
+    shift: u32,
+}
+
+impl SortedKeys {
+    /// The keys at some positions; none where there are fewer.
+    pub(crate) fn iter(&self, positions: Range<usize>) -> impl Iterator<Item = u64> + '_ {
+        self.words.get(positions).unwrap_or_default().iter().map(|word| word >> self.shift)
+    }
+}
+
+impl SortedCells {
+    /// Sorts cells.
+    ///
+    /// # Errors
+    /// As [`sort_cells`].
+    pub fn new(keys: &OrderKeys, check: Check<'_>) -> Result<SortedCells> {
         let cell_count = keys.len();
         if u32::try_from(cell_count).is_err() {
             return Err(Error::new(
@@ -71,7 +67,14 @@ impl Sorted {
             ));
         }
         if !descends(keys, check)? {
-            return Ok(None);
+            let order = Permutation::Identity(cell_count);
+            return Ok(SortedCells {
+                order,
+                words: Vec::new(),
+                idx_bits: 0,
+                is_whole: false,
+                is_plain: false,
+            });
         }
         // A descent needs two cells, so that there is at least one bit.
         let idx_bits = (cell_count - 1).ilog2() + 1;
@@ -97,7 +100,31 @@ impl Sorted {
                 _ => ties.resolve(&mut indices, &|a, b| keys.compare(a, keys, b)),
             }?;
         }
-        Ok(Some(Sorted { words, idx_bits, is_whole, indices }))
+        let is_plain = is_whole && matches!(keys, OrderKeys::U64(_));
+        Ok(SortedCells { order: Permutation::Indices(indices), words, idx_bits, is_whole, is_plain })
+    }
+
+    /// The [repeats](OrderKeys::repeats) of the order, by the keys that were sorted: most leading bits tell them, without going back
+    /// to the keys.
+    ///
+    /// # Errors
+    /// What `check` returns.
+    pub fn repeats(&self, keys: &OrderKeys, check: Check<'_>) -> Result<BitMask> {
+        let SortedCells { order, words, idx_bits, is_whole, .. } = self;
+        let Permutation::Indices(indices) = order else { return keys.repeats(order, check) };
+        let is_tie = |at: usize| (words[at - 1] ^ words[at]) >> idx_bits == 0;
+        let is_equal =
+            |at: usize| keys.compare(indices[at - 1] as usize, keys, indices[at] as usize) == Ordering::Equal;
+        match is_whole {
+            true => mark_repeats(words.len(), check, is_tie),
+            false => mark_repeats(words.len(), check, |at| is_tie(at) && is_equal(at)),
+        }
+    }
+
+    /// The order, and the keys in it where the sorting left them: those of one word that had room beside the numbers of cells.
+    pub fn into_parts(self) -> (Permutation, Option<SortedKeys>) {
+        let keys = self.is_plain.then_some(SortedKeys { words: self.words, shift: self.idx_bits });
+        (self.order, keys)
     }
 }
 

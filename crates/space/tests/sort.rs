@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use smalti_space::{
-    CellOrder, Column, Interval, KeyLayout, OrderDim, OrderKeys, Permutation, UNSTOPPED, column_bounds,
-    hilbert_values, sort_and_compare, sort_cells,
+    CellOrder, Column, Interval, KeyLayout, OrderDim, OrderKeys, Permutation, SortedCells, UNSTOPPED,
+    column_bounds, hilbert_values, sort_cells,
 };
 use smalti_types::{Datatype, Layout, Scalar};
 use std::cmp::Ordering;
@@ -165,13 +165,37 @@ fn check(dims: &[TestDim], tile_order: Option<Layout>, cell_order: Layout, cell_
     let (cells, repeats) = expected_order(dims, tile_order, cell_order, places.as_deref(), cell_count);
 
     let bounds: Vec<Interval> = columns.iter().map(|c| column_bounds(c).unwrap_or(Interval::ALL)).collect();
-    let keys = KeyLayout::new(&order, &bounds).unwrap().keys(&columns, UNSTOPPED).unwrap();
+    let layout = KeyLayout::new(&order, &bounds).unwrap();
+    let keys = layout.keys(&columns, UNSTOPPED).unwrap();
     assert_eq!(keys.len(), cell_count);
     let sorted = sort_cells(&keys, UNSTOPPED).unwrap();
     assert_eq!(sorted.iter().map(|cell| cell as u32).collect::<Vec<_>>(), cells);
     let mask = keys.repeats(&sorted, UNSTOPPED).unwrap();
     assert_eq!((0..cell_count).map(|at| mask.is_set(at)).collect::<Vec<_>>(), repeats);
-    assert_eq!(sort_and_compare(&keys, UNSTOPPED).unwrap(), (sorted.clone(), mask));
+    let with_keys = SortedCells::new(&keys, UNSTOPPED).unwrap();
+    assert_eq!(with_keys.repeats(&keys, UNSTOPPED).unwrap(), mask);
+    let (same, sorted_keys) = with_keys.into_parts();
+    assert_eq!(same, sorted);
+    if let Some(sorted_keys) = sorted_keys.filter(|_| layout.tells_coordinates()) {
+        for (dim, column) in columns.iter().enumerate() {
+            let datatype = column.datatype().unwrap();
+            let width = datatype.byte_len();
+            let in_order: Vec<Option<u64>> =
+                cells.iter().map(|&cell| column.ordinal(cell as usize)).collect();
+            let ordinals = |bytes: &[u8]| -> Vec<Option<u64>> {
+                let told = Column::numbers(datatype, bytes).unwrap();
+                (0..told.cell_count()).map(|cell| told.ordinal(cell)).collect()
+            };
+            let mut told = vec![0xee; cell_count * width];
+            layout.coordinates(dim, &sorted_keys, 0..cell_count, &mut told).unwrap();
+            assert_eq!(ordinals(&told), in_order, "dimension {dim}");
+            let middle = cell_count / 2;
+            layout.coordinates(dim, &sorted_keys, middle..cell_count, &mut told[middle * width..]).unwrap();
+            assert_eq!(ordinals(&told), in_order, "dimension {dim}");
+            assert!(layout.coordinates(dim, &sorted_keys, 1..cell_count + 1, &mut told).is_err());
+        }
+        assert!(layout.coordinates(dims.len(), &sorted_keys, 0..0, &mut []).is_err());
+    }
     let duplicate = repeats.iter().position(|repeat| *repeat);
     let permuted = keys.permuted(&sorted);
     assert_eq!(permuted.first_descent(), None);

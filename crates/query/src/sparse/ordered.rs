@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use smalti_array::FieldId;
 use smalti_space::{
     BitMask, CELLS_BETWEEN_CHECKS, Check, Column as CoordColumn, Interval, KeyLayout, OrderKeys, Pace,
-    Permutation, column_bounds, sort_and_compare, sort_cells, sort_items,
+    Permutation, SortedCells, column_bounds, sort_items,
 };
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::parallel::Shareable as _;
@@ -159,10 +159,12 @@ impl SparsePlan {
             selection.push_runs(slot as u32, tile.cell_count, &mut runs);
         }
         let keys = self.keys_of_runs(&runs, selected)?;
-        let (order, repeats) = match self.drops_repeats() || (self.history.is_some() && self.wants_times()) {
-            true => sort_and_compare(&keys, check).map(|(order, repeats)| (order, Some(repeats)))?,
-            false => (sort_cells(&keys, check)?, None),
+        let sorted = SortedCells::new(&keys, check)?;
+        let repeats = match self.drops_repeats() || (self.history.is_some() && self.wants_times()) {
+            true => Some(sorted.repeats(&keys, check)?),
+            false => None,
         };
+        let order = sorted.into_parts().0;
         drop(keys);
         let mut cells = origins(&runs, &order, check)?;
         drop((order, runs));

@@ -437,7 +437,7 @@ impl Pieces {
         }
         let order = Permutation::Identity(self.cell_count);
         let cells: Vec<ColumnRef<'_>> = self.columns.iter().map(Column::as_ref).collect();
-        writer.append(&cells, &order, 0..full)?;
+        writer.append(&cells, &order, None, 0..full)?;
         let rest = cells.iter().zip(&self.shapes);
         let rest = rest.map(|(cells, shape)| {
             take(*cells, *shape, &order, full..self.cell_count, &mut SpareColumn::default())
@@ -454,7 +454,7 @@ impl Pieces {
     pub(crate) fn write_rest(&mut self, writer: &mut SparseWriter) -> Result<()> {
         if self.cell_count > 0 {
             let cells: Vec<ColumnRef<'_>> = self.columns.iter().map(Column::as_ref).collect();
-            writer.append(&cells, &Permutation::Identity(self.cell_count), 0..self.cell_count)?;
+            writer.append(&cells, &Permutation::Identity(self.cell_count), None, 0..self.cell_count)?;
         }
         Ok(())
     }

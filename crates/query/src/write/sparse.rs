@@ -12,8 +12,8 @@ use rayon::prelude::*;
 use smalti_array::{FieldId, NewFragment, Snapshot};
 use smalti_format::{ArraySchema, Dimension};
 use smalti_space::{
-    BitMask, Check, Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, column_bounds, hull,
-    sort_and_compare, sort_cells, tile_mbrs,
+    BitMask, Check, Column as CoordColumn, Interval, KeyLayout, OrderKeys, Permutation, SortedCells,
+    SortedKeys, column_bounds, hull, tile_mbrs,
 };
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::parallel::{self, Shareable as _};
@@ -56,33 +56,47 @@ pub(super) fn seal_sparse(
     check()?;
     // Keys, order, duplicates.
     progress.enter(Phase::Sorting, Unit::Steps, Some(3));
-    let keys = order_keys(schema, &coords, &check)?;
+    let layout = key_layout(schema, &coords)?;
+    let keys = layout.keys(&coords, &check)?;
     progress.reach(Phase::Sorting, Unit::Steps, 1);
     let is_compared = compares_cells(schema, request.duplicates);
-    let (order, repeats) = match request.layout {
+    let (order, repeats, sorted_keys) = match request.layout {
         Layout::GlobalOrder => {
             check_global_order(schema, &coords, &keys, 0, unchecked)?;
             let order = Permutation::Identity(cell_count);
             let repeats = is_compared.then(|| keys.repeats(&order, &check)).transpose()?;
-            (order, repeats)
+            (order, repeats, None)
         }
-        _ if is_compared => sort_and_compare(&keys, &check).map(|(order, repeats)| (order, Some(repeats)))?,
-        _ => (sort_cells(&keys, &check)?, None),
+        _ => {
+            let sorted = SortedCells::new(&keys, &check)?;
+            progress.reach(Phase::Sorting, Unit::Steps, 2);
+            let repeats = is_compared.then(|| sorted.repeats(&keys, &check)).transpose()?;
+            let (order, sorted_keys) = sorted.into_parts();
+            (order, repeats, sorted_keys)
+        }
     };
-    progress.reach(Phase::Sorting, Unit::Steps, 2);
     let order = match repeats {
         Some(repeats) => without_repeats(schema, &coords, order, &repeats, request.duplicates, 0)?,
         None => order,
     };
     progress.complete(Phase::Sorting);
     drop(keys);
+    // They are of all cells.
+    let sorted_keys = sorted_keys.filter(|_| order.len() == cell_count && layout.tells_coordinates());
+    let keyed = sorted_keys.map(|keys| KeyedCells { layout, keys });
     let fields = written_fields(snapshot, &columns)?;
     let mut writer = SparseWriter::new(name()?, Arc::clone(&fields), schema, Arc::clone(&progress));
     let tile_count = order.len().div_ceil(writer.capacity()) as u64;
     progress.enter(Phase::Writing, Unit::Tiles, Some(tile_count * fields.len() as u64));
     let cells: Vec<ColumnRef<'_>> = columns.iter().map(|column| column.cells).collect();
-    writer.append(&cells, &order, 0..order.len())?;
+    writer.append(&cells, &order, keyed.as_ref(), 0..order.len())?;
     writer.seal()
+}
+
+/// The keys of sorted cells, which tell their coordinates.
+pub(crate) struct KeyedCells {
+    layout: KeyLayout,
+    keys: SortedKeys,
 }
 
 /// A sparse fragment that grows tile by tile.
@@ -121,11 +135,13 @@ impl SparseWriter {
         self.rects.is_empty()
     }
 
-    /// Appends the cells at some positions of an order, in tiles of the array's capacity; the last may have fewer.
+    /// Appends the cells at some positions of an order, in tiles of the array's capacity; the last may have fewer. Where keys tell their
+    /// coordinates, these are not gathered from all over their columns.
     pub(crate) fn append(
         &mut self,
         columns: &[ColumnRef<'_>],
         order: &Permutation,
+        keyed: Option<&KeyedCells>,
         positions: Range<usize>,
     ) -> Result<()> {
         let (start, len) = (positions.start, positions.len());
@@ -134,9 +150,14 @@ impl SparseWriter {
         let cells_of = |tile: usize| start + tile * capacity..start + ((tile + 1) * capacity).min(len);
         // Coordinates are needed in order twice, for the tiles and for their rectangles.
         let in_order = |(field, cells): (&WrittenField, &ColumnRef<'_>)| match field.field {
-            FieldId::Dimension(_) if !order.is_identity() => {
+            FieldId::Dimension(dim) if !order.is_identity() => {
                 let spare = &mut SpareColumn::default();
-                take(*cells, field.shape, order, positions.clone(), spare).map(Some)
+                let Some(KeyedCells { layout, keys }) = keyed else {
+                    return take(*cells, field.shape, order, positions.clone(), spare).map(Some);
+                };
+                let mut column = spare.column(len * field.shape.cell_byte_len(), None, None)?;
+                layout.coordinates(dim, keys, positions.clone(), column.data.as_mut_slice())?;
+                Ok(Some(column))
             }
             _ => Ok(None),
         };
@@ -329,14 +350,18 @@ fn coord_slice(cells: ColumnRef<'_>, datatype: Datatype, range: Range<usize>) ->
 }
 
 /// The sort keys of cells in global order.
-pub(crate) fn order_keys(
+pub(super) fn order_keys(
     schema: &ArraySchema,
     coords: &[CoordColumn<'_>],
     check: Check<'_>,
 ) -> Result<OrderKeys> {
+    key_layout(schema, coords)?.keys(coords, check)
+}
+
+fn key_layout(schema: &ArraySchema, coords: &[CoordColumn<'_>]) -> Result<KeyLayout> {
     let bounds: Vec<Interval> =
         coords.iter().map(|column| column_bounds(column).unwrap_or(Interval::ALL)).collect();
-    KeyLayout::new(&cell_order(schema, Layout::GlobalOrder)?, &bounds)?.keys(coords, check)
+    KeyLayout::new(&cell_order(schema, Layout::GlobalOrder)?, &bounds)
 }
 
 /// Whether a write looks for cells that repeat.
