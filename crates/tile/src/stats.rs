@@ -181,9 +181,11 @@ impl StatsBuilder {
 
     #[expect(clippy::indexing_slicing, reason = "the cells are those of the column, as `add` wants")]
     fn add_text(&mut self, column: ColumnRef<'_>, cells: Range<usize>) {
-        let (mut min, mut max) = (self.min.as_deref(), self.max.as_deref());
+        // Nearly all comparisons end among the first bytes.
+        let led = |value| (leading(value), value);
+        let (mut min, mut max) = (self.min.as_deref().map(led), self.max.as_deref().map(led));
         for cell in cells.clone().filter(|&cell| column.is_valid(cell)) {
-            let value = column.cell(cell, self.kind.cell_byte_len);
+            let value = led(column.cell(cell, self.kind.cell_byte_len));
             if min.is_none_or(|min| value < min) {
                 min = Some(value);
             }
@@ -191,6 +193,7 @@ impl StatsBuilder {
                 max = Some(value);
             }
         }
+        let (min, max) = (min.map(|(_, min)| min), max.map(|(_, max)| max));
         let (min, max) = (min.map(<[u8]>::to_vec), max.map(<[u8]>::to_vec));
         (self.min, self.max) = (min, max);
         if self.kind.has_sum
@@ -329,6 +332,21 @@ impl StatsBuilder {
                 Total::Unsigned(total) => *total += u128::from(u64::from_le_bytes(tile.sum)),
                 Total::Float(total) => *total += f64::from_le_bytes(tile.sum),
             }
+        }
+    }
+}
+
+/// The first eight bytes of a value as a number that is ordered as values are, with zeros behind a shorter one.
+#[inline(always)]
+fn leading(value: &[u8]) -> u64 {
+    match value {
+        [a, b, c, d, e, f, g, h, ..] => u64::from_be_bytes([*a, *b, *c, *d, *e, *f, *g, *h]),
+        [a, b, c, d, rest @ ..] => {
+            let first = u64::from(u32::from_be_bytes([*a, *b, *c, *d])) << 32;
+            rest.iter().zip([24, 16, 8]).fold(first, |word, (&byte, shift)| word | u64::from(byte) << shift)
+        }
+        short => {
+            short.iter().zip([56, 48, 40]).fold(0, |word, (&byte, shift)| word | u64::from(byte) << shift)
         }
     }
 }
@@ -480,6 +498,35 @@ mod tests {
         builder.add(column, 0..values.len() / 2);
         builder.add(column, values.len() / 2..values.len());
         builder.finish()
+    }
+
+    #[test]
+    fn leading_bytes_are_ordered_as_values_are() {
+        let texts: Vec<&[u8]> = vec![
+            b"",
+            b"\0",
+            b"\0\0",
+            b"a",
+            b"a\0",
+            b"aa",
+            b"ab",
+            b"abcd",
+            b"abcde",
+            b"abcdefg",
+            b"abcdefgh",
+            b"abcdefghi",
+            b"b",
+            b"\xff",
+        ];
+        for (at, one) in texts.iter().enumerate() {
+            for (other_at, other) in texts.iter().enumerate() {
+                assert_eq!(
+                    (leading(one), *one).cmp(&(leading(other), *other)),
+                    at.cmp(&other_at),
+                    "{one:?}, {other:?}"
+                );
+            }
+        }
     }
 
     #[test]

@@ -9,12 +9,13 @@ use super::fragment_writer::{Counted, FragmentExtent, FragmentWriter, TileCells,
 use super::ordered::check_ordered;
 use super::request::{Naming, WriteRequest, check_layout};
 use crate::progress::{Phase, Unit};
+use crate::workspace::SpareColumn;
 use smalti_array::{NewFragment, Snapshot, dense_grid, intervals};
 use smalti_format::ArraySchema;
 use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, copy_box, intersect_rects, strides};
-use smalti_tile::{Column, ColumnRef};
+use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::parallel;
-use smalti_types::{AlignedBuf, Error, Extent, Layout, Result};
+use smalti_types::{Error, Extent, Layout, Result};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -139,12 +140,12 @@ impl DenseWrite {
         progress.enter(Phase::Writing, Unit::Tiles, Some(tile_count as u64 * fields.len() as u64));
         let strides = input_strides(&self.grid, &self.rect, request.layout)?;
         let starts = if strides.is_none() { self.global_starts(tile_count) } else { Vec::new() };
-        writer.append(0..tile_count, self.group_len(fields), |tile, field, _| {
+        writer.append(0..tile_count, self.group_len(fields), |tile, field, spare| {
             let source = match &strides {
                 Some(strides) => Source::Box { rect: &self.rect, strides },
                 None => Source::Tile(starts[tile]),
             };
-            self.tile(tile, source, columns[field].cells, fields[field].shape)
+            self.tile(tile, source, columns[field].cells, fields[field].shape, spare)
         })?;
         writer.seal(self.extent())
     }
@@ -169,13 +170,14 @@ impl DenseWrite {
         }
     }
 
-    /// The cells of one tile of one field.
+    /// The cells of one tile of one field, in spare memory as far as it goes.
     pub(super) fn tile(
         &self,
         tile_idx: usize,
         source: Source<'_>,
         input: ColumnRef<'_>,
-        shape: smalti_tile::CellShape,
+        shape: CellShape,
+        spare: &mut SpareColumn,
     ) -> Result<TileCells> {
         let dim_count = self.rect.len();
         let mut tile = vec![0; dim_count];
@@ -204,61 +206,82 @@ impl DenseWrite {
                 box_runs(to, to, &extents)?.map(|(_, cell, len)| cell..cell + len).collect();
             Counted::Runs(runs)
         };
-        let mut column = Column::default();
-        if shape.is_var() {
-            self.var_tile(&mut column, input, to, from, &extents, shape.cell_byte_len())?;
-        } else {
-            let byte_len = shape.cell_byte_len();
-            column.data = AlignedBuf::zeroed(self.tile_cell_count * byte_len)?;
-            copy_box(column.data.as_mut_slice(), to, input.data, from, &extents, byte_len)?;
-        }
-        if let Some(validity) = input.validity {
-            let mut buffer = AlignedBuf::zeroed(self.tile_cell_count)?;
-            copy_box(buffer.as_mut_slice(), to, validity, from, &extents, 1)?;
-            column.validity = Some(buffer);
+        let validity_len = input.validity.map(|_| self.tile_cell_count);
+        let mut column = match shape.is_var() {
+            true => {
+                self.var_tile(input, (to, from), &extents, shape.cell_byte_len(), (spare, validity_len))?
+            }
+            false => {
+                let byte_len = shape.cell_byte_len();
+                let mut column = spare.column(self.tile_cell_count * byte_len, None, validity_len)?;
+                let values = column.data.as_mut_slice();
+                if !is_whole {
+                    values.fill(0);
+                }
+                copy_box(values, to, input.data, from, &extents, byte_len)?;
+                column
+            }
+        };
+        if let (Some(validity), Some(flags)) = (input.validity, &mut column.validity) {
+            let flags = flags.as_mut_slice();
+            if !is_whole {
+                flags.fill(0);
+            }
+            copy_box(flags, to, validity, from, &extents, 1)?;
         }
         Ok(TileCells { column, counted })
     }
 
-    /// Var-sized cells of a tile; a cell that pads it is one zero value, as the reference has it.
+    /// Var-sized cells of a tile, and room for their validity; a cell that pads it is one zero value, as the reference has it.
     fn var_tile(
         &self,
-        column: &mut Column,
         input: ColumnRef<'_>,
-        to: Geometry<'_>,
-        from: Geometry<'_>,
+        (to, from): (Geometry<'_>, Geometry<'_>),
         extents: &[u64],
-        value_byte_len: usize,
-    ) -> Result<()> {
-        const PADDING: u64 = u64::MAX;
+        padding_byte_len: usize,
+        (spare, validity_len): (&mut SpareColumn, Option<usize>),
+    ) -> Result<Column> {
         let offsets = input.offsets.unwrap_or_default();
-        let mut origin = vec![PADDING; self.tile_cell_count];
-        for (at, cell, len) in box_runs(to, from, extents)? {
-            for (place, from) in origin[at..at + len].iter_mut().zip(cell as u64..) {
-                *place = from;
+        // They come in the order of the tile.
+        let runs = box_runs(to, from, extents)?;
+        let bytes_of = |cell: usize, len: usize| offsets[cell] as usize..offsets[cell + len] as usize;
+        let (byte_len, cell_count) = runs
+            .clone()
+            .fold((0, 0), |(bytes, cells), (_, cell, len)| (bytes + bytes_of(cell, len).len(), cells + len));
+        let padding = (self.tile_cell_count - cell_count) * padding_byte_len;
+        let mut column =
+            spare.column(byte_len + padding, Some((self.tile_cell_count + 1) * 8), validity_len)?;
+        let Some(ends) = &mut column.offsets else { return Ok(column) };
+        let (mut values, places) = (column.data.as_mut_slice(), ends.values_mut::<u64>());
+        let (first, mut places) = places.split_at_mut(1);
+        first.fill(0);
+        let mut end = 0;
+        let pad = |places: &mut [u64], values: &mut [u8], end: &mut u64| {
+            values.fill(0);
+            for place in places {
+                *end += padding_byte_len as u64;
+                *place = *end;
             }
-        }
-        let byte_len_of = |&from: &u64| match from {
-            PADDING => value_byte_len as u64,
-            cell => offsets[cell as usize + 1] - offsets[cell as usize],
         };
-        let total: u64 = origin.iter().map(byte_len_of).sum();
-        let mut data = AlignedBuf::zeroed(total as usize)?;
-        let mut ends = AlignedBuf::zeroed((self.tile_cell_count + 1) * 8)?;
-        let (bytes, places) = (data.as_mut_slice(), &mut ends.values_mut::<u64>()[1..]);
-        let mut at = 0;
-        for (from, end) in origin.iter().zip(places) {
-            let byte_len = byte_len_of(from) as usize;
-            if *from != PADDING {
-                let start = offsets[*from as usize] as usize;
-                bytes[at..at + byte_len].copy_from_slice(&input.data[start..start + byte_len]);
+        let mut cell_end = 0;
+        for (at, cell, len) in runs {
+            let gap = at - cell_end;
+            let (padded, rest) = places.split_at_mut(gap);
+            let (zeros, value_rest) = values.split_at_mut(gap * padding_byte_len);
+            pad(padded, zeros, &mut end);
+            let bytes = bytes_of(cell, len);
+            let (taken, rest) = rest.split_at_mut(len);
+            let (copied, value_rest) = value_rest.split_at_mut(bytes.len());
+            copied.copy_from_slice(&input.data[bytes.clone()]);
+            for (place, cell_end) in taken.iter_mut().zip(&offsets[cell + 1..=cell + len]) {
+                *place = end + (cell_end - bytes.start as u64);
             }
-            at += byte_len;
-            *end = at as u64;
+            end += bytes.len() as u64;
+            (places, values) = (rest, value_rest);
+            cell_end = at + len;
         }
-        column.data = data;
-        column.offsets = Some(ends);
-        Ok(())
+        pad(places, values, &mut end);
+        Ok(column)
     }
 
     /// For input in global order: the first input cell of every tile.

@@ -177,9 +177,9 @@ impl DenseTiles {
         }
         if let (Order::Tiles, false) = (&self.pieces.order, starts.is_empty()) {
             let (write, fields) = (&self.pieces.write, &self.fields);
-            self.writer.append(first..self.next_tile, write.group_len(fields), |tile, field, _| {
+            self.writer.append(first..self.next_tile, write.group_len(fields), |tile, field, spare| {
                 let source = Source::Tile(starts[tile - first]);
-                write.tile(tile, source, columns[field], fields[field].shape)
+                write.tile(tile, source, columns[field], fields[field].shape, spare)
             })?;
         }
         Ok(taken)
@@ -199,9 +199,9 @@ impl DenseTiles {
             .zip(&**fields)
             .map(|(column, field)| part(*column, field.shape.cell_byte_len(), start..start + row.cell_count))
             .collect();
-        self.writer.append(row.tiles.clone(), write.group_len(fields), |tile, field, _| {
+        self.writer.append(row.tiles.clone(), write.group_len(fields), |tile, field, spare| {
             let source = Source::Box { rect: &row.rect, strides: &strides };
-            write.tile(tile, source, cells[field], fields[field].shape)
+            write.tile(tile, source, cells[field], fields[field].shape, spare)
         })
     }
 
