@@ -6,6 +6,7 @@ use crate::python::environment;
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
 use std::process::Command;
+use std::time::Instant;
 
 /// A test program, with the options that it knows and what they are unless others are given: the cases that every change must
 /// pass.
@@ -29,7 +30,7 @@ const SCRIPTS: &[Script] = &[
     },
     Script {
         path: "tests/interop/groups.py",
-        defaults: &[("--count", "300"), ("--seed", "1")],
+        defaults: &[("--count", "200"), ("--seed", "1")],
         knows_cases: false,
     },
     Script {
@@ -113,7 +114,9 @@ pub(crate) fn run_cases(workspace: &Workspace, options: &[&str], tally: &mut Tal
         let mut test = Command::new(&python);
         test.arg(path).arg("--smalti").arg(program(workspace)).args(with_defaults(script, &options));
         let mut cases = Tally::default();
+        let start = Instant::now();
         let outcome = run_counted(&mut test, &mut cases);
+        println!("-- {}: {:.1} s", script.path, start.elapsed().as_secs_f64());
         let passed = cases.passed;
         *tally += cases;
         outcome?;

@@ -589,14 +589,14 @@ impl Fetch {
         place: &Range<u64>,
         tile_byte_len: usize,
     ) -> Result<Option<Arc<CachedChunks>>> {
-        let most_chunks = (place.end - place.start) / LEAST_SKIPPED_BYTE_LEN;
-        if most_chunks < 2 || self.runs_ahead() {
+        let filtered_byte_len = place.end - place.start;
+        let most_chunks = filtered_byte_len / LEAST_SKIPPED_BYTE_LEN;
+        if most_chunks < 2 || self.runs_ahead() || !self.kept.has_room(tile_byte_len) {
             return Ok(None);
         }
         let mut read = |offset: u64, dest: &mut [u8]| {
             self.read(&mut [ReadInto { path, offset: place.start + offset, dest }])
         };
-        let filtered_byte_len = place.end - place.start;
         let directory =
             ChunkDirectory::from_headers(filtered_byte_len, tile_byte_len, most_chunks, &mut read)?;
         Ok(directory.and_then(|directory| self.kept.room_for(directory, tile_byte_len)))

@@ -94,13 +94,18 @@ impl KeptTiles {
         }
     }
 
+    /// Whether the read may keep another tile.
+    pub(crate) fn has_room(&self, tile_byte_len: usize) -> bool {
+        self.left.load(Ordering::Relaxed) >= tile_byte_len as u64
+    }
+
     /// A tile by chunks, if the read may keep so much more.
     pub(crate) fn room_for(
         &self,
         directory: ChunkDirectory,
         tile_byte_len: usize,
     ) -> Option<Arc<CachedChunks>> {
-        if self.left.load(Ordering::Relaxed) < tile_byte_len as u64 {
+        if !self.has_room(tile_byte_len) {
             return None;
         }
         CachedChunks::new(directory, tile_byte_len).map(Arc::new)

@@ -40,21 +40,7 @@ impl FieldSource {
             name: KeptName::default(),
         }))
     }
-}
 
-/// Where a fragment has an attribute, by its own schema. One of the same name that was of another type is another attribute, which was
-/// dropped before this one was added: nobody wrote cells of this one then. libtiledb takes the old bytes for values of the new type, unless
-/// one of the two is of any length.
-///
-/// # Errors
-/// `Corrupt` from the fragment's metadata.
-pub(crate) fn attribute_in(fragment: &Fragment, name: &str, shape: CellShape) -> Result<Option<FieldId>> {
-    let Some((idx, _)) = fragment.schema().attribute(name) else { return Ok(None) };
-    let field = FieldId::Attribute(idx);
-    Ok((fragment.field_shape(field)? == shape).then_some(field))
-}
-
-impl FieldSource {
     /// Adds why a damaged tile is damaged, where that is known.
     pub(crate) fn explain(&self, error: Error) -> Error {
         let shape = self.codec.shape();
@@ -102,4 +88,16 @@ impl FieldSource {
             name: KeptName::default(),
         })
     }
+}
+
+/// Where a fragment has an attribute, by its own schema. One of the same name that was of another type is another attribute, which was
+/// dropped before this one was added: nobody wrote cells of this one then. libtiledb takes the old bytes for values of the new type, unless
+/// one of the two is of any length.
+///
+/// # Errors
+/// `Corrupt` from the fragment's metadata.
+pub(crate) fn attribute_in(fragment: &Fragment, name: &str, shape: CellShape) -> Result<Option<FieldId>> {
+    let Some((idx, _)) = fragment.schema().attribute(name) else { return Ok(None) };
+    let field = FieldId::Attribute(idx);
+    Ok((fragment.field_shape(field)? == shape).then_some(field))
 }

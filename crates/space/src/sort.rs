@@ -104,8 +104,8 @@ impl SortedCells {
         Ok(SortedCells { order: Permutation::Indices(indices), words, idx_bits, is_whole, is_plain })
     }
 
-    /// The [repeats](OrderKeys::repeats) of the order, by the keys that were sorted: most leading bits tell them, without going back
-    /// to the keys.
+    /// The [repeats](OrderKeys::repeats) of the order, by the leading bits that were sorted: they tell most of them without going back to
+    /// the keys.
     ///
     /// # Errors
     /// What `check` returns.
