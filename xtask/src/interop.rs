@@ -173,7 +173,7 @@ mod tests {
             with_defaults(&SCRIPTS[0], &options),
             ["--count", "200", "--seed", "7", "--direction", "both", "--jobs", "1"]
         );
-        assert_eq!(with_defaults(&SCRIPTS[2], &options), ["--count", "300", "--seed", "7"]);
+        assert_eq!(with_defaults(&SCRIPTS[2], &options), ["--count", "200", "--seed", "7"]);
         assert_eq!(with_defaults(&SCRIPTS[5], &options), ["--versions", "3,5,8,11"]);
         let kills = with_defaults(&SCRIPTS[0], &["--stride", "1", "--arrays", "all"]);
         assert_eq!(kills, ["--count", "200", "--seed", "1", "--direction", "both"]);
