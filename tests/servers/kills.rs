@@ -129,7 +129,7 @@ fn kill_after(behind: &Behind, program: &mut Child, requests: u64) -> Option<Exi
     }
 }
 
-/// Cuts a work short behind requests of it, with the next one passed on and not.
+/// Cuts a work short behind requests of it, with the next one passed on or not.
 fn cut(server: &dyn Server, name: &str, is_long: bool) -> u64 {
     let behind = Behind::of(server);
     let direct = || Options::new().context(&server.context());
@@ -144,10 +144,8 @@ fn cut(server: &dyn Server, name: &str, is_long: bool) -> u64 {
 
     let step = if is_long { 1 } else { request_count.div_ceil(CUTS).max(1) };
     let mut killed = 0;
-    for (turn, requests) in (0..request_count).step_by(step as usize).enumerate() {
-        // In the short form by turns.
-        let choices: &[bool] = if is_long { &[false, true] } else { &[turn % 2 == 1] };
-        for &reaches in choices {
+    for requests in (0..request_count).step_by(step as usize) {
+        for reaches in [false, true] {
             let place = format!(
                 "{name}, after {requests} of {request_count} requests, the next one reaches: {reaches}"
             );
