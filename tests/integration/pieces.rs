@@ -133,29 +133,44 @@ fn parts_of_tiles_of_several_chunks_hold_their_cells() {
     }
 }
 
-#[test]
-fn of_a_part_of_a_filtered_tile_headers_and_the_chunks_that_hold_it_are_read() {
-    let shape = Shape { rows: 512, columns: 512, extents: [512, 512], cell_byte_len: 4 };
-    // Sixteen chunks, each as long as before it was filtered.
-    let snapshot = shape.array(&FilterPipeline::new([Filter::Md5]), Layout::RowMajor);
-    let read_byte_len = |row: i32| {
+impl Shape {
+    /// Sixteen chunks, each as long as before it was filtered.
+    fn of_sixteen_chunks() -> (Self, Snapshot) {
+        let shape = Shape { rows: 512, columns: 512, extents: [512, 512], cell_byte_len: 4 };
+        let snapshot = shape.array(&FilterPipeline::new([Filter::Md5]), Layout::RowMajor);
+        (shape, snapshot)
+    }
+
+    /// Reads a box of four rows and checks its cells. Returns what was read of files for it.
+    fn read_box(&self, snapshot: &Snapshot, row: i32, memory_byte_len: Option<usize>) -> u64 {
         let (rows, columns) = ((row, row + 3), (7, 10));
         let extent = |(lo, hi): (i32, i32)| Extent::Num { lo: lo.ordinal(), hi: hi.ordinal() };
         let request = ReadRequest {
             fields: vec!["n".into()],
             ranges: vec![vec![extent(rows)], vec![extent(columns)]],
+            memory_byte_len,
             ..ReadRequest::default()
         };
-        let mut batches = read(&snapshot, &request).unwrap();
+        let mut batches = read(snapshot, &request).unwrap();
         let found: Vec<u8> =
             batches.by_ref().flat_map(|batch| batch.unwrap().columns[0].data.as_slice().to_vec()).collect();
         let cells = (row..row + 4).flat_map(|row| (7..11).map(move |column| (row, column)));
-        assert_eq!(found, cells.flat_map(|(row, column)| shape.cell(row, column)).collect::<Vec<u8>>());
+        assert_eq!(found, cells.flat_map(|(row, column)| self.cell(row, column)).collect::<Vec<u8>>());
         batches.progress().statistics().byte_len
-    };
-    let fragment = &snapshot.fragments()[0];
-    let tile_byte_len = fragment.tile_place(FieldId::Attribute(0), Plane::Fixed, 0).unwrap();
-    let tile_byte_len = tile_byte_len.end - tile_byte_len.start;
+    }
+}
+
+/// What the only tile takes in its file.
+fn tile_byte_len(snapshot: &Snapshot) -> u64 {
+    let place = snapshot.fragments()[0].tile_place(FieldId::Attribute(0), Plane::Fixed, 0).unwrap();
+    place.end - place.start
+}
+
+#[test]
+fn of_a_part_of_a_filtered_tile_headers_and_the_chunks_that_hold_it_are_read() {
+    let (shape, snapshot) = Shape::of_sixteen_chunks();
+    let read_byte_len = |row: i32| shape.read_box(&snapshot, row, None);
+    let tile_byte_len = tile_byte_len(&snapshot);
     assert!(tile_byte_len > 16 * (16 << 10), "{tile_byte_len}");
     let first = read_byte_len(40);
     assert!(first < tile_byte_len / 8, "{first} of {tile_byte_len}");
@@ -165,4 +180,14 @@ fn of_a_part_of_a_filtered_tile_headers_and_the_chunks_that_hold_it_are_read() {
     // Rows in two chunks.
     let two = read_byte_len(62);
     assert!(two < tile_byte_len / 6, "{two} of {tile_byte_len}");
+}
+
+#[test]
+fn of_a_filtered_tile_that_may_not_be_kept_no_header_is_read_apart() {
+    let (shape, snapshot) = Shape::of_sixteen_chunks();
+    // Tiles may stay in the cache up to a part of it that is shorter than this one.
+    let memory_byte_len = Some(4 << 20);
+    for row in [40, 400] {
+        assert_eq!(shape.read_box(&snapshot, row, memory_byte_len), tile_byte_len(&snapshot), "{row}");
+    }
 }
