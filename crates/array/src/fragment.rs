@@ -16,7 +16,7 @@ use bytes::{MetadataBytes, MetadataPlace, piece};
 use chunked::ChunkedSection;
 use lists::TilePlaces;
 use smalti_format::fragment::{FieldId, Footer, FooterOutline, LegacyFragmentMetadata, Section};
-use smalti_format::names::{self, DataPart, TimestampedName, data_file_name};
+use smalti_format::names::{self, DataPart, TimestampedName, data_file_name, push_data_file_name};
 use smalti_format::{ArraySchema, Rule, Shape, Version};
 use smalti_store::{Store, StoreExt, Tail, join};
 use smalti_types::{Error, Extent, Filter, Result, TimeRange};
@@ -397,10 +397,11 @@ impl Fragment {
     /// # Errors
     /// `Corrupt` when the field's name cannot be a file's.
     pub fn data_file(&self, field: FieldId, plane: Plane) -> Result<String> {
-        Ok(join(
-            &self.listed.path(&self.kin.place),
-            &data_file_name(self.version(), &self.kin.schema, field, part(plane))?,
-        ))
+        const NAME_BYTE_LEN: usize = 32;
+        let mut path = self.listed.path_with_room(&self.kin.place, NAME_BYTE_LEN);
+        path.push('/');
+        push_data_file_name(&mut path, self.version(), &self.kin.schema, field, part(plane))?;
+        Ok(path)
     }
 
     /// The length of a data file of a field, asked of a store once: such files do not change.
@@ -422,6 +423,9 @@ impl Fragment {
     /// # Errors
     /// `Corrupt` and `Permission`; `InvalidArgument` when there is no such tile.
     pub fn tile_place(&self, field: FieldId, plane: Plane, tile_idx: usize) -> Result<Range<u64>> {
+        if let Some(place) = self.lone_place(field, plane, tile_idx)? {
+            return Ok(place);
+        }
         self.tile_places(field, plane)?
             .byte_range(tile_idx)
             .map_err(|error| {

@@ -95,7 +95,9 @@ pub(crate) fn inverted(low: Scalar, high: Scalar) -> Failure {
 /// The ends of an interval as bytes of its datatype; an interval of strings without an end has an empty one.
 pub(crate) fn ends(datatype: Datatype, extent: &Extent) -> (Vec<u8>, Vec<u8>) {
     match extent {
-        Extent::Num { lo, hi } => (datatype.bytes_of_ordinal(*lo), datatype.bytes_of_ordinal(*hi)),
+        Extent::Num { lo, hi } => {
+            (datatype.bytes_of_ordinal(*lo).to_vec(), datatype.bytes_of_ordinal(*hi).to_vec())
+        }
         Extent::Str { lo, hi } => (lo.to_vec(), hi.as_ref().map_or(Vec::new(), |hi| hi.to_vec())),
     }
 }

@@ -27,7 +27,7 @@ fn values(datatype: Datatype, count: usize, shape: u8, seed: u64) -> Vec<u8> {
             _ => middle.wrapping_add(index / 7 * 5),
         };
         let greatest = u64::MAX >> (64 - 8 * datatype.byte_len());
-        bytes.extend(datatype.bytes_of_ordinal(ordinal.min(greatest)));
+        bytes.extend_from_slice(&datatype.bytes_of_ordinal(ordinal.min(greatest)));
     }
     bytes
 }

@@ -386,17 +386,16 @@ impl Fetch {
         let buffer = room(filtered, fixed_len + var_len + validity_len)?;
         let (fixed_bytes, rest) = buffer.split_at_mut(fixed_len);
         let (var_bytes, validity_bytes) = rest.split_at_mut(var_len);
-        let paths = [
-            fragment.data_file(*field, Plane::Fixed)?,
-            fragment.data_file(*field, Plane::Var)?,
-            fragment.data_file(*field, Plane::Validity)?,
-        ];
-        let mut reads = vec![ReadInto { path: &paths[0], offset: fixed.start, dest: fixed_bytes }];
+        let path = |plane| fragment.data_file(*field, plane);
+        let fixed_path = path(Plane::Fixed)?;
+        let var_path = if var.is_some() { path(Plane::Var)? } else { String::new() };
+        let validity_path = if validity.is_some() { path(Plane::Validity)? } else { String::new() };
+        let mut reads = vec![ReadInto { path: &fixed_path, offset: fixed.start, dest: fixed_bytes }];
         if let Some(range) = &var {
-            reads.push(ReadInto { path: &paths[1], offset: range.start, dest: var_bytes });
+            reads.push(ReadInto { path: &var_path, offset: range.start, dest: var_bytes });
         }
         if let Some(range) = &validity {
-            reads.push(ReadInto { path: &paths[2], offset: range.start, dest: validity_bytes });
+            reads.push(ReadInto { path: &validity_path, offset: range.start, dest: validity_bytes });
         }
         self.read(&mut reads)?;
         drop(reads);
@@ -405,7 +404,7 @@ impl Fetch {
             source
                 .explain(error)
                 .context(format_args!("tile {tile_idx}"))
-                .at_uri(self.store.address(&paths[usize::from(shape.is_var())]))
+                .at_uri(self.store.address(if shape.is_var() { &var_path } else { &fixed_path }))
         })
     }
 

@@ -19,7 +19,7 @@ pub(crate) struct KeptTiles {
 
 /// The files of a field of a fragment by their versions, asked of a near store once a read. A distant one may know them when it has answered.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct KeptName(Arc<OnceLock<Option<Arc<CachedFile>>>>);
+pub(crate) struct KeptName(OnceLock<Option<Arc<CachedFile>>>);
 
 impl KeptTiles {
     /// For a read that may add so many bytes.

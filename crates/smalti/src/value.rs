@@ -283,8 +283,8 @@ impl Interval {
         };
         Ok(match extent {
             Extent::Num { lo, hi } => Interval {
-                lo: value(datatype.bytes_of_ordinal(*lo))?,
-                hi: Some(value(datatype.bytes_of_ordinal(*hi))?),
+                lo: value(datatype.bytes_of_ordinal(*lo).to_vec())?,
+                hi: Some(value(datatype.bytes_of_ordinal(*hi).to_vec())?),
             },
             Extent::Str { lo, hi } => Interval {
                 lo: value(lo.to_vec())?,

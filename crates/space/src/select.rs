@@ -2,6 +2,7 @@
 
 use crate::column::{Column, values_of};
 use crate::{BitMask, Interval, RangeSet};
+use multiversion::multiversion;
 use smalti_types::{Error, Physical, Result, dispatch_physical};
 
 /// Up to this many ranges, every range is compared with all cells at once; with more, every cell is looked up among them.
@@ -98,22 +99,39 @@ fn select_strings(column: &Column<'_>, ranges: &RangeSet, mask: &mut BitMask) {
     }
 }
 
+/// With the vectors that the processor has.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn select_numbers<T: Physical>(values: &[u8], intervals: &[Interval], is_float: bool, mask: &mut BitMask) {
+    select_numbers_plain::<T>(values, intervals, is_float, mask);
+}
+
+#[inline(always)]
+fn select_numbers_plain<T: Physical>(
+    values: &[u8],
+    intervals: &[Interval],
+    is_float: bool,
+    mask: &mut BitMask,
+) {
     let type_bounds = number_bounds::<T>(is_float);
     let met = if intervals.len() > FEW { met_by::<T>(values, intervals) } else { intervals };
-    let clipped: Vec<Interval> = met.iter().filter_map(|i| i.intersect(type_bounds)).collect();
-    let ends: Vec<(T, T)> = clipped.iter().map(|i| (T::from_ordinal(i.lo), T::from_ordinal(i.hi))).collect();
+    let clipped = || met.iter().filter_map(|interval| interval.intersect(type_bounds));
+    let mut ends = [(T::from_ordinal(0), T::from_ordinal(0)); FEW];
+    let mut count = 0;
+    for (interval, ends) in clipped().zip(&mut ends) {
+        *ends = (T::from_ordinal(interval.lo), T::from_ordinal(interval.hi));
+        count += 1;
+    }
     let blocks = values.chunks(64 * size_of::<T>()).zip(mask.words_mut()).filter(|(_, word)| **word != 0);
-    match ends.as_slice() {
-        [] => mask.words_mut().fill(0),
-        &[(lo, hi)] => {
+    match ends.get(..count).filter(|_| met.len() <= FEW) {
+        Some([]) => mask.words_mut().fill(0),
+        Some(&[(lo, hi)]) => {
             for (values, word) in blocks {
                 let mut flags = [0u8; 64];
                 flag_range(values, lo, hi, &mut flags);
                 *word &= packed(&flags);
             }
         }
-        few if few.len() <= FEW => {
+        Some(few) => {
             for (values, word) in blocks {
                 let mut flags = [0u8; 64];
                 for &(lo, hi) in few {
@@ -122,7 +140,8 @@ fn select_numbers<T: Physical>(values: &[u8], intervals: &[Interval], is_float: 
                 *word &= packed(&flags);
             }
         }
-        _ => {
+        None => {
+            let clipped: Vec<Interval> = clipped().collect();
             let shelves = Shelves::new(&clipped);
             for (values, word) in blocks {
                 let mut flags = [0u8; 64];
@@ -261,6 +280,35 @@ mod tests {
             }
             assert_eq!(seen, [1; 8], "{datatype}");
         }
+    }
+
+    /// Whether the processor has wide vectors or not, the same cells are found.
+    #[test]
+    fn cells_found_in_wide_vectors_are_those_of_the_plain_code() {
+        fn check<T: Physical>(is_float: bool) {
+            let mut seed = 7;
+            let bounds = number_bounds::<T>(is_float);
+            let values: Vec<u8> = intervals(&mut seed, bounds.lo, bounds.hi, 1000)
+                .iter()
+                .flat_map(|interval| bytemuck::bytes_of(&T::from_ordinal(interval.lo)).to_vec())
+                .collect();
+            let count = values.len() / size_of::<T>();
+            for of_ranges in [0, 1, 3, FEW as u64, 40] {
+                let some = intervals(&mut seed, bounds.lo, bounds.hi, of_ranges);
+                let (mut wide, mut plain) = (BitMask::ones(count), BitMask::ones(count));
+                select_numbers::<T>(&values, &some, is_float, &mut wide);
+                select_numbers_plain::<T>(&values, &some, is_float, &mut plain);
+                let found = |mask: &BitMask| mask.iter_cells().collect::<Vec<_>>();
+                assert_eq!(found(&wide), found(&plain), "{of_ranges} ranges");
+                assert_eq!(plain.any(), of_ranges > 0, "{of_ranges} ranges");
+            }
+        }
+        check::<u8>(false);
+        check::<i16>(false);
+        check::<u32>(false);
+        check::<i64>(false);
+        check::<f32>(true);
+        check::<f64>(true);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The 44 datatypes of the format and the number of values in a cell.
 
-use crate::{Error, Physical, Result};
+use crate::{Error, Physical, Result, ValueBytes};
 use std::fmt;
 use std::num::NonZeroU32;
 
@@ -248,8 +248,8 @@ impl Datatype {
     }
 
     /// The little-endian bytes of the value with this [`Physical::ordinal`].
-    pub fn bytes_of_ordinal(self, ordinal: u64) -> Vec<u8> {
-        crate::dispatch_physical!(self, T => bytemuck::bytes_of(&<T as Physical>::from_ordinal(ordinal)).to_vec())
+    pub fn bytes_of_ordinal(self, ordinal: u64) -> ValueBytes {
+        crate::dispatch_physical!(self, T => ValueBytes::of(<T as Physical>::from_ordinal(ordinal)))
     }
 }
 

@@ -37,7 +37,7 @@ pub use extent::{Extent, ExtentRef, RectList};
 pub use filter::{DEFAULT_MAX_CHUNK_SIZE, Filter, FilterPipeline, FloatScale, ScaleWidth, WebpFormat};
 pub use key::EncryptionKey;
 pub use order::{ArrayType, Layout};
-pub use physical::Physical;
+pub use physical::{Physical, ValueBytes};
 pub use scalar::Scalar;
 pub use spares::Spares;
 pub use time::TimeRange;

@@ -8,6 +8,7 @@ use crate::{Error, Result};
 use rayon::iter::plumbing::{Consumer, Folder, Producer, ProducerCallback, UnindexedConsumer};
 use rayon::iter::{IndexedParallelIterator, MaxLen, ParallelIterator};
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The threads of a context. They start with the first work that is worth it, and end with the last handle.
@@ -145,6 +146,27 @@ pub trait Shareable: IndexedParallelIterator {
     fn shared(self) -> Shared<MaxLen<Self>> {
         Shared(self.with_max_len(1))
     }
+
+    /// Takes a step for each, [shared](Shareable::shared) out, and gives what they return in the order of the steps. No step begins behind one that
+    /// failed.
+    ///
+    /// rayon's own way, `map` and `collect`, makes a list of vectors with one element each.
+    ///
+    /// # Errors
+    /// One of those that steps return.
+    fn steps<T: Send>(self, step: impl Fn(Self::Item) -> Result<T> + Sync) -> Result<Vec<T>> {
+        let has_failed = AtomicBool::new(false);
+        let step = |item| {
+            let done = (!has_failed.load(Ordering::Relaxed)).then(|| step(item))?;
+            if done.is_err() {
+                has_failed.store(true, Ordering::Relaxed);
+            }
+            Some(done)
+        };
+        let mut done = Vec::new();
+        self.shared().map(step).collect_into_vec(&mut done);
+        done.into_iter().flatten().collect()
+    }
 }
 
 impl<I: IndexedParallelIterator> Shareable for I {}
@@ -196,6 +218,7 @@ impl<T, C: Consumer<T>> ProducerCallback<T> for OneAfterTheOther<C> {
 mod tests {
     use super::*;
     use rayon::prelude::*;
+    use std::sync::atomic::AtomicUsize;
 
     fn doubled(count: usize) -> Vec<usize> {
         let numbers: Vec<usize> = (0..count).collect();
@@ -214,6 +237,28 @@ mod tests {
         assert_eq!(workers.run(|| doubled(1000)), expected);
         assert_eq!(workers.run(|| (is_worker(), thread_count())), (true, 2));
         assert_eq!((is_worker(), thread_count()), (false, 1));
+    }
+
+    #[test]
+    fn results_of_steps_come_in_their_order_and_none_begins_behind_an_error() {
+        let doubled = || (0..1000_usize).into_par_iter().steps(|number| Ok(2 * number));
+        let expected: Vec<usize> = (0..1000).map(|number| 2 * number).collect();
+        let workers = Workers::new(2);
+        assert_eq!(doubled().unwrap(), expected);
+        assert_eq!(workers.run(doubled).unwrap(), expected);
+
+        let taken = AtomicUsize::new(0);
+        let failing = || {
+            (0..1000_usize).into_par_iter().steps(|number| {
+                taken.fetch_add(1, Ordering::Relaxed);
+                if number < 7 { Ok(number) } else { Err(Error::invalid(format!("step {number}"))) }
+            })
+        };
+        assert_eq!(failing().unwrap_err().message(), "step 7");
+        assert_eq!(taken.swap(0, Ordering::Relaxed), 8);
+        // Each worker may have begun one more.
+        assert!(workers.run(failing).is_err());
+        assert!(taken.into_inner() < 1000, "steps behind an error are left");
     }
 
     #[test]

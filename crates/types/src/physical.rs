@@ -1,5 +1,7 @@
 //! Machine types and their order-preserving image in the unsigned 64-bit integers.
 
+use std::ops::Deref;
+
 /// A machine number that cells are stored as.
 ///
 /// [`ordinal`](Physical::ordinal) maps the values of one type to `u64` so that their order is kept: signed
@@ -11,6 +13,29 @@ pub trait Physical: bytemuck::Pod + PartialOrd + Send + Sync + std::fmt::Debug +
     fn ordinal(self) -> u64;
     /// The value of an image; bits beyond the type's width are ignored.
     fn from_ordinal(ordinal: u64) -> Self;
+}
+
+/// The little-endian bytes of one value, as many as its type has.
+#[derive(Debug, Clone, Copy)]
+pub struct ValueBytes {
+    bytes: [u8; 8],
+    byte_len: usize,
+}
+
+impl ValueBytes {
+    pub(crate) fn of<T: Physical>(value: T) -> Self {
+        let mut bytes = [0; 8];
+        bytes.iter_mut().zip(bytemuck::bytes_of(&value)).for_each(|(to, from)| *to = *from);
+        ValueBytes { bytes, byte_len: size_of::<T>() }
+    }
+}
+
+impl Deref for ValueBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.bytes.get(..self.byte_len).unwrap_or_default()
+    }
 }
 
 macro_rules! unsigned {

@@ -12,6 +12,7 @@ use smalti_format::fragment::{
 use smalti_format::{GenericTileHeader, Rule};
 use smalti_tile::beyond_limit;
 use smalti_types::{AlignedBuf, Error, Result};
+use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 
 /// A section that can be read.
@@ -37,24 +38,43 @@ impl Fragment {
             return Ok(places);
         }
         let slot = self.slot(field)?;
-        let footer = self.footer();
-        let (section, file_lens) = match plane {
-            Plane::Fixed => (Section::TileOffsets(slot), &footer.file_sizes),
-            Plane::Var => (Section::TileVarOffsets(slot), &footer.file_var_sizes),
-            Plane::Validity => (Section::TileValidityOffsets(slot), &footer.file_validity_sizes),
+        let section = match plane {
+            Plane::Fixed => Section::TileOffsets(slot),
+            Plane::Var => Section::TileVarOffsets(slot),
+            Plane::Validity => Section::TileValidityOffsets(slot),
         };
-        let starts = match self.lone.get() {
-            // It begins where its file does.
-            Some(_) => NumbersOfTiles::whole(vec![0]),
-            None => self.open_numbers(section)?,
-        };
-        let file_len = file_lens.get(slot).copied().unwrap_or_default();
+        let starts = self.open_numbers(section)?;
+        let file_len = self.claimed_file_len(slot, plane);
         let places = TilePlaces::new(starts, self.tile_count, file_len).map_err(|error| {
             self.in_metadata(error.in_field("tile offsets", crate::field_name(&self.kin.schema, field)))
         })?;
         let places = Arc::new(places);
         let mut known = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(known.entry((field, plane)).or_insert(places)))
+    }
+
+    /// The place of the only tile, where the footer told that it is the only one: it begins where its file does.
+    pub(super) fn lone_place(
+        &self,
+        field: FieldId,
+        plane: Plane,
+        tile_idx: usize,
+    ) -> Result<Option<Range<u64>>> {
+        if tile_idx > 0 || self.lone.get().is_none() {
+            return Ok(None);
+        }
+        Ok(Some(0..self.claimed_file_len(self.slot(field)?, plane)))
+    }
+
+    /// How long a data file is by the footer.
+    fn claimed_file_len(&self, slot: usize, plane: Plane) -> u64 {
+        let footer = self.footer();
+        let lens = match plane {
+            Plane::Fixed => &footer.file_sizes,
+            Plane::Var => &footer.file_var_sizes,
+            Plane::Validity => &footer.file_validity_sizes,
+        };
+        lens.get(slot).copied().unwrap_or_default()
     }
 
     /// Unfiltered bytes of the values in a tile of a var-sized field.

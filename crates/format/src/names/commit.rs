@@ -98,17 +98,19 @@ fn among_commits(file_name: String, version: Version) -> String {
 
 /// The path of a fragment's folder, relative to the array.
 pub fn fragment_path(name: &TimestampedName, version: Version) -> String {
+    fragment_path_parts(name, version).concat()
+}
+
+/// What a [`fragment_path`] is put together of.
+pub fn fragment_path_parts(name: &TimestampedName, version: Version) -> [&str; 3] {
     let name = name.as_str();
-    if version.has(Rule::CommitsFolder) { [FRAGMENTS_FOLDER, "/", name].concat() } else { name.to_owned() }
+    if version.has(Rule::CommitsFolder) { [FRAGMENTS_FOLDER, "/", name] } else { ["", "", name] }
 }
 
 /// The path of a file of a fragment, relative to the array.
 pub fn fragment_file_path(name: &TimestampedName, version: Version, file_name: &str) -> String {
-    let name = name.as_str();
-    match version.has(Rule::CommitsFolder) {
-        true => [FRAGMENTS_FOLDER, "/", name, "/", file_name].concat(),
-        false => [name, "/", file_name].concat(),
-    }
+    let [above, slash, name] = fragment_path_parts(name, version);
+    [above, slash, name, "/", file_name].concat()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::{DATA_ENDING, is_plain};
 use crate::fragment::FieldId;
 use crate::{ArraySchema, Rule, Version};
 use smalti_types::{Error, Result};
+use std::fmt::Write as _;
 
 /// What a data file of a field holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,35 +29,62 @@ pub fn data_file_name(
     field: FieldId,
     part: DataPart,
 ) -> Result<String> {
-    let stem = match field {
-        FieldId::Coordinates => "__coords".to_owned(),
-        FieldId::Timestamps => "t".to_owned(),
-        FieldId::DeleteTimestamps => "dt".to_owned(),
-        FieldId::DeleteConditionIndex => "dci".to_owned(),
-        FieldId::Attribute(idx) if version.has(Rule::IndexedFiles) => format!("a{idx}"),
-        FieldId::Dimension(idx) if version.has(Rule::IndexedFiles) => format!("d{idx}"),
+    let mut name = String::new();
+    push_data_file_name(&mut name, version, schema, field, part)?;
+    Ok(name)
+}
+
+/// Appends a [`data_file_name`] to a path that ends behind a slash.
+///
+/// # Errors
+/// As [`data_file_name`]; the path is useless then.
+pub fn push_data_file_name(
+    path: &mut String,
+    version: Version,
+    schema: &ArraySchema,
+    field: FieldId,
+    part: DataPart,
+) -> Result<()> {
+    let start = path.len();
+    let mut push_indexed = |letter: char, idx: usize| {
+        path.push(letter);
+        // Writing to a string cannot fail.
+        let _ = write!(path, "{idx}");
+    };
+    match field {
+        FieldId::Coordinates => path.push_str("__coords"),
+        FieldId::Timestamps => path.push('t'),
+        FieldId::DeleteTimestamps => path.push_str("dt"),
+        FieldId::DeleteConditionIndex => path.push_str("dci"),
+        FieldId::Attribute(idx) if version.has(Rule::IndexedFiles) => push_indexed('a', idx),
+        FieldId::Dimension(idx) if version.has(Rule::IndexedFiles) => push_indexed('d', idx),
         FieldId::Attribute(idx) => {
-            named(version, schema.attributes.get(idx).map(|field| &field.name), field)?
+            push_name(path, version, schema.attributes.get(idx).map(|field| &field.name), field)?;
         }
         FieldId::Dimension(idx) => {
-            named(version, schema.dimensions.get(idx).map(|field| &field.name), field)?
+            push_name(path, version, schema.dimensions.get(idx).map(|field| &field.name), field)?;
         }
-    };
-    let part = match part {
+    }
+    path.push_str(match part {
         DataPart::Main => "",
         DataPart::Var => "_var",
         DataPart::Validity => "_validity",
-    };
-    let file_name = format!("{stem}{part}{DATA_ENDING}");
-    if is_plain(&file_name) {
-        return Ok(file_name);
+    });
+    path.push_str(DATA_ENDING);
+    let name = path.get(start..).unwrap_or_default();
+    if is_plain(name) {
+        return Ok(());
     }
-    Err(Error::corrupt(format!("the name {stem:?} cannot be that of a file in the fragment's folder")))
+    Err(Error::corrupt(format!("the name {name:?} cannot be that of a file in the fragment's folder")))
 }
 
-fn named(version: Version, name: Option<&String>, field: FieldId) -> Result<String> {
+fn push_name(path: &mut String, version: Version, name: Option<&String>, field: FieldId) -> Result<()> {
     let name = name.ok_or_else(|| Error::corrupt(format!("the schema has no {field:?}")))?;
-    Ok(if version.has(Rule::PercentEncodedFiles) { percent_encoded(name) } else { name.clone() })
+    match version.has(Rule::PercentEncodedFiles) {
+        true => path.push_str(&percent_encoded(name)),
+        false => path.push_str(name),
+    }
+    Ok(())
 }
 
 /// Replaces the characters that version 8 encodes.

@@ -6,10 +6,11 @@ mod index;
 mod timestamped;
 
 pub use commit::{
-    CommitKind, commit_file_name, commit_path, commit_stem, fragment_file_path, fragment_path, gone_path,
-    is_impossible_commit_in_root, parse_commit_file, parse_gone, parse_pending_vacuum, pending_vacuum_path,
+    CommitKind, commit_file_name, commit_path, commit_stem, fragment_file_path, fragment_path,
+    fragment_path_parts, gone_path, is_impossible_commit_in_root, parse_commit_file, parse_gone,
+    parse_pending_vacuum, pending_vacuum_path,
 };
-pub use data_file::{DataPart, data_file_name};
+pub use data_file::{DataPart, data_file_name, push_data_file_name};
 pub use index::NameIndex;
 pub use timestamped::TimestampedName;
 

@@ -3,6 +3,7 @@
 use super::set::LookUp;
 use super::test::Test;
 use super::tree::Relation;
+use multiversion::multiversion;
 use smalti_tile::{CellShape, ColumnRef};
 use smalti_types::{Error, Physical, Result, dispatch_physical};
 use std::ops::Range;
@@ -78,6 +79,7 @@ fn fixed_data<'a>(shape: CellShape, column: ColumnRef<'a>, cells: &Range<usize>)
 }
 
 /// The cells as numbers, copied where their bytes are not aligned.
+#[inline(always)]
 fn numbers<T: Physical, R>(data: &[u8], run: impl FnOnce(&[T]) -> R) -> R {
     match bytemuck::try_cast_slice(data) {
         Ok(cells) => run(cells),
@@ -85,7 +87,14 @@ fn numbers<T: Physical, R>(data: &[u8], run: impl FnOnce(&[T]) -> R) -> R {
     }
 }
 
+/// With the vectors that the processor has.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn compare_numbers<T: Physical>(relation: Relation, value: &[u8; 8], data: &[u8], words: &mut [u64]) {
+    compare_numbers_plain::<T>(relation, value, data, words);
+}
+
+#[inline(always)]
+fn compare_numbers_plain<T: Physical>(relation: Relation, value: &[u8; 8], data: &[u8], words: &mut [u64]) {
     let value: T = bytemuck::pod_read_unaligned(&value[..size_of::<T>()]);
     numbers::<T, _>(data, |cells| match relation {
         Relation::Lt => fill(cells, words, |cell| cell < value),
@@ -152,6 +161,7 @@ fn fill_all(cell_count: usize, holds: bool, words: &mut [u64]) {
     }
 }
 
+#[inline(always)]
 fn fill<T: Copy>(cells: &[T], words: &mut [u64], holds: impl Fn(T) -> bool) {
     let (lines, rest) = cells.as_chunks::<64>();
     let (full, tail) = words.split_at_mut(lines.len());
@@ -179,9 +189,50 @@ fn packed_line<T: Copy>(cells: &[T; 64], holds: impl Fn(T) -> bool) -> u64 {
 }
 
 /// At most 64 cells.
+#[inline(always)]
 fn packed<T: Copy>(cells: &[T], holds: impl Fn(T) -> bool) -> u64 {
     match cells.first_chunk::<64>() {
         Some(line) => packed_line(line, holds),
         None => cells.iter().enumerate().map(|(bit, cell)| u64::from(holds(*cell)) << bit).sum(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use smalti_types::Datatype;
+
+    /// Whether the processor has wide vectors or not, the same cells are found.
+    #[test]
+    fn comparisons_in_wide_vectors_are_those_of_the_plain_code() {
+        use Relation::{Eq, Ge, Gt, Le, Lt, Ne};
+        let mut state = 1_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 24).to_le_bytes()
+        };
+        let datatypes = [
+            Datatype::Int8,
+            Datatype::UInt16,
+            Datatype::Int32,
+            Datatype::UInt64,
+            Datatype::Float32,
+            Datatype::Float64,
+        ];
+        for datatype in datatypes {
+            let byte_len = datatype.byte_len();
+            let data: Vec<u8> = (0..1000).flat_map(|_| random()[..byte_len].to_vec()).collect();
+            let mut value = [0; 8];
+            value[..byte_len].copy_from_slice(&data[500 * byte_len..][..byte_len]);
+            for relation in [Lt, Le, Gt, Ge, Eq, Ne] {
+                let (mut wide, mut plain) = ([0; 16], [0; 16]);
+                dispatch_physical!(datatype, T => {
+                    compare_numbers::<T>(relation, &value, &data, &mut wide);
+                    compare_numbers_plain::<T>(relation, &value, &data, &mut plain);
+                });
+                assert_eq!(wide, plain, "{datatype} {relation:?}");
+                assert!(plain.iter().any(|word| *word != 0), "{datatype} {relation:?}");
+            }
+        }
     }
 }

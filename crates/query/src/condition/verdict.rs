@@ -36,7 +36,7 @@ pub struct FieldBounds<'a> {
 impl<'a> FieldBounds<'a> {
     /// The bounds of a dimension from the ordinals of a rectangle, which is to cover all cells.
     pub fn of_ordinals(datatype: Datatype, lo: u64, hi: u64, cell_count: u64) -> FieldBounds<'a> {
-        let bytes = |ordinal| Cow::Owned(datatype.bytes_of_ordinal(ordinal));
+        let bytes = |ordinal| Cow::Owned(datatype.bytes_of_ordinal(ordinal).to_vec());
         FieldBounds {
             cell_count,
             null_count: Some(0),

@@ -9,7 +9,7 @@ use crate::folded::Folded;
 use smalti_array::FieldId;
 use smalti_space::Interval;
 use smalti_tile::{ColumnRef, StatsBuilder};
-use smalti_types::{Error, Result};
+use smalti_types::{Error, Result, ValueBytes};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -151,7 +151,7 @@ impl DensePlan {
 
     /// Whether fill values fulfil the condition in the first cell of a rectangle.
     fn holds_for_blank(&self, filter: &DenseFilter, rect: &[Interval]) -> Result<bool> {
-        let coordinates: Vec<Option<Vec<u8>>> = filter
+        let coordinates: Vec<Option<ValueBytes>> = filter
             .condition
             .fields()
             .iter()

@@ -235,7 +235,7 @@ impl DensePlan {
         let trace = |task: &Task| self.trace(sources, task, purpose);
         let mut traces: Vec<Trace> = match tasks {
             [task] => vec![trace(task)?],
-            _ => tasks.par_iter().shared().map(trace).collect::<Result<_>>()?,
+            _ => tasks.par_iter().steps(trace)?,
         };
         // The tasks number their tiles from 0; here all have one numbering, with the fill value last.
         let mut wanted: Vec<(usize, usize)> = Vec::new();
@@ -250,19 +250,15 @@ impl DensePlan {
         }
         let fill_slot = wanted.len() as u32;
         let check = || self.fetch.check();
-        let lists: Vec<Vec<CellRun>> = traces
-            .into_par_iter()
-            .shared()
-            .map(|Trace { tiles, mut runs }| {
-                for runs in runs.chunks_mut(CELLS_BETWEEN_CHECKS) {
-                    check()?;
-                    for run in runs {
-                        run.slot = tiles.get(run.slot as usize).map_or(fill_slot, |tile| tile.slot);
-                    }
+        let lists: Vec<Vec<CellRun>> = traces.into_par_iter().steps(|Trace { tiles, mut runs }| {
+            for runs in runs.chunks_mut(CELLS_BETWEEN_CHECKS) {
+                check()?;
+                for run in runs {
+                    run.slot = tiles.get(run.slot as usize).map_or(fill_slot, |tile| tile.slot);
                 }
-                Ok(runs)
-            })
-            .collect::<Result<_>>()?;
+            }
+            Ok(runs)
+        })?;
         let tile_cell_count = self.tile_cell_count()?;
         let cell_count = |source: &FieldSource, tile_idx: usize| match source.fragment.is_dense() {
             true => Ok(tile_cell_count),
@@ -280,11 +276,8 @@ impl DensePlan {
                 whole.take(slot, source, tile_idx, byte_len);
             }
         }
-        let columns: Vec<Option<Arc<Column>>> = wanted
-            .par_iter()
-            .enumerate()
-            .shared()
-            .map(|(at, &(fragment_idx, tile_idx))| {
+        let columns: Vec<Option<Arc<Column>>> =
+            wanted.par_iter().enumerate().steps(|(at, &(fragment_idx, tile_idx))| {
                 if whole.has(at) {
                     return Ok(None);
                 }
@@ -296,8 +289,7 @@ impl DensePlan {
                 let read =
                     |workspace: &mut Workspace| self.fetch.tile(source, tile_idx, cell_count, workspace);
                 self.workspaces.with(read).map(Some)
-            })
-            .collect::<Result<_>>()?;
+            })?;
         let fill_offsets = [0, fill.len() as u64];
         let fill_validity = [u8::from(fill_valid)];
         let nothing = || ColumnRef::var(&[], &[0]);

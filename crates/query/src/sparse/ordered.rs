@@ -18,6 +18,7 @@ use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::parallel::Shareable as _;
 use smalti_types::{Error, Result};
 use std::collections::{HashMap, VecDeque};
+use std::mem;
 use std::sync::Arc;
 
 /// The wanted cells in their order, and everything decoded that they are copied from.
@@ -83,20 +84,23 @@ impl SparsePlan {
         let mut found = self.find(slab, &tiles, held)?;
         let (runs, counts) = match &slab.pieces[..] {
             [] => {
+                // No other slab wants them.
                 let mut selected: Vec<Selection> =
-                    found.iter().map(|found| found.selection.clone()).collect();
-                (vec![self.runs_in_order(&tiles, &mut selected)?], counts_of(&selected))
+                    found.iter_mut().map(|found| mem::take(&mut found.selection)).collect();
+                let runs = self.runs_in_order(&tiles, &mut selected)?;
+                let counts = counts_of(&selected);
+                found.iter_mut().zip(selected).for_each(|(found, selected)| found.selection = selected);
+                (vec![runs], counts)
             }
             pieces => {
-                let sorted = pieces.par_iter().shared().map(|piece| {
+                let sorted = pieces.par_iter().steps(|piece| {
                     let selected = tiles.iter().zip(&found);
                     let selected =
                         selected.map(|(tile, found)| self.select_piece(tile, &found.selection, *piece));
                     let mut selected = selected.collect::<Result<Vec<_>>>()?;
                     Ok((self.runs_in_order(&tiles, &mut selected)?, counts_of(&selected)))
                 });
-                let (runs, counts): (Vec<_>, Vec<Vec<usize>>) =
-                    sorted.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+                let (runs, counts): (Vec<_>, Vec<Vec<usize>>) = sorted?.into_iter().unzip();
                 (runs, (0..tiles.len()).map(|tile| counts.iter().map(|counts| counts[tile]).sum()).collect())
             }
         };
@@ -132,13 +136,13 @@ impl SparsePlan {
                 tasks.extend((0..self.fields.len()).filter(is_attribute).map(|idx| (at, Task::Decode(idx))));
             }
         }
-        let done = tasks.par_iter().shared().map(|(at, task)| {
+        let done = tasks.par_iter().steps(|(at, task)| {
             Ok(match task {
                 Task::Select => (*at, Done::Selected(self.select(&tiles[*at], true, wants_times)?)),
                 Task::Decode(idx) => (*at, Done::Decoded(*idx, self.field_column(*idx, &tiles[*at])?)),
             })
         });
-        for (at, done) in done.collect::<Result<Vec<_>>>()? {
+        for (at, done) in done? {
             match (done, &mut found[at]) {
                 (Done::Selected(selection), found) => {
                     *found = Some(Found { selection, fields: vec![None; self.fields.len()] });
@@ -329,17 +333,15 @@ impl SparsePlan {
                     .iter()
                     .map(|found| found.selection.coords[dim].clone().unwrap_or_default())
                     .collect(),
-                _ => tiles
-                    .par_iter()
-                    .zip(counts)
-                    .zip(&mut *found)
-                    .shared()
-                    .map(|((tile, count), found)| match (count, &mut found.fields[idx]) {
-                        (0, _) => Ok(Arc::default()),
-                        (_, Some(column)) => Ok(Arc::clone(column)),
-                        (_, column) => Ok(Arc::clone(column.insert(self.field_column(idx, tile)?))),
-                    })
-                    .collect::<Result<_>>()?,
+                _ => {
+                    tiles.par_iter().zip(counts).zip(&mut *found).steps(|((tile, count), found)| {
+                        match (count, &mut found.fields[idx]) {
+                            (0, _) => Ok(Arc::default()),
+                            (_, Some(column)) => Ok(Arc::clone(column)),
+                            (_, column) => Ok(Arc::clone(column.insert(self.field_column(idx, tile)?))),
+                        }
+                    })?
+                }
             });
         }
         Ok(fields)

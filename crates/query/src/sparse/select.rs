@@ -13,7 +13,7 @@ use std::borrow::Borrow;
 use std::sync::Arc;
 
 /// The wanted cells of a tile, and the columns that were decoded to find them.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Selection {
     /// The wanted cells; `None` for all.
     pub(crate) mask: Option<BitMask>,

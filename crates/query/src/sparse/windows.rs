@@ -171,11 +171,8 @@ impl SparsePlan {
         let mut at = 0;
         while let Some(group) = self.next_group(windows, &mut at, until.as_ref())? {
             self.announce_group(group.iter().map(|&slot| slot as usize));
-            let found: Vec<Kept> = group
-                .par_iter()
-                .shared()
-                .map(|&slot| self.keep_cells(windows, slot, until.as_ref()))
-                .collect::<Result<_>>()?;
+            let found: Vec<Kept> =
+                group.par_iter().steps(|&slot| self.keep_cells(windows, slot, until.as_ref()))?;
             kept_byte_len += found.iter().map(Kept::byte_len).sum::<u64>();
             kept_count += found.iter().map(|kept| kept.cells.len()).sum::<usize>();
             kept.extend(found);
@@ -463,12 +460,11 @@ impl SparsePlan {
                 byte_len = byte_len.saturating_add(next);
                 at += 1;
             }
-            let decoded =
-                tiles[start..at].par_iter().zip(&of_tile[start..at]).shared().map(|(&slot, runs)| {
-                    let column = self.field_column(field, &self.tiles[slot as usize])?;
-                    gather(runs, &[Column::as_ref(&column)], shape, self.fetch.output(&|| self.fetch.check()))
-                });
-            pieces.extend(decoded.collect::<Result<Vec<_>>>()?);
+            let decoded = tiles[start..at].par_iter().zip(&of_tile[start..at]).steps(|(&slot, runs)| {
+                let column = self.field_column(field, &self.tiles[slot as usize])?;
+                gather(runs, &[Column::as_ref(&column)], shape, self.fetch.output(&|| self.fetch.check()))
+            });
+            pieces.extend(decoded?);
             if pieces.iter().map(|piece| piece.byte_len() as u64).sum::<u64>() > most {
                 return Ok(None);
             }

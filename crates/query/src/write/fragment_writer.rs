@@ -112,20 +112,16 @@ impl FragmentWriter {
         let progress = Arc::clone(&self.progress);
         let filter = |group: &Range<usize>| -> Result<Vec<DoneTile>> {
             let jobs = group.len() * field_count;
-            (0..jobs)
-                .into_par_iter()
-                .shared()
-                .map(|job| {
-                    progress.check()?;
-                    let (tile, field) = (group.start + job / field_count, job % field_count);
-                    let done = workspaces.with(|workspace| {
-                        let cells = cells(tile, field, &mut workspace.cells)?;
-                        filter_tile(&fields[field], cells, workspace)
-                    })?;
-                    progress.advance(Phase::Writing, Unit::Tiles, 1);
-                    Ok(done)
-                })
-                .collect()
+            (0..jobs).into_par_iter().steps(|job| {
+                progress.check()?;
+                let (tile, field) = (group.start + job / field_count, job % field_count);
+                let done = workspaces.with(|workspace| {
+                    let cells = cells(tile, field, &mut workspace.cells)?;
+                    filter_tile(&fields[field], cells, workspace)
+                })?;
+                progress.advance(Phase::Writing, Unit::Tiles, 1);
+                Ok(done)
+            })
         };
         let mut done: Option<Vec<DoneTile>> = None;
         for group in &groups {

@@ -161,8 +161,7 @@ impl SparseWriter {
             }
             _ => Ok(None),
         };
-        let ordered: Vec<Option<Column>> =
-            self.fields.par_iter().zip(columns).shared().map(in_order).collect::<Result<_>>()?;
+        let ordered: Vec<Option<Column>> = self.fields.par_iter().zip(columns).steps(in_order)?;
         let mut dims = Vec::new();
         for ((field, cells), ordered) in self.fields.iter().zip(columns).zip(&ordered) {
             if matches!(field.field, FieldId::Dimension(_)) {

@@ -4,7 +4,7 @@ use super::os::OpenFile;
 use quick_cache::sync::Cache;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// How many files stay open, well below the usual limit of 1024 a process.
@@ -37,8 +37,8 @@ impl Handles {
 
     /// Keeps a handle, in place of an older one of that path. Those that are not used again make room; they are closed once nobody waits
     /// for this.
-    pub(super) fn keep(&self, path: &Path, file: Arc<OpenFile>) {
-        self.kept.insert(path.as_os_str().to_owned(), file);
+    pub(super) fn keep(&self, path: PathBuf, file: Arc<OpenFile>) {
+        self.kept.insert(path.into_os_string(), file);
     }
 
     /// Closes the handles of a path and of everything below it.

@@ -101,6 +101,14 @@ impl OsDisk {
         Ok(OsDisk { root: std::path::absolute(root)?, handles, waits: Waits::default() })
     }
 
+    /// The absolute path of one below the root, in memory that is taken once.
+    fn absolute(&self, path: &Path) -> PathBuf {
+        let mut absolute = PathBuf::with_capacity(self.root.as_os_str().len() + 1 + path.as_os_str().len());
+        absolute.push(&self.root);
+        absolute.push(path);
+        absolute
+    }
+
     /// Opens a folder step by step, refusing symbolic links.
     fn folder(&self, path: &Path) -> io::Result<OwnedFd> {
         let mut folder = rustix::fs::open(&self.root, FOLDER, Mode::empty())?;
@@ -353,13 +361,13 @@ impl Disk for OsDisk {
     }
 
     fn open(&self, path: &Path, reuse: bool) -> io::Result<Arc<OpenFile>> {
-        let path = self.root.join(path);
+        let path = self.absolute(path);
         if reuse && let Some(file) = self.handles.find(&path) {
             return Ok(file);
         }
         let file = Arc::new(OpenFile::new(&self.handles, || rustix::fs::open(&path, FILE, Mode::empty()))?);
         if reuse {
-            self.handles.keep(&path, Arc::clone(&file));
+            self.handles.keep(path, Arc::clone(&file));
         }
         Ok(file)
     }

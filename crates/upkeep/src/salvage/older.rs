@@ -372,8 +372,8 @@ fn outside(
         };
         match side {
             Extent::Num { lo, hi } => {
-                compare(CompareOp::Lt, dimension.datatype.bytes_of_ordinal(*lo), Vec::new());
-                compare(CompareOp::Gt, dimension.datatype.bytes_of_ordinal(*hi), Vec::new());
+                compare(CompareOp::Lt, dimension.datatype.bytes_of_ordinal(*lo).to_vec(), Vec::new());
+                compare(CompareOp::Gt, dimension.datatype.bytes_of_ordinal(*hi).to_vec(), Vec::new());
             }
             Extent::Str { lo, hi } => {
                 // Nothing is less than the empty string, whose value would stand for null.
