@@ -25,6 +25,7 @@
 use crate::context::{ChunkContext, PartCodec};
 use crate::delta::{integer_kind, take_value_count, whole_words};
 use crate::words::{Word, dispatch_integer, words_mut};
+use multiversion::multiversion;
 use smalti_types::{Datatype, Error, Result};
 
 /// The double delta compressor.
@@ -57,10 +58,10 @@ fn compress<W: Word>(part: &[u8], out: &mut Vec<u8>) -> Result<()> {
     out.push(bits as u8);
     out.extend_from_slice(&(values.len() as u64).to_le_bytes());
     match values {
-        [first, second, rest @ ..] if bits < W::BITS - 1 => {
+        [first, second, ..] if bits < W::BITS - 1 => {
             out.extend_from_slice(bytemuck::bytes_of(first));
             out.extend_from_slice(bytemuck::bytes_of(second));
-            pack::<W>(W::load(*first), W::load(*second), rest, bits, out);
+            pack::<W>(values, bits, out);
         }
         _ => out.extend_from_slice(part),
     }
@@ -69,21 +70,35 @@ fn compress<W: Word>(part: &[u8], out: &mut Vec<u8>) -> Result<()> {
 
 /// The bits that hold every magnitude; `None` when a difference overflows.
 fn magnitude_bits<W: Word>(values: &[W::Bytes]) -> Option<u32> {
-    let [first, second, rest @ ..] = values else { return Some(0) };
-    if rest.is_empty() {
-        return Some(0);
-    }
-    let mut value = W::load(*second);
-    let mut delta = difference(value, W::load(*first))?;
+    let [first, second, _, ..] = values else { return Some(0) };
+    let first_delta = difference(W::load(*second), W::load(*first))?;
     // The bit length of the union of all magnitudes is that of the greatest.
-    let mut union = delta.unsigned_abs() | 1;
-    for next in rest {
-        let next = W::load(*next);
-        let next_delta = difference(next, value)?;
-        union |= next_delta.checked_sub(delta)?.unsigned_abs();
-        (value, delta) = (next, next_delta);
-    }
+    let union = first_delta.unsigned_abs() | 1;
+    let union = match W::BITS < 64 {
+        true => union | narrow_magnitudes::<W>(values),
+        false => union | wide_magnitudes::<W>(first_delta, &values[1..])?,
+    };
     Some(u64::BITS - union.leading_zeros())
+}
+
+/// The union of the magnitudes of all second differences of values of at most 32 bits, which no difference overflows.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn narrow_magnitudes<W: Word>(values: &[W::Bytes]) -> u64 {
+    let triples = values.iter().zip(&values[1..]).zip(&values[2..]);
+    triples.fold(0, |union, ((a, b), c)| {
+        union | second_difference(W::load(*a), W::load(*b), W::load(*c)).unsigned_abs()
+    })
+}
+
+/// As [`narrow_magnitudes`], of values of 64 bits behind a first difference; `None` when a difference overflows.
+fn wide_magnitudes<W: Word>(mut delta: i64, values: &[W::Bytes]) -> Option<u64> {
+    let mut union = 0;
+    for (before, next) in values.iter().zip(&values[1..]) {
+        let next_delta = difference(W::load(*next), W::load(*before))?;
+        union |= next_delta.checked_sub(delta)?.unsigned_abs();
+        delta = next_delta;
+    }
+    Some(union)
 }
 
 #[inline(always)]
@@ -95,31 +110,71 @@ fn difference<W: Word>(value: W, before: W) -> Option<i64> {
     }
 }
 
-/// Appends the bit stream.
-fn pack<W: Word>(first: W, second: W, rest: &[W::Bytes], bits: u32, out: &mut Vec<u8>) {
-    let width = bits + 1;
-    out.reserve((rest.len() * width as usize).div_ceil(64) * 8);
-    let mut value = second.to_u64();
-    let mut delta = value.wrapping_sub(first.to_u64());
-    let mut pending = 0u128;
-    let mut pending_bits = 0;
-    for next in rest {
-        let next = W::load(*next).to_u64();
-        let next_delta = next.wrapping_sub(value);
-        let second_difference = next_delta.wrapping_sub(delta) as i64;
-        let field = u64::from(second_difference < 0) << bits | second_difference.unsigned_abs();
-        (value, delta) = (next, next_delta);
+/// The difference of the differences of three values in a row; it does not overflow where [`magnitude_bits`] found none.
+#[inline(always)]
+fn second_difference<W: Word>(a: W, b: W, c: W) -> i64 {
+    let (a, b, c) = (a.to_u64(), b.to_u64(), c.to_u64());
+    c.wrapping_sub(b).wrapping_sub(b.wrapping_sub(a)) as i64
+}
 
-        pending = pending << width | u128::from(field);
-        pending_bits += width;
-        if pending_bits >= 64 {
-            pending_bits -= 64;
-            out.extend_from_slice(&((pending >> pending_bits) as u64).to_le_bytes());
+/// Second differences that are packed at once: whatever their width, they fill whole words.
+const BLOCK_LEN: usize = 64;
+
+/// Appends the bit stream of three values or more.
+fn pack<W: Word>(values: &[W::Bytes], bits: u32, out: &mut Vec<u8>) {
+    let width = bits as usize + 1;
+    let word_count = ((values.len() - 2) * width).div_ceil(64);
+    out.reserve(word_count * 8);
+    let mut words_left = word_count;
+    // Each block takes two values more than it packs: those in front of its first.
+    for start in (0..values.len() - 2).step_by(BLOCK_LEN) {
+        let end = values.len().min(start + BLOCK_LEN + 2);
+        let words = packed_block::<W>(&values[start..end], bits);
+        let word_count = words_left.min(width);
+        words_left -= word_count;
+        out.extend_from_slice(bytemuck::cast_slice(&words[..word_count]));
+    }
+}
+
+/// The words, in little-endian order, of the second differences of up to `BLOCK_LEN` + 2 values; those behind the last are 0.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn packed_block<W: Word>(values: &[W::Bytes], bits: u32) -> [u64; BLOCK_LEN] {
+    packed_block_plain::<W>(values, bits)
+}
+
+#[inline(always)]
+fn packed_block_plain<W: Word>(values: &[W::Bytes], bits: u32) -> [u64; BLOCK_LEN] {
+    let mut fields = [0; BLOCK_LEN];
+    let triples = values.iter().zip(&values[1..]).zip(&values[2..]);
+    for (field, ((a, b), c)) in fields.iter_mut().zip(triples) {
+        let second_difference = second_difference(W::load(*a), W::load(*b), W::load(*c));
+        *field = u64::from(second_difference < 0) << bits | second_difference.unsigned_abs();
+    }
+    // Neighbours become one field, as long as two of them fit in a word: there are fewer to be cut at the ends of words.
+    let (mut len, mut width) = (BLOCK_LEN, bits + 1);
+    while width <= 32 {
+        len /= 2;
+        for idx in 0..len {
+            fields[idx] = fields[2 * idx] << width | fields[2 * idx + 1];
+        }
+        width *= 2;
+    }
+    let mut words = [0; BLOCK_LEN];
+    let (mut pending, mut room, mut word_idx) = (0, 64, 0);
+    for field in &fields[..len] {
+        if width < room {
+            pending = pending << width | field;
+            room -= width;
+        } else {
+            let left = width - room;
+            // `pending << room`, which is 0 where a whole word is free.
+            words[word_idx] = (pending << (room - 1) << 1 | field >> left).to_le();
+            word_idx += 1;
+            // Bits of the word before leave at the top.
+            (pending, room) = (*field, 64 - left);
         }
     }
-    if pending_bits > 0 {
-        out.extend_from_slice(&((pending << (64 - pending_bits)) as u64).to_le_bytes());
-    }
+    words
 }
 
 fn decompress<W: Word>(compressed: &[u8], out: &mut [u8]) -> Result<()> {

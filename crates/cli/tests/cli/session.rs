@@ -113,6 +113,20 @@ impl Session {
         self.record.push_str(&format!("# {text}\n"));
     }
 
+    /// Hides in the record how many bytes opening took: a schema with enumerations compresses their names, which
+    /// are random, and not always to the same length.
+    pub fn hide_opening_bytes(&mut self) {
+        const KEY: &str = "\"opening\":{\"bytes\":";
+        let mut parts = self.record.split(KEY);
+        let mut hidden = parts.next().unwrap_or_default().to_string();
+        for part in parts {
+            hidden.push_str(KEY);
+            hidden.push_str("BYTES");
+            hidden.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
+        }
+        self.record = hidden;
+    }
+
     /// Compares the record with a file of `tests/snapshots`.
     pub fn check(self, name: &str) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(format!("{name}.txt"));

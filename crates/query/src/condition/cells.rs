@@ -6,6 +6,7 @@ use super::tree::Relation;
 use multiversion::multiversion;
 use smalti_tile::{CellShape, ColumnRef};
 use smalti_types::{Error, Physical, Result, dispatch_physical};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Runs a test over a range of the cells of a column; `words` has a bit for each, those beyond the last stay 0.
@@ -42,7 +43,7 @@ pub(super) fn run_test(
         Test::NumberSet { set, is_in } => {
             let data = fixed_data(shape, column, &cells)?;
             dispatch_physical!(shape.datatype, T => {
-                numbers::<T, _>(data, |cells| set.look_up(InSet { cells, words: &mut *words, is_in: *is_in }))
+                set.look_up(InSet { cells: &*numbers::<T>(data), words: &mut *words, is_in: *is_in });
             });
         }
         Test::Text { relation, value } => {
@@ -80,11 +81,9 @@ fn fixed_data<'a>(shape: CellShape, column: ColumnRef<'a>, cells: &Range<usize>)
 
 /// The cells as numbers, copied where their bytes are not aligned.
 #[inline(always)]
-fn numbers<T: Physical, R>(data: &[u8], run: impl FnOnce(&[T]) -> R) -> R {
-    match bytemuck::try_cast_slice(data) {
-        Ok(cells) => run(cells),
-        Err(_) => run(&bytemuck::pod_collect_to_vec::<u8, T>(data)),
-    }
+fn numbers<T: Physical>(data: &[u8]) -> Cow<'_, [T]> {
+    bytemuck::try_cast_slice(data)
+        .map_or_else(|_| Cow::Owned(bytemuck::pod_collect_to_vec(data)), Cow::Borrowed)
 }
 
 /// With the vectors that the processor has.
@@ -96,14 +95,15 @@ fn compare_numbers<T: Physical>(relation: Relation, value: &[u8; 8], data: &[u8]
 #[inline(always)]
 fn compare_numbers_plain<T: Physical>(relation: Relation, value: &[u8; 8], data: &[u8], words: &mut [u64]) {
     let value: T = bytemuck::pod_read_unaligned(&value[..size_of::<T>()]);
-    numbers::<T, _>(data, |cells| match relation {
+    let cells = &*numbers::<T>(data);
+    match relation {
         Relation::Lt => fill(cells, words, |cell| cell < value),
         Relation::Le => fill(cells, words, |cell| cell <= value),
         Relation::Gt => fill(cells, words, |cell| cell > value),
         Relation::Ge => fill(cells, words, |cell| cell >= value),
         Relation::Eq => fill(cells, words, |cell| cell == value),
         Relation::Ne => fill(cells, words, |cell| cell != value),
-    });
+    }
 }
 
 struct InSet<'a, T> {
