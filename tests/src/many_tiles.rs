@@ -3,7 +3,9 @@
 
 use smalti_array::{ArrayPlace, NewFragment, Plane, Snapshot};
 use smalti_codecs::{Codec, FieldKind, Scratch};
-use smalti_format::fragment::{FieldId, FieldStatistics, Footer, FragmentStatistics, RTree, Section};
+use smalti_format::fragment::{
+    FieldId, FieldNumbers, FieldStatistics, Footer, FragmentStatistics, RTree, Section,
+};
 use smalti_format::{
     ArraySchema, Attribute, CurrentDomain, DataOrder, Dimension, Encryption, GenericTileHeader, Version,
     default_fill_value,
@@ -196,29 +198,13 @@ fn put_metadata(
     let file_sizes = (0..SLOT_COUNT).map(|slot| if slot == NO_SLOT { 0 } else { tile_count * TILE_BYTE_LEN });
     let side_extent = Extent::Num { lo: 0i64.ordinal(), hi: (side as i64 - 1).ordinal() };
     let mut footer = Footer {
-        version: schema.write_version(),
-        schema_name: schema_name.to_owned(),
-        is_dense: false,
         non_empty_domain: Some(vec![side_extent.clone(), side_extent]),
         sparse_tile_count: tile_count,
         last_tile_cell_count: 1,
-        includes_timestamps: false,
-        includes_delete_metadata: false,
         file_sizes: file_sizes.collect(),
-        file_var_sizes: vec![0; SLOT_COUNT],
-        file_validity_sizes: vec![0; SLOT_COUNT],
-        rtree: 0,
-        tile_offsets: Vec::new(),
-        tile_var_offsets: Vec::new(),
-        tile_var_sizes: Vec::new(),
-        tile_validity_offsets: Vec::new(),
-        tile_mins: Vec::new(),
-        tile_maxes: Vec::new(),
-        tile_sums: Vec::new(),
-        tile_null_counts: Vec::new(),
-        fragment_statistics: 0,
-        processed_conditions: 0,
-        optional_sections: Vec::new(),
+        file_var_sizes: FieldNumbers::from_elem(0, SLOT_COUNT),
+        file_validity_sizes: FieldNumbers::from_elem(0, SLOT_COUNT),
+        ..Footer::new(schema.write_version(), schema_name, false)
     };
     for (section, start) in &sections {
         footer.set_section_offset(*section, *start);

@@ -57,31 +57,7 @@ impl FragmentContent {
     /// The metadata of a fragment without cells.
     pub fn new(schema: &ArraySchema, schema_name: &str) -> Self {
         let shape = schema.shape();
-        let footer = Footer {
-            version: schema.write_version(),
-            schema_name: schema_name.to_owned(),
-            is_dense: schema.is_dense(),
-            non_empty_domain: None,
-            sparse_tile_count: 0,
-            last_tile_cell_count: 0,
-            includes_timestamps: false,
-            includes_delete_metadata: false,
-            file_sizes: Vec::new(),
-            file_var_sizes: Vec::new(),
-            file_validity_sizes: Vec::new(),
-            rtree: 0,
-            tile_offsets: Vec::new(),
-            tile_var_offsets: Vec::new(),
-            tile_var_sizes: Vec::new(),
-            tile_validity_offsets: Vec::new(),
-            tile_mins: Vec::new(),
-            tile_maxes: Vec::new(),
-            tile_sums: Vec::new(),
-            tile_null_counts: Vec::new(),
-            fragment_statistics: 0,
-            processed_conditions: 0,
-            optional_sections: Vec::new(),
-        };
+        let footer = Footer::new(schema.write_version(), schema_name, schema.is_dense());
         let fields = vec![FieldContent::default(); footer.slot_count(&shape)];
         FragmentContent { fields, footer, rects: None, tile_count: 0, processed_conditions: Vec::new() }
     }

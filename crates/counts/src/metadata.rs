@@ -54,30 +54,14 @@ fn rectangle(tile: usize) -> Outcome<[Extent; 2]> {
 
 fn footer() -> Outcome<Work> {
     let shape = schema()?.shape();
+    let schema_name = "__1700000000000_1700000000000_00000000000000000000000000000001";
     let mut footer = Footer {
-        version: Version::DEFAULT,
-        schema_name: "__1700000000000_1700000000000_00000000000000000000000000000001".to_owned(),
-        is_dense: false,
         non_empty_domain: Some(rectangle(7)?.to_vec()),
         sparse_tile_count: TILE_COUNT as u64,
         last_tile_cell_count: 77,
-        includes_timestamps: false,
-        includes_delete_metadata: false,
-        file_sizes: Vec::new(),
-        file_var_sizes: Vec::new(),
-        file_validity_sizes: Vec::new(),
-        rtree: 0,
-        tile_offsets: Vec::new(),
-        tile_var_offsets: Vec::new(),
-        tile_var_sizes: Vec::new(),
-        tile_validity_offsets: Vec::new(),
-        tile_mins: Vec::new(),
-        tile_maxes: Vec::new(),
-        tile_sums: Vec::new(),
-        tile_null_counts: Vec::new(),
         fragment_statistics: 1 << 20,
         processed_conditions: 1 << 21,
-        optional_sections: Vec::new(),
+        ..Footer::new(Version::DEFAULT, schema_name, false)
     };
     let places = input::numbers(42, footer.slot_count(&shape), 1 << 20);
     for list in [
@@ -93,7 +77,7 @@ fn footer() -> Outcome<Work> {
         &mut footer.tile_sums,
         &mut footer.tile_null_counts,
     ] {
-        list.clone_from(&places);
+        list.extend_from_slice(&places);
     }
     let bytes = footer.encode(&shape)?;
     work(move || {

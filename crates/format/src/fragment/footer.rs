@@ -1,6 +1,6 @@
 //! The footer of fragment metadata, from version 3 on.
 
-use super::{FieldId, PerField, PerVarField, Slots, surroundings};
+use super::{FieldId, FieldNumbers, PerField, PerVarField, Slots, surroundings};
 use crate::extent::{put_rect, read_rect};
 use crate::leaf::{Bool8, Bytes32, FormatVersion, List32, Str64, U64, put_u64s, u64s};
 use crate::names;
@@ -30,31 +30,35 @@ record! {
         /// Whether the fragment holds deleted cells, with time and condition.
         15..  includes_delete_metadata: bool as Bool8 = false,
         /// Bytes of each field's data file.
-        3..   file_sizes: Vec<u64> as PerField(*includes_timestamps, *includes_delete_metadata),
+        3..   file_sizes: FieldNumbers as PerField(*includes_timestamps, *includes_delete_metadata),
         /// Bytes of each field's file of variable-length values.
-        3..   file_var_sizes: Vec<u64> as PerVarField(*includes_timestamps, *includes_delete_metadata),
+        3..   file_var_sizes: FieldNumbers as PerVarField(*includes_timestamps, *includes_delete_metadata),
         /// Bytes of each field's validity file.
-        7..   file_validity_sizes: Vec<u64> as PerField(*includes_timestamps, *includes_delete_metadata)
-            = Vec::new(),
+        7..   file_validity_sizes: FieldNumbers as PerField(*includes_timestamps, *includes_delete_metadata)
+            = FieldNumbers::new(),
         /// Where the [R-tree] is in the file.
         3..   rtree: u64 as U64,
         /// Where the offsets of each field's tiles are: [tile numbers].
-        3..   tile_offsets: Vec<u64> as PerField(*includes_timestamps, *includes_delete_metadata),
+        3..   tile_offsets: FieldNumbers as PerField(*includes_timestamps, *includes_delete_metadata),
         /// Where the offsets of each field's tiles of variable-length values are: [tile numbers].
-        3..   tile_var_offsets: Vec<u64> as PerVarField(*includes_timestamps, *includes_delete_metadata),
+        3..   tile_var_offsets: FieldNumbers as PerVarField(*includes_timestamps, *includes_delete_metadata),
         /// Where the unfiltered sizes of each field's tiles of variable-length values are: [tile numbers].
-        3..   tile_var_sizes: Vec<u64> as PerVarField(*includes_timestamps, *includes_delete_metadata),
+        3..   tile_var_sizes: FieldNumbers as PerVarField(*includes_timestamps, *includes_delete_metadata),
         /// Where the offsets of each field's validity tiles are: [tile numbers].
-        7..   tile_validity_offsets: Vec<u64> as PerField(*includes_timestamps, *includes_delete_metadata)
-            = Vec::new(),
+        7..   tile_validity_offsets: FieldNumbers as PerField(*includes_timestamps, *includes_delete_metadata)
+            = FieldNumbers::new(),
         /// Where the least value of each field's tiles are: [tile bounds].
-        11..  tile_mins: Vec<u64> as PerField(*includes_timestamps, *includes_delete_metadata) = Vec::new(),
+        11..  tile_mins: FieldNumbers as PerField(*includes_timestamps, *includes_delete_metadata)
+            = FieldNumbers::new(),
         /// Where the greatest value of each field's tiles are: [tile bounds].
-        11..  tile_maxes: Vec<u64> as PerField(*includes_timestamps, *includes_delete_metadata) = Vec::new(),
+        11..  tile_maxes: FieldNumbers as PerField(*includes_timestamps, *includes_delete_metadata)
+            = FieldNumbers::new(),
         /// Where the sums of each field's tiles are: [tile numbers].
-        11..  tile_sums: Vec<u64> as PerField(*includes_timestamps, *includes_delete_metadata) = Vec::new(),
+        11..  tile_sums: FieldNumbers as PerField(*includes_timestamps, *includes_delete_metadata)
+            = FieldNumbers::new(),
         /// Where the null counts of each field's tiles are: [tile numbers].
-        11..  tile_null_counts: Vec<u64> as PerField(*includes_timestamps, *includes_delete_metadata) = Vec::new(),
+        11..  tile_null_counts: FieldNumbers as PerField(*includes_timestamps, *includes_delete_metadata)
+            = FieldNumbers::new(),
         /// Where the [fragment statistics] are.
         12..  fragment_statistics: u64 as U64 = 0,
         /// Where the [processed conditions] are. Version 15 writes that section without pointing to it.
@@ -249,6 +253,35 @@ impl From<Footer> for FooterOutline {
 }
 
 impl Footer {
+    /// The footer of a fragment without cells, that points to no sections; its lists are empty.
+    pub fn new(version: Version, schema_name: &str, is_dense: bool) -> Footer {
+        Footer {
+            version,
+            schema_name: schema_name.to_owned(),
+            is_dense,
+            non_empty_domain: None,
+            sparse_tile_count: 0,
+            last_tile_cell_count: 0,
+            includes_timestamps: false,
+            includes_delete_metadata: false,
+            file_sizes: FieldNumbers::new(),
+            file_var_sizes: FieldNumbers::new(),
+            file_validity_sizes: FieldNumbers::new(),
+            rtree: 0,
+            tile_offsets: FieldNumbers::new(),
+            tile_var_offsets: FieldNumbers::new(),
+            tile_var_sizes: FieldNumbers::new(),
+            tile_validity_offsets: FieldNumbers::new(),
+            tile_mins: FieldNumbers::new(),
+            tile_maxes: FieldNumbers::new(),
+            tile_sums: FieldNumbers::new(),
+            tile_null_counts: FieldNumbers::new(),
+            fragment_statistics: 0,
+            processed_conditions: 0,
+            optional_sections: Vec::new(),
+        }
+    }
+
     /// The bytes of the footer in its file of `file_len` bytes, its length behind it left out.
     ///
     /// `version` comes from the fragment's name (3 for names of versions 3 and 4), `tail` are the last bytes of

@@ -1,6 +1,6 @@
 //! Fragment metadata of versions 1 and 2: one generic tile with everything.
 
-use super::{Footer, PerField, PerVarField, surroundings};
+use super::{FieldNumbers, Footer, PerField, PerVarField, surroundings};
 use crate::extent::{put_rect, put_rects, read_rect, read_rects};
 use crate::leaf::{FormatVersion, U64, put_u64s, u64s};
 use crate::names::OLD_SCHEMA_FILE;
@@ -29,9 +29,9 @@ record! {
         /// Cells in the last tile of a sparse fragment.
         1..3  last_tile_cell_count: u64 as U64,
         /// Bytes of the data file of each attribute, then of the coordinates.
-        1..3  file_sizes: Vec<u64> as PerField(false, false),
+        1..3  file_sizes: FieldNumbers as PerField(false, false),
         /// Bytes of each attribute's file of variable-length values.
-        1..3  file_var_sizes: Vec<u64> as PerVarField(false, false),
+        1..3  file_var_sizes: FieldNumbers as PerVarField(false, false),
     }
 }
 
@@ -58,29 +58,12 @@ impl LegacyFragmentMetadata {
     /// The same facts as a footer: it points to no sections. Whether the fragment is dense must be known otherwise.
     pub fn footer(&self, is_dense: bool) -> Footer {
         Footer {
-            version: self.version,
-            schema_name: OLD_SCHEMA_FILE.to_owned(),
-            is_dense,
             non_empty_domain: self.non_empty_domain.clone(),
             sparse_tile_count: self.mbrs.len() as u64,
             last_tile_cell_count: self.last_tile_cell_count,
-            includes_timestamps: false,
-            includes_delete_metadata: false,
             file_sizes: self.file_sizes.clone(),
             file_var_sizes: self.file_var_sizes.clone(),
-            file_validity_sizes: Vec::new(),
-            rtree: 0,
-            tile_offsets: Vec::new(),
-            tile_var_offsets: Vec::new(),
-            tile_var_sizes: Vec::new(),
-            tile_validity_offsets: Vec::new(),
-            tile_mins: Vec::new(),
-            tile_maxes: Vec::new(),
-            tile_sums: Vec::new(),
-            tile_null_counts: Vec::new(),
-            fragment_statistics: 0,
-            processed_conditions: 0,
-            optional_sections: Vec::new(),
+            ..Footer::new(self.version, OLD_SCHEMA_FILE, is_dense)
         }
     }
 

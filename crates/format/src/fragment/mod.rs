@@ -21,6 +21,7 @@ pub(crate) use sections::ToEnd;
 use crate::leaf::{put_u64s, u64s};
 use crate::record::{Cx, Leaf, Record, Structure};
 use crate::{Reader, Rule, Shape, Writer};
+use smallvec::SmallVec;
 use smalti_types::{Error, Result};
 
 /// The tables of this module, for the documentation.
@@ -96,13 +97,17 @@ impl Slots {
     }
 }
 
+/// One number for each field, in the order that a footer's lists have: in place for arrays of up to five dimensions and
+/// attributes. Readers of many fragments hold a dozen of them for each.
+pub type FieldNumbers = SmallVec<[u64; 6]>;
+
 /// One number for each field: attributes, the coordinates (before version 5 the dimensions, later unused), from
 /// version 5 each dimension, then what the two flags in the arguments add: timestamps; delete timestamps and
 /// condition indices.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PerField(pub bool, pub bool);
 
-impl Leaf<Vec<u64>> for PerField {
+impl Leaf<FieldNumbers> for PerField {
     fn on_disk() -> String {
         "a u64 for each field".into()
     }
@@ -110,10 +115,10 @@ impl Leaf<Vec<u64>> for PerField {
         let flags_exist = Rule::TimestampsFlag.span().contains(cx.version);
         (!flags_exist).then(|| 8 * Slots::new(cx, false, false).count() as u64)
     }
-    fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Vec<u64>> {
+    fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<FieldNumbers> {
         read_list(reader, Slots::new(cx, self.0, self.1).count())
     }
-    fn write(&self, value: &Vec<u64>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
+    fn write(&self, value: &FieldNumbers, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
         put_exactly(writer, value, Slots::new(cx, self.0, self.1).count())
     }
 }
@@ -129,7 +134,7 @@ impl PerVarField {
     }
 }
 
-impl Leaf<Vec<u64>> for PerVarField {
+impl Leaf<FieldNumbers> for PerVarField {
     fn on_disk() -> String {
         "a u64 for each field; before 5 for each attribute".into()
     }
@@ -137,17 +142,17 @@ impl Leaf<Vec<u64>> for PerVarField {
         let flags_exist = Rule::TimestampsFlag.span().contains(cx.version);
         (!flags_exist).then(|| 8 * PerVarField(false, false).count(cx) as u64)
     }
-    fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Vec<u64>> {
+    fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<FieldNumbers> {
         read_list(reader, self.count(cx))
     }
-    fn write(&self, value: &Vec<u64>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
+    fn write(&self, value: &FieldNumbers, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
         put_exactly(writer, value, self.count(cx))
     }
 }
 
-fn read_list(reader: &mut Reader<'_>, count: usize) -> Result<Vec<u64>> {
+fn read_list(reader: &mut Reader<'_>, count: usize) -> Result<FieldNumbers> {
     if reader.is_skimming() {
-        return reader.take_items(count as u64, size_of::<u64>() as u64).map(|_| Vec::new());
+        return reader.take_items(count as u64, size_of::<u64>() as u64).map(|_| FieldNumbers::new());
     }
     u64s(reader, count as u64)
 }
