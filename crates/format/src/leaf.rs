@@ -380,7 +380,7 @@ pub(crate) fn records<T: Record>(count: u64, reader: &mut Reader<'_>, cx: &Cx<'_
 }
 
 /// Reads `count` numbers.
-pub(crate) fn u64s<L: FromIterator<u64>>(reader: &mut Reader<'_>, count: u64) -> Result<L> {
+pub(crate) fn u64s(reader: &mut Reader<'_>, count: u64) -> Result<Vec<u64>> {
     let bytes = reader.take_items(count, 8)?;
     Ok(bytes.as_chunks::<8>().0.iter().map(|chunk| u64::from_le_bytes(*chunk)).collect())
 }

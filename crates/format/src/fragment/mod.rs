@@ -18,7 +18,7 @@ pub use tile_offsets::TileOffsets;
 
 pub(crate) use sections::ToEnd;
 
-use crate::leaf::{put_u64s, u64s};
+use crate::leaf::put_u64s;
 use crate::record::{Cx, Leaf, Record, Structure};
 use crate::{Reader, Rule, Shape, Writer};
 use smallvec::SmallVec;
@@ -99,7 +99,10 @@ impl Slots {
 
 /// One number for each field, in the order that a footer's lists have: in place for arrays of up to five dimensions and
 /// attributes. Readers of many fragments hold a dozen of them for each.
-pub type FieldNumbers = SmallVec<[u64; 6]>;
+pub type FieldNumbers = SmallVec<[u64; FIELDS_IN_PLACE]>;
+
+/// With the entry that coordinates have: the footer's lists stay below a kilobyte.
+const FIELDS_IN_PLACE: usize = 6;
 
 /// One number for each field: attributes, the coordinates (before version 5 the dimensions, later unused), from
 /// version 5 each dimension, then what the two flags in the arguments add: timestamps; delete timestamps and
@@ -151,10 +154,18 @@ impl Leaf<FieldNumbers> for PerVarField {
 }
 
 fn read_list(reader: &mut Reader<'_>, count: usize) -> Result<FieldNumbers> {
+    let bytes = reader.take_items(count as u64, size_of::<u64>() as u64)?;
     if reader.is_skimming() {
-        return reader.take_items(count as u64, size_of::<u64>() as u64).map(|_| FieldNumbers::new());
+        return Ok(FieldNumbers::new());
     }
-    u64s(reader, count as u64)
+    let numbers = bytes.as_chunks().0.iter().map(|number| u64::from_le_bytes(*number));
+    let mut in_place = [0; FIELDS_IN_PLACE];
+    if count > in_place.len() {
+        return Ok(FieldNumbers::from_vec(numbers.collect()));
+    }
+    // Collected, each would be asked whether there is still room for it.
+    in_place.iter_mut().zip(numbers).for_each(|(place, number)| *place = number);
+    Ok(FieldNumbers::from_buf_and_len(in_place, count))
 }
 
 fn put_exactly(writer: &mut Writer, value: &[u64], count: usize) -> Result<()> {
