@@ -307,7 +307,52 @@ mod tests {
         golden::check_part_damage(&DoubleDelta { reinterpret: None });
     }
 
+    /// The bit stream, bit by bit.
+    fn packed_slowly<W: Word>(values: &[W::Bytes], bits: u32) -> Vec<u8> {
+        let mut stream: Vec<bool> = Vec::new();
+        for triple in values.windows(3) {
+            let [a, b, c] = [0, 1, 2].map(|at| W::load(triple[at]).widen());
+            let second_difference = c - b - (b - a);
+            stream.push(second_difference < 0);
+            let magnitude = second_difference.unsigned_abs();
+            stream.extend((0..bits).rev().map(|bit| magnitude >> bit & 1 == 1));
+        }
+        let words = stream.chunks(64).map(|word| {
+            word.iter().enumerate().fold(0_u64, |sum, (at, bit)| sum | u64::from(*bit) << (63 - at))
+        });
+        words.flat_map(u64::to_le_bytes).collect()
+    }
+
     proptest! {
+        #[test]
+        fn blocks_of_every_width_are_those_made_bit_by_bit_with_vectors_and_without(
+            (steps, shift) in (proptest::collection::vec(any::<i64>(), 3..300), 3..63_u32), start: i64,
+        ) {
+            let mut value = start;
+            let values: Vec<[u8; 8]> = steps.iter().map(|step| {
+                value = value.wrapping_add(step >> shift);
+                value.to_le_bytes()
+            }).collect();
+            if let Some(bits) = magnitude_bits::<i64>(&values).filter(|bits| *bits < 63) {
+                let mut stream = Vec::new();
+                pack::<i64>(&values, bits, &mut stream);
+                prop_assert_eq!(stream, packed_slowly::<i64>(&values, bits));
+            }
+            let narrow: Vec<[u8; 4]> = values.iter().map(|value| [value[0], value[1], value[2], value[3]]).collect();
+            let bits = magnitude_bits::<u32>(&narrow).unwrap();
+            let numbers: Vec<i64> = narrow.iter().map(|value| u32::from_le_bytes(*value).into()).collect();
+            let deltas: Vec<i64> = numbers.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            let second_differences = deltas.windows(2).map(|pair| pair[1] - pair[0]);
+            let greatest = second_differences.chain([deltas[0], 1]).map(i64::unsigned_abs).max().unwrap();
+            prop_assert_eq!(bits, u64::BITS - greatest.leading_zeros());
+            let mut stream = Vec::new();
+            pack::<u32>(&narrow, bits, &mut stream);
+            prop_assert_eq!(stream, packed_slowly::<u32>(&narrow, bits));
+            for block in narrow.chunks(BLOCK_LEN + 2).filter(|block| block.len() > 2) {
+                prop_assert_eq!(packed_block::<u32>(block, bits), packed_block_plain::<u32>(block, bits));
+            }
+        }
+
         #[test]
         fn sequences_of_every_bit_width_return(
             steps in proptest::collection::vec(any::<i64>(), 1..200), shift in 2..64u32, start: i64,

@@ -33,8 +33,8 @@ pub(crate) use upkeep::{
 pub(crate) use write::WriteArgs;
 
 use crate::failure::{Failure, Outcome};
-use clap::FromArgMatches;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches};
 use std::ffi::OsString;
 
 /// Parses the command line. Help, and wrong usage that people are told of, are printed here and end the program.
@@ -43,10 +43,20 @@ use std::ffi::OsString;
 /// Wrong usage with `--json`, in the words of the parser without its hints at the end.
 pub(crate) fn parse() -> Outcome<Cli> {
     let wants_json = wants_json(std::env::args_os());
-    let command = crate::manual::command();
+    let command = Cli::command();
     let words = verb::in_order(&command, std::env::args_os().collect());
-    let matches = command.try_get_matches_from(words);
-    matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)).map_err(|error| {
+    let parsed = |command: clap::Command| {
+        let matches = command.try_get_matches_from(&words);
+        matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches))
+    };
+    let outcome = parsed(command).or_else(|error| match error.kind() {
+        // What only help says is made for it alone: it takes longer than to parse most lines.
+        ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            parsed(crate::manual::command())
+        }
+        _ => Err(error),
+    });
+    outcome.map_err(|error| {
         if !error.use_stderr() || !wants_json {
             error.exit();
         }

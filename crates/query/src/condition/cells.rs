@@ -43,7 +43,7 @@ pub(super) fn run_test(
         Test::NumberSet { set, is_in } => {
             let data = fixed_data(shape, column, &cells)?;
             dispatch_physical!(shape.datatype, T => {
-                set.look_up(InSet { cells: &*numbers::<T>(data), words: &mut *words, is_in: *is_in });
+                set.look_up(InSet { cells: &numbers::<T>(data), words: &mut *words, is_in: *is_in });
             });
         }
         Test::Text { relation, value } => {
