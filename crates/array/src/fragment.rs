@@ -161,6 +161,7 @@ impl Fragment {
         let range = Footer::range(version, known_shape, tail.file_byte_len, &tail.bytes)?;
         let footer_start = range.start;
         let metadata = MetadataBytes::default();
+        let _ = metadata.file_byte_len.set(tail.file_byte_len);
         let is_footer_alone = (tail.bytes.len() as u64) < tail.file_byte_len.min(Fragment::TAIL_BYTE_LEN);
         let bytes = match piece(&tail, &range) {
             Some(bytes) if is_footer_alone => bytes,
@@ -360,12 +361,17 @@ impl Fragment {
         before_last.checked_add(self.outline.last_tile_cell_count)
     }
 
+    /// Whether [`byte_len`](Fragment::byte_len) asks nothing of the store.
+    pub(crate) fn knows_byte_len(&self) -> bool {
+        self.metadata.knows_file_byte_len()
+    }
+
     /// Bytes of its files, metadata included.
     ///
     /// # Errors
     /// What the store reports of the metadata file.
     pub fn byte_len(&self) -> Result<u64> {
-        let metadata = self.metadata.tail(self.metadata_place())?.file_byte_len;
+        let metadata = self.metadata.file_byte_len(self.metadata_place())?;
         Ok(self.data_byte_len().saturating_add(metadata))
     }
 

@@ -307,6 +307,23 @@ impl Snapshot {
         Fragment::read_ahead(&self.held.place, fragments);
     }
 
+    /// Bytes of the files of all fragments, metadata included.
+    ///
+    /// # Errors
+    /// What the store reports of a metadata file.
+    pub fn byte_len(&self) -> Result<u64> {
+        let fragments = self.fragments();
+        if self.store().is_distant() {
+            let unknown =
+                fragments.iter().map(|fragment| &**fragment).filter(|fragment| !fragment.knows_byte_len());
+            self.read_metadata(&unknown.collect::<Vec<_>>());
+        }
+        let shares = side_by_side(fragments, |_, share| {
+            share.iter().try_fold(0_u64, |sum, fragment| Ok(sum.saturating_add(fragment.byte_len()?)))
+        });
+        shares.into_iter().try_fold(0_u64, |sum, share: Result<u64>| Ok(sum.saturating_add(share?)))
+    }
+
     /// On a distant store, asks at once for what a read needs of the metadata of those fragments that `is_wanted` says yes to, before it
     /// reads tiles of some fields of the snapshot's schema: their rectangles, and where the tiles are; and statistics of the tiles, if these are
     /// wanted. Elsewhere it does nothing: there each piece is read when it is needed. What cannot be read is an error then.

@@ -230,6 +230,24 @@ impl Array {
         Ok(self.snapshot()?.fragments().iter().map(|fragment| Fragment::new(fragment.clone())).collect())
     }
 
+    /// Bytes on disk of its fragments, metadata included: what asking each of them gives, but at once.
+    ///
+    /// # Errors
+    /// As [`fragments`](Array::fragments), and what the storage reports of the fragments' metadata files.
+    ///
+    /// ```
+    /// # use smalti::{Array, Attribute, Dimension, Schema};
+    /// # let schema = Schema::dense().dimension(Dimension::new("x", 0..=9)).attribute(Attribute::of::<i32>("a")).build()?;
+    /// let array = Array::create("mem://byte-len-docs", &schema)?;
+    /// array.write().range("x", 2..=3).column("a", &[1, 2]).commit()?;
+    /// assert_eq!(array.byte_len()?, array.fragments()?[0].byte_len()?);
+    /// # Ok::<(), smalti::Error>(())
+    /// ```
+    pub fn byte_len(&self) -> Result<u64> {
+        let snapshot = self.snapshot()?;
+        self.context.stand_by(|| snapshot.byte_len())
+    }
+
     /// The least rectangle around all cells, an interval a dimension; `None` for an empty array.
     ///
     /// # Errors

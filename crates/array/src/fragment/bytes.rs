@@ -15,6 +15,8 @@ pub(super) const TAIL_BYTE_LEN: u64 = 64 << 10;
 #[derive(Debug, Default)]
 pub(super) struct MetadataBytes {
     pub(super) tail: OnceLock<Tail>,
+    /// The length of the file, where its end was read but not kept.
+    pub(super) file_byte_len: OnceLock<u64>,
     /// Sections that lie in front of the end, read before they were asked for; by their first byte.
     pub(super) pieces: Mutex<BTreeMap<u64, Bytes>>,
 }
@@ -48,6 +50,20 @@ impl MetadataBytes {
         }
         let tail = at.read_tail()?;
         Ok(self.tail.get_or_init(|| tail))
+    }
+
+    /// Whether the length of the file is known.
+    pub(super) fn knows_file_byte_len(&self) -> bool {
+        self.tail.get().is_some() || self.file_byte_len.get().is_some()
+    }
+
+    /// The length of the file; asked of the store once, where nothing of the file was read.
+    pub(super) fn file_byte_len(&self, at: MetadataPlace<'_>) -> Result<u64> {
+        if let Some(byte_len) = self.tail.get().map(|tail| &tail.file_byte_len).or(self.file_byte_len.get()) {
+            return Ok(*byte_len);
+        }
+        let byte_len = at.place.store().byte_len(&at.path())?;
+        Ok(*self.file_byte_len.get_or_init(|| byte_len))
     }
 
     /// The end of the file, which is known to have these bytes.

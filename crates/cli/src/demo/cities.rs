@@ -89,7 +89,7 @@ pub(super) fn store(global: &Global, uri: &str, cities: &[City], report: &mut Re
         seconds += elapsed.as_secs_f64();
     }
     let fragments = array.fragments()?;
-    let bytes: u64 = fragments.iter().map(|fragment| fragment.byte_len()).sum::<smalti::Result<_>>()?;
+    let bytes = array.byte_len()?;
     let tiles: u64 = fragments.iter().map(|fragment| fragment.tile_count()).sum();
     report.line(format!(
         "   {}: {} in {} fragments of {tiles} tiles, {uri}",

@@ -73,8 +73,7 @@ pub(super) fn store(global: &Global, uri: &str, raster: &Elevation, report: &mut
     let metadata =
         METADATA.iter().fold(array.write_metadata(), |change, (key, text)| change.put(*key, *text));
     metadata.commit()?;
-    let bytes: u64 =
-        array.fragments()?.iter().map(|fragment| fragment.byte_len()).sum::<smalti::Result<_>>()?;
+    let bytes = array.byte_len()?;
     report.line(format!(
         "   {}: {}, {:.1} times less than in memory",
         stored(uri),

@@ -52,6 +52,15 @@ fn many_fragments_are_opened_and_read_in_files_and_in_memory() {
         assert_eq!(array.non_empty_domain().unwrap().unwrap()[0].to_string(), "0..=699");
         assert_eq!(values(&array), (0..COUNT as i64).collect::<Vec<_>>());
     }
+    // All files of the fragments, whether their own metadata was read or not.
+    let folders = fragment_folders(&on_disk);
+    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let byte_len = files.map(|file| file.unwrap().metadata().unwrap().len()).sum::<u64>();
+    let array = Array::open_with(on_disk.to_str().unwrap(), &options()).unwrap();
+    assert_eq!(array.byte_len().unwrap(), byte_len);
+    array.consolidate_fragment_meta(&smalti::upkeep::UpkeepOptions::default()).unwrap();
+    let array = Array::open_with(on_disk.to_str().unwrap(), &options()).unwrap();
+    assert_eq!(array.byte_len().unwrap(), byte_len);
 }
 
 #[test]

@@ -29,9 +29,7 @@ impl Facts {
             lost,
             fragment_count: fragments.len(),
             cell_count: cell_counts.fold(0, u64::saturating_add),
-            byte_len: fragments.iter().try_fold(0_u64, |sum, fragment| {
-                fragment.byte_len().map(|byte_len| sum.saturating_add(byte_len))
-            })?,
+            byte_len: array.byte_len()?,
         })
     }
 }
