@@ -15,7 +15,7 @@ pub(super) const TAIL_BYTE_LEN: u64 = 64 << 10;
 #[derive(Debug, Default)]
 pub(super) struct MetadataBytes {
     pub(super) tail: OnceLock<Tail>,
-    /// The length of the file, where its end was read but not kept.
+    /// The length of the file, once it was opened or asked for: not each end that is read is kept.
     pub(super) file_byte_len: OnceLock<u64>,
     /// Sections that lie in front of the end, read before they were asked for; by their first byte.
     pub(super) pieces: Mutex<BTreeMap<u64, Bytes>>,

@@ -98,7 +98,7 @@ impl Slots {
 }
 
 /// One number for each field, in the order that a footer's lists have: in place for arrays of up to five dimensions and
-/// attributes. Readers of many fragments hold a dozen of them for each.
+/// attributes. Readers of many fragments hold eleven of them for each.
 pub type FieldNumbers = SmallVec<[u64; FIELDS_IN_PLACE]>;
 
 /// With the entry that coordinates have: the footer's lists stay below a kilobyte.
