@@ -1,14 +1,16 @@
 //! The commands.
 
 use super::time::{TIME, parse_time};
+use super::verb::command_of;
 use super::{
     ConsolidateArgs, DiffArgs, DigestArgs, DrawArgs, DropInArgs, FragmentsArgs, FsckArgs, Global, GroupArgs,
     ImportArgs, LsArgs, ManifestArgs, MvArgs, OpenTimes, ReadArgs, RepairArgs, RmArgs, SalvageArgs,
     VacuumArgs, WriteArgs,
 };
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use smalti_tools::When;
 use smalti_tools::ranges::RangeOptions;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The heading over the options that every command takes.
@@ -25,86 +27,125 @@ pub(crate) const GLOBAL_HEADING: &str = "Options of every command";
     disable_help_flag = true,
     disable_version_flag = true
 )]
-pub(crate) struct Cli {
+pub(crate) struct CommandLine<C: Subcommand> {
     #[command(flatten, next_help_heading = GLOBAL_HEADING)]
     pub(crate) global: Global,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: C,
 }
 
-/// What to do.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+/// What a command line says.
+pub(crate) type Cli = CommandLine<Command>;
+
+/// Makes the enumeration of all commands, and the grammar of each alone, from one list.
+macro_rules! commands {
+    ($($(#[$about:meta])* $name:literal => $command:ident($args:ty),)*) => {
+        /// What to do.
+        #[derive(Debug, Subcommand)]
+        pub(crate) enum Command {
+            $(
+                $(#[$about])*
+                #[command(name = $name)]
+                $command($args),
+            )*
+        }
+
+        impl Command {
+            /// The grammar of a command, without those of the others and without a word on what it is for; `None` where there is
+            /// no command of the name.
+            fn alone(name: &str) -> Option<clap::Command> {
+                match name {
+                    $($name => Some(<$args>::augment_args(clap::Command::new($name))),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+commands! {
     /// Store real data, query it, draw it: the tour
-    Demo(DemoArgs),
+    "demo" => Demo(DemoArgs),
     /// Create an array from a schema
-    Create(CreateArgs),
+    "create" => Create(CreateArgs),
     /// Make an array from files, or append them to it: csv, jsonl, parquet, arrow, npy, npz
-    Import(Box<ImportArgs>),
+    "import" => Import(Box<ImportArgs>),
     /// Print the schema of an array
-    Schema(ArrayArgs),
+    "schema" => Schema(ArrayArgs),
     /// Print what an array or group is: kind, domain, fragments, cells, bytes; members
-    Info(ArrayArgs),
+    "info" => Info(ArrayArgs),
     /// Describe an array or group on one page: fields, ranges, metadata, fragments, sizes, first and last change
-    Describe(ArrayArgs),
+    "describe" => Describe(ArrayArgs),
     /// Print what happened to an array or group, a line a change, newest first
-    History(HistoryArgs),
+    "history" => History(HistoryArgs),
     /// List the fragments of an array; delete some, copy some to another array
-    Fragments(FragmentsArgs),
+    "fragments" => Fragments(FragmentsArgs),
     /// Write cells from a file
-    Write(WriteArgs),
+    "write" => Write(WriteArgs),
     /// Read cells
-    Read(ReadArgs),
+    "read" => Read(ReadArgs),
     /// Say what a read will give, and divide it into splits for other processes
-    Scan(ScanArgs),
+    "scan" => Scan(ScanArgs),
     /// Draw a slice, points or lines: as a file, or in the terminal
-    Draw(DrawArgs),
+    "draw" => Draw(DrawArgs),
     /// Compute count, sum, min, max, mean and null_count of cells
-    Aggregate(AggregateArgs),
+    "aggregate" => Aggregate(AggregateArgs),
     /// Read and change the metadata of an array or group
-    Meta(MetaArgs),
+    "meta" => Meta(MetaArgs),
     /// Change the schema: attributes, enumerations, current domain
-    Evolve(EvolveArgs),
+    "evolve" => Evolve(EvolveArgs),
     /// Rewrite the schema in a newer format version
-    Upgrade(UpgradeArgs),
+    "upgrade" => Upgrade(UpgradeArgs),
     /// Print any file of an array field by field
-    Inspect(InspectArgs),
+    "inspect" => Inspect(InspectArgs),
     /// Delete the cells that fulfil a condition
-    Delete(DeleteArgs),
+    "delete" => Delete(DeleteArgs),
     /// Merge fragments, their metadata, commits or array metadata
-    Consolidate(ConsolidateArgs),
+    "consolidate" => Consolidate(ConsolidateArgs),
     /// Remove what consolidation replaced
-    Vacuum(VacuumArgs),
+    "vacuum" => Vacuum(VacuumArgs),
     /// Write the list of an array's files beside it, for readers over HTTP from servers that list no folders
-    Manifest(ManifestArgs),
+    "manifest" => Manifest(ManifestArgs),
     /// Make, list, change and delete groups of arrays
-    Group(GroupArgs),
+    "group" => Group(GroupArgs),
     /// List the arrays and groups in a folder
-    Ls(LsArgs),
+    "ls" => Ls(LsArgs),
     /// Move or rename an array or group
-    Mv(MvArgs),
+    "mv" => Mv(MvArgs),
     /// Remove an array or group
-    Rm(RmArgs),
+    "rm" => Rm(RmArgs),
     /// Say how a read would be carried out
-    Explain(ExplainArgs),
+    "explain" => Explain(ExplainArgs),
     /// Check an array or group, and say what is wrong with it
-    Fsck(FsckArgs),
+    "fsck" => Fsck(FsckArgs),
     /// Mend an array or group as far as that is provable; nothing is deleted
-    Repair(RepairArgs),
+    "repair" => Repair(RepairArgs),
     /// Read all of a damaged array that can be read into a new one, or a file
-    Salvage(SalvageArgs),
+    "salvage" => Salvage(SalvageArgs),
     /// Print one number for what an array says, however it is stored
-    Digest(DigestArgs),
+    "digest" => Digest(DigestArgs),
     /// Print the cells in which two arrays, or two times of one, differ
-    Diff(DiffArgs),
+    "diff" => Diff(DiffArgs),
     /// Print the settings of object stores and the network that are in force
-    Config(ConfigArgs),
+    "config" => Config(ConfigArgs),
     /// Let the packages of a Python environment run on our libtiledb, and check that they do; the way back
-    DropIn(DropInArgs),
+    "drop-in" => DropIn(DropInArgs),
     /// Print the script that completes commands and options in a shell
-    Completions(CompletionsArgs),
+    "completions" => Completions(CompletionsArgs),
     /// Write the manual as files: man pages, or the pages of docs/commands
-    Man(ManArgs),
+    "man" => Man(ManArgs),
+}
+
+impl Cli {
+    /// The grammar of a command line, the program first: the options of every command, and the command that the line names, if there is one of
+    /// that name. It makes of the line what the grammar of all commands does, and is made in a fraction of the time.
+    pub(super) fn grammar_of(words: &[OsString]) -> clap::Command {
+        let options = CommandLine::<()>::command();
+        match command_of(&options, words).and_then(Command::alone) {
+            Some(command) => options.subcommand(command),
+            None => options,
+        }
+    }
 }
 
 /// Arguments of `smalti demo`.
@@ -363,7 +404,6 @@ pub(crate) enum ManFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     fn parse(line: &str) -> Cli {
         Cli::try_parse_from(line.split(' ')).unwrap()
@@ -382,6 +422,47 @@ mod tests {
             panic!()
         };
         assert_eq!(read.ranges.range, ["d=-5:-1", "e=:7"]);
+    }
+
+    #[test]
+    fn a_command_alone_is_parsed_as_among_all() {
+        let mut names = std::collections::BTreeSet::new();
+        for line in crate::manual::plain_lines() {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let parse = |grammar| super::super::parsed(grammar, &words);
+            let alone = parse(Cli::grammar_of(&words));
+            let among_all = parse(Cli::command());
+            match (alone, among_all) {
+                (Ok(alone), Ok(among_all)) => {
+                    assert_eq!(format!("{alone:?}"), format!("{among_all:?}"), "{line}")
+                }
+                (alone, among_all) => panic!("{line}: {alone:?}, {among_all:?}"),
+            }
+            names.insert(words[1].clone());
+        }
+        assert!(names.len() > 20, "{names:?}");
+    }
+
+    #[test]
+    fn every_command_has_a_grammar_of_its_own() {
+        for command in Cli::command().get_subcommands() {
+            let alone = Command::alone(command.get_name()).unwrap();
+            let arguments = |command: &clap::Command| {
+                command.get_arguments().map(|arg| format!("{arg:?}")).collect::<Vec<_>>()
+            };
+            assert_eq!(arguments(&alone), arguments(command), "{}", command.get_name());
+        }
+        assert!(Command::alone("unknown").is_none());
+    }
+
+    #[test]
+    fn the_version_is_told_of_a_command_alone_and_among_all() {
+        for line in ["smalti --version", "smalti -V", "smalti read --version", "smalti --json group list -V"]
+        {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let told = |grammar: clap::Command| grammar.try_get_matches_from(&words).unwrap_err().to_string();
+            assert_eq!(told(Cli::grammar_of(&words)), told(Cli::command()), "{line}");
+        }
     }
 
     #[test]

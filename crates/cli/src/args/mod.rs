@@ -33,8 +33,8 @@ pub(crate) use upkeep::{
 pub(crate) use write::WriteArgs;
 
 use crate::failure::{Failure, Outcome};
+use clap::FromArgMatches;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches};
 use std::ffi::OsString;
 
 /// Parses the command line. Help, and wrong usage that people are told of, are printed here and end the program.
@@ -42,19 +42,12 @@ use std::ffi::OsString;
 /// # Errors
 /// Wrong usage with `--json`, in the words of the parser without its hints at the end.
 pub(crate) fn parse() -> Outcome<Cli> {
-    let wants_json = wants_json(std::env::args_os());
-    let command = Cli::command();
-    let words = verb::in_order(&command, std::env::args_os().collect());
-    let parsed = |command: clap::Command| {
-        let matches = command.try_get_matches_from(&words);
-        matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches))
-    };
-    let outcome = parsed(command).or_else(|error| match error.kind() {
-        // What only help says is made for it alone: it takes longer than to parse most lines.
-        ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            parsed(crate::manual::command())
-        }
-        _ => Err(error),
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let wants_json = wants_json(words.iter().cloned());
+    // All of the grammar, with what help says, takes longer to make than most lines take to parse.
+    let outcome = parsed(Cli::grammar_of(&words), &words).or_else(|error| match error.kind() {
+        ErrorKind::DisplayVersion => Err(error),
+        _ => parsed(crate::manual::command(), &words),
     });
     outcome.map_err(|error| {
         if !error.use_stderr() || !wants_json {
@@ -62,6 +55,13 @@ pub(crate) fn parse() -> Outcome<Cli> {
         }
         usage_failure(&error)
     })
+}
+
+/// What a grammar makes of the words of a command line, the program first.
+fn parsed(grammar: clap::Command, words: &[OsString]) -> Result<Cli, clap::Error> {
+    let words = verb::in_order(&grammar, words.to_vec());
+    let mut matches = grammar.try_get_matches_from(words)?;
+    Cli::from_arg_matches_mut(&mut matches)
 }
 
 /// Whether `--json` is given, told without the parser: it can be what fails.

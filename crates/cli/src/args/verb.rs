@@ -10,20 +10,26 @@ enum Place {
     AfterVerb,
 }
 
+/// The command in the words of a command line, the program first, where `options` has the options of every command.
+pub(super) fn command_of<'w>(options: &Command, words: &'w [OsString]) -> Option<&'w str> {
+    let name = *positions(options, options, words, 1).first()?;
+    words.get(name)?.to_str()
+}
+
 /// The words of a command line, the program first, with arrays and verbs in the order that the grammar has.
-pub(super) fn in_order(command: &Command, words: Vec<OsString>) -> Vec<OsString> {
+pub(super) fn in_order(grammar: &Command, words: Vec<OsString>) -> Vec<OsString> {
     let mut words = words;
-    let Some(&name) = positions(command, &words, 1).first() else { return words };
+    let Some(&name) = positions(grammar, grammar, &words, 1).first() else { return words };
     match words[name].to_str() {
         Some("meta" | "fragments") => {
-            swap(command, &mut words, name, Place::BeforeVerb);
+            swap(grammar, grammar, &mut words, name, Place::BeforeVerb);
         }
         Some("group") => {
-            let Some(verb) = swap(command, &mut words, name, Place::AfterVerb) else { return words };
+            let Some(verb) = swap(grammar, grammar, &mut words, name, Place::AfterVerb) else { return words };
             if words[verb] == "meta"
-                && let Some(group) = command.find_subcommand("group")
+                && let Some(group) = grammar.find_subcommand("group")
             {
-                swap(group, &mut words, verb, Place::BeforeVerb);
+                swap(grammar, group, &mut words, verb, Place::BeforeVerb);
             }
         }
         _ => {}
@@ -32,10 +38,16 @@ pub(super) fn in_order(command: &Command, words: Vec<OsString>) -> Vec<OsString>
 }
 
 /// Puts the two words behind the command at `name` into the order of the grammar. The place of the verb.
-fn swap(above: &Command, words: &mut [OsString], name: usize, wanted: Place) -> Option<usize> {
+fn swap(
+    grammar: &Command,
+    above: &Command,
+    words: &mut [OsString],
+    name: usize,
+    wanted: Place,
+) -> Option<usize> {
     let command = above.find_subcommand(words[name].to_str()?)?;
     let is_verb = |word: &OsString| word.to_str().is_some_and(|word| command.find_subcommand(word).is_some());
-    let found = positions(command, words, name + 1);
+    let found = positions(grammar, command, words, name + 1);
     let (&first, &second) = (found.first()?, found.get(1)?);
     match (wanted, is_verb(&words[first]), is_verb(&words[second])) {
         (Place::BeforeVerb, true, false) | (Place::AfterVerb, false, true) => words.swap(first, second),
@@ -45,8 +57,9 @@ fn swap(above: &Command, words: &mut [OsString], name: usize, wanted: Place) -> 
     Some(if wanted == Place::BeforeVerb { second } else { first })
 }
 
-/// Where the words are, from `start` on, that are neither options nor their values. The first two of them.
-fn positions(command: &Command, words: &[OsString], start: usize) -> Vec<usize> {
+/// Where the words are, from `start` on, that are neither options of a command or of every command, nor their values. The first two of
+/// them.
+fn positions(grammar: &Command, command: &Command, words: &[OsString], start: usize) -> Vec<usize> {
     let mut found = Vec::new();
     let mut idx = start;
     while idx < words.len() && found.len() < 2 {
@@ -56,7 +69,7 @@ fn positions(command: &Command, words: &[OsString], start: usize) -> Vec<usize> 
         }
         if !word.starts_with('-') || word == "-" {
             found.push(idx);
-        } else if takes_value(command, &word) {
+        } else if has_with_value(grammar, &word) || is_below_with_value(command, &word) {
             idx += 1;
         }
         idx += 1;
@@ -64,17 +77,20 @@ fn positions(command: &Command, words: &[OsString], start: usize) -> Vec<usize> 
     found
 }
 
-/// Whether the word behind an option is its value: of options of the command, of those below it, and of those that all have.
-fn takes_value(command: &Command, option: &str) -> bool {
+/// Whether a command, or one below it, has an option whose value is the word behind it.
+fn is_below_with_value(command: &Command, option: &str) -> bool {
+    has_with_value(command, option)
+        || command.get_subcommands().any(|below| is_below_with_value(below, option))
+}
+
+/// Whether a command itself has an option whose value is the word behind it.
+fn has_with_value(command: &Command, option: &str) -> bool {
     let is_meant = |arg: &clap::Arg| match option.strip_prefix("--") {
         Some(long) => arg.get_long() == Some(long),
         None => option.len() == 2 && arg.get_short() == option.chars().nth(1),
     };
     let takes = |arg: &clap::Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
-    let globals = ["--memory", "--metadata-limit", "--threads", "--sync", "--key", "--key-file"];
-    globals.contains(&option)
-        || command.get_arguments().any(|arg| is_meant(arg) && takes(arg))
-        || command.get_subcommands().any(|below| takes_value(below, option))
+    command.get_arguments().any(|arg| is_meant(arg) && takes(arg))
 }
 
 #[cfg(test)]
@@ -83,8 +99,10 @@ mod tests {
     use clap::CommandFactory;
 
     fn ordered(line: &str) -> String {
-        let words = line.split(' ').map(OsString::from).collect();
-        let words = in_order(&crate::args::Cli::command(), words);
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let among_all = in_order(&crate::args::Cli::command(), words.clone());
+        let words = in_order(&crate::args::Cli::grammar_of(&words), words);
+        assert_eq!(words, among_all, "{line}");
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
@@ -95,6 +113,8 @@ mod tests {
             ("smalti meta A get k", "smalti meta A get k"),
             ("smalti meta --at -1h put A k v", "smalti meta --at -1h A put k v"),
             ("smalti --json --key x meta get A k", "smalti --json --key x meta A get k"),
+            ("smalti meta --config s3.region=x get A k", "smalti meta --config s3.region=x A get k"),
+            ("smalti --cache x group G add y", "smalti --cache x group add G y"),
             ("smalti meta A", "smalti meta A"),
             ("smalti meta get", "smalti meta get"),
             ("smalti meta get get k", "smalti meta get get k"),

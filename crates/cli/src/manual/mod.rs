@@ -48,6 +48,15 @@ pub(crate) fn command() -> Command {
     ))
 }
 
+/// The lines of examples that are one call of the program, of words without quotes.
+#[cfg(test)]
+pub(crate) fn plain_lines() -> impl Iterator<Item = &'static str> {
+    let scripts = examples::paths().flat_map(examples::of).map(|example| example.script);
+    scripts
+        .flat_map(str::lines)
+        .filter(|line| line.starts_with("smalti ") && !line.contains(|sign| "'\"|<>&$;\\*".contains(sign)))
+}
+
 /// `smalti completions`.
 pub(crate) fn completions(args: &CompletionsArgs) -> Outcome {
     // Into memory first: a reader that has gone must not be a panic.
