@@ -131,37 +131,48 @@ impl Cross {
     }
 
     /// The elements of the source that are wanted, in their order, each once, and of gaps between them those of at most `max_gap`
-    /// elements: so there are no more runs than the source has such gaps.
+    /// elements: so there are no more runs than the source has such gaps. The source is a dense box with [`strides`](crate::strides)
+    /// of some order. The work is of the order of the runs, not of the cells.
     ///
     /// # Errors
     /// As [`for_each_run`](Cross::for_each_run).
     pub fn source_runs(&self, src_strides: &[usize], max_gap: usize) -> Result<Vec<Range<usize>>> {
-        // Sides in the order of the source: then its elements come in order too.
-        let mut source = Cross::new(self.ends.len());
-        for side in self.sides() {
-            let mut ends: Vec<Range<usize>> = side.iter().map(|one| one.src..one.src + one.len).collect();
-            ends.sort_unstable_by_key(|one| one.start);
-            ends.dedup_by(|next, last| {
-                let joins = next.start <= last.end;
-                last.end = if joins { last.end.max(next.end) } else { last.end };
-                joins
-            });
-            source.push_side(ends.into_iter().map(|one| Stretch {
-                dst: one.start,
-                src: one.start,
-                len: one.len(),
-            }));
+        self.check_dims(src_strides)?;
+        if self.is_empty() {
+            return Ok(Vec::new());
         }
-        let mut runs: Vec<Range<usize>> = Vec::new();
-        source.for_each_run(src_strides, src_strides, |start, _, len| {
-            match runs.last_mut() {
-                Some(last) if start <= last.end.saturating_add(max_gap) => {
-                    last.end = last.end.max(start + len)
+        let end = |side: &[Stretch]| side.iter().map(|one| one.src.checked_add(one.len)).max().flatten();
+        let mut reach = self.sides().zip(src_strides);
+        reach
+            .try_fold(0usize, |reach, (side, &stride)| reach.checked_add(end(side)?.checked_mul(stride)?))
+            .ok_or_else(beyond)?;
+        let mut dims: Vec<(&[Stretch], usize)> = self.sides().zip(src_strides.iter().copied()).collect();
+        dims.sort_by_key(|&(_, stride)| stride);
+        // From the fastest dimension on: what each has of the runs of those before it.
+        let mut runs = vec![0..1];
+        for (side, stride) in dims {
+            let mut positions: Vec<Range<usize>> = side.iter().map(|one| one.src..one.src + one.len).collect();
+            positions.sort_unstable_by_key(|one| one.start);
+            positions.dedup_by(|next, last| join(last, next, 0));
+            let inner = std::mem::take(&mut runs);
+            let mut push = |run: Range<usize>| {
+                if !runs.last_mut().is_some_and(|last| join(last, &run, max_gap)) {
+                    runs.push(run);
                 }
-                _ => runs.push(start..start + len),
+            };
+            for positions in positions {
+                match inner.as_slice() {
+                    // One run a position, and what lies between neighbours is wanted too.
+                    [run] if run.start + stride <= run.end.saturating_add(max_gap) => {
+                        push(run.start + positions.start * stride..run.end + (positions.end - 1) * stride)
+                    }
+                    _ => positions.for_each(|position| {
+                        let start = position * stride;
+                        inner.iter().for_each(|run| push(start + run.start..start + run.end));
+                    }),
+                }
             }
-            Ok(())
-        })?;
+        }
         Ok(runs)
     }
 
@@ -355,6 +366,13 @@ fn each_block(
     }
     block[dim] = 0..extents[dim];
     Ok(())
+}
+
+/// Makes one range of two, when the second begins at most `max_gap` behind the end of the first.
+fn join(last: &mut Range<usize>, next: &Range<usize>, max_gap: usize) -> bool {
+    let joins = next.start <= last.end.saturating_add(max_gap);
+    last.end = if joins { last.end.max(next.end) } else { last.end };
+    joins
 }
 
 fn beyond() -> Error {
