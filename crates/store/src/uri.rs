@@ -279,6 +279,9 @@ pub fn percent_decoded(part: &str) -> Result<String> {
 
 /// An absolute path without links and `..`, as far as it exists; the rest is taken by its words.
 fn resolved(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
     let mut result = PathBuf::new();
     for part in path.components() {
         match part {

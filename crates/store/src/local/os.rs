@@ -372,15 +372,16 @@ impl Disk for OsDisk {
         Ok(file)
     }
 
-    /// From the opened folder on: the way to it is gone once.
+    /// From the opened folder on: the way to it is gone once, unless for few files opening it takes longer.
     fn open_each(&self, folder: &Path, paths: &[String], opened: &mut dyn FnMut(io::Result<Arc<OpenFile>>)) {
-        let folder = self.root.join(folder);
+        const FEW: usize = 3;
+        let folder = self.absolute(folder);
         // A folder that is not to be listed may still let those through who know a name in it.
-        let start = rustix::fs::open(&folder, FOLDER, Mode::empty());
+        let start = (paths.len() > FEW).then(|| rustix::fs::open(&folder, FOLDER, Mode::empty()).ok()).flatten();
         for path in paths {
             let file = OpenFile::sized(&self.handles, || match &start {
-                Ok(start) => rustix::fs::openat(start, path.as_str(), FILE, Mode::empty()),
-                Err(_) => rustix::fs::open(folder.join(path), FILE, Mode::empty()),
+                Some(start) => rustix::fs::openat(start, path.as_str(), FILE, Mode::empty()),
+                None => rustix::fs::open(folder.join(path), FILE, Mode::empty()),
             });
             opened(file.map(Arc::new));
         }
