@@ -151,7 +151,8 @@ impl Cross {
         // From the fastest dimension on: what each has of the runs of those before it.
         let mut runs = vec![0..1];
         for (side, stride) in dims {
-            let mut positions: Vec<Range<usize>> = side.iter().map(|one| one.src..one.src + one.len).collect();
+            let mut positions: Vec<Range<usize>> =
+                side.iter().map(|one| one.src..one.src + one.len).collect();
             positions.sort_unstable_by_key(|one| one.start);
             positions.dedup_by(|next, last| join(last, next, 0));
             let inner = std::mem::take(&mut runs);

@@ -377,7 +377,8 @@ impl Disk for OsDisk {
         const FEW: usize = 3;
         let folder = self.absolute(folder);
         // A folder that is not to be listed may still let those through who know a name in it.
-        let start = (paths.len() > FEW).then(|| rustix::fs::open(&folder, FOLDER, Mode::empty()).ok()).flatten();
+        let start =
+            (paths.len() > FEW).then(|| rustix::fs::open(&folder, FOLDER, Mode::empty()).ok()).flatten();
         for path in paths {
             let file = OpenFile::sized(&self.handles, || match &start {
                 Some(start) => rustix::fs::openat(start, path.as_str(), FILE, Mode::empty()),
