@@ -149,7 +149,7 @@ impl Cross {
         let mut dims: Vec<(&[Stretch], usize)> = self.sides().zip(src_strides.iter().copied()).collect();
         dims.sort_by_key(|&(_, stride)| stride);
         // From the fastest dimension on: what each has of the runs of those before it.
-        let mut runs = vec![0..1];
+        let mut runs = Vec::from([Range { start: 0, end: 1 }]);
         for (side, stride) in dims {
             let mut positions: Vec<Range<usize>> =
                 side.iter().map(|one| one.src..one.src + one.len).collect();

@@ -158,15 +158,24 @@ impl BitMask {
         })
     }
 
-    /// Copies the values of the set cells to `out`, one behind the other, and tells how many. The mask and the values begin with the same cell;
-    /// cells that have no value, or for which `out` has no room, are left out.
-    pub fn gather<V: Copy>(&self, values: &[V], out: &mut [V]) -> usize {
+    /// Copies the values of the set cells to `out`, one behind the other, and tells how many. `first` is the cell of the first value; cells
+    /// that have no value, or for which `out` has no room, are left out.
+    pub fn gather<V: Copy>(&self, first: usize, values: &[V], out: &mut [V]) -> usize {
+        let words = self.words.get(first / 64..).unwrap_or_default();
+        let shift = first % 64;
+        let words = words.iter().enumerate().map(|(idx, word)| match shift {
+            0 => *word,
+            _ => word >> shift | words.get(idx + 1).map_or(0, |next| next << (64 - shift)),
+        });
         let mut gathered = 0;
-        for (word, values) in self.words.iter().zip(values.chunks(64)) {
+        for (word, values) in words.zip(values.chunks(64)) {
             let mut rest = match values.len() {
-                64 => *word,
+                64 => word,
                 len => word & ((1 << len) - 1),
             };
+            if rest == 0 {
+                continue;
+            }
             let count = rest.count_ones() as usize;
             let (start, room) = (rest.trailing_zeros() as usize, out.get_mut(gathered..).unwrap_or_default());
             if count > FEW_OF_A_WORD && rest >> start == u64::MAX >> (64 - count) && count <= room.len() {
@@ -261,19 +270,25 @@ mod tests {
                 assert_eq!(mask.all(), expected.len() == len);
                 let values: Vec<u16> = (0..len as u16).map(|value| value ^ 0x5555).collect();
                 let mut out = vec![0; expected.len()];
-                assert_eq!(mask.gather(&values, &mut out), expected.len());
+                assert_eq!(mask.gather(0, &values, &mut out), expected.len());
                 assert!(out.iter().eq(expected.iter().map(|&cell| &values[cell])));
                 let some = expected.len() / 2;
                 let mut out = vec![0; some];
-                assert_eq!(mask.gather(&values, &mut out), some);
+                assert_eq!(mask.gather(0, &values, &mut out), some);
                 assert!(out.iter().eq(expected[..some].iter().map(|&cell| &values[cell])));
                 let known = expected.iter().filter(|&&cell| cell < len / 3).count();
-                assert_eq!(mask.gather(&values[..len / 3], &mut vec![0; len]), known);
+                assert_eq!(mask.gather(0, &values[..len / 3], &mut vec![0; len]), known);
                 let runs: Vec<_> = mask.iter_runs().collect();
                 assert!(runs.windows(2).all(|pair| pair[0].end < pair[1].start));
                 for (start, end) in [(0, len), (3, 70), (64, 64), (len / 2, len)] {
                     let inside = expected.iter().copied().filter(|cell| (start..end).contains(cell));
                     assert!(mask.iter_runs_in(start..end).flatten().eq(inside), "{start} {end}");
+                    let end = end.min(len);
+                    let part = values.get(start..end).unwrap_or_default();
+                    let mut out = vec![0; part.len()];
+                    let gathered = mask.gather(start, part, &mut out);
+                    let inside = expected.iter().filter(|&&cell| (start..end).contains(&cell));
+                    assert!(out[..gathered].iter().eq(inside.map(|&cell| &values[cell])), "{start} {end}");
                     let mut kept = mask.clone();
                     kept.keep_range(start..end);
                     let expected: Vec<usize> =

@@ -6,16 +6,17 @@
 use super::neighbours::Ahead;
 use super::plan::{SparseField, SparsePlan, TileRef};
 use super::select::Selection;
-use crate::dest::Dest;
+use crate::dest::{Dest, Pieces};
 use crate::gather::{CellRun, Room, gather_whole, places};
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT};
 use crate::whole::Whole;
-use crate::workspace::{Workspace, room};
+use crate::workspace::Workspace;
 use rayon::prelude::*;
 use smalti_array::{FieldId, Plane};
+use smalti_space::BitMask;
 use smalti_tile::{Column, ColumnRef};
-use smalti_types::Result;
 use smalti_types::parallel::{self, Shareable as _};
+use smalti_types::{Error, Result};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -330,33 +331,32 @@ impl SparsePlan {
         let tile_byte_len = tile.cell_count * byte_len;
         let all = 0..tile_byte_len;
         let Workspace { scratch, filtered, tile: buffer, .. } = workspace;
-        if selection.mask.is_none() {
-            return self.fetch.bytes(
-                source,
-                plane,
-                tile.tile_idx,
-                &[all],
-                Dest::Tile(out),
-                (scratch, filtered),
-            );
-        }
-        let buffer = room(buffer, tile_byte_len)?;
-        let wanted: Vec<Range<usize>> = match &selection.mask {
-            Some(mask) if source.codec.data().is_plain() => {
-                mask.iter_runs().map(|run| run.start * byte_len..run.end * byte_len).collect()
-            }
-            Some(mask) => mask
+        let workspace = (scratch, filtered);
+        let Some(mask) = &selection.mask else {
+            let whole = Dest::Tile(out);
+            return self.fetch.bytes(source, plane, tile.tile_idx, &[all], whole, workspace);
+        };
+        let wanted: Vec<Range<usize>> = match source.codec.data().is_plain() {
+            true => mask.iter_runs().map(|run| run.start * byte_len..run.end * byte_len).collect(),
+            false => mask
                 .first()
                 .zip(mask.last())
                 .map(|(first, last)| first * byte_len..(last + 1) * byte_len)
                 .into_iter()
                 .collect(),
-            None => vec![all],
         };
-        let bytes = Dest::Tile(&mut *buffer);
-        self.fetch.bytes(source, plane, tile.tile_idx, &wanted, bytes, (scratch, filtered))?;
-        copy_selected(selection, buffer, byte_len, out);
-        Ok(())
+        let mut filled = 0;
+        let mut visit = |place: Range<usize>, bytes: &[u8]| {
+            let rest = out.get_mut(filled..).unwrap_or_default();
+            filled += copy_masked(mask, place.start / byte_len, bytes, byte_len, rest);
+            Ok(())
+        };
+        let pieces = Pieces { tile_byte_len, cell_byte_len: byte_len, buffer, visit: &mut visit };
+        self.fetch.bytes(source, plane, tile.tile_idx, &wanted, Dest::Pieces(pieces), workspace)?;
+        match filled == out.len() {
+            true => Ok(()),
+            false => Err(Error::corrupt("the chunks of a tile do not hold what its cells need")),
+        }
     }
 
     /// The bytes of the values of a tile, if all of its cells are wanted as they are, and can be decoded where they go.
@@ -412,19 +412,24 @@ impl SparsePlan {
 }
 
 fn copy_selected(selection: &Selection, cells: &[u8], byte_len: usize, out: &mut [u8]) {
-    let Some(mask) = &selection.mask else {
-        out.copy_from_slice(cells);
-        return;
-    };
-    match byte_len {
-        1 => mask.gather(cells, out),
-        2 => mask.gather(cells.as_chunks::<2>().0, out.as_chunks_mut::<2>().0),
-        4 => mask.gather(cells.as_chunks::<4>().0, out.as_chunks_mut::<4>().0),
-        8 => mask.gather(cells.as_chunks::<8>().0, out.as_chunks_mut::<8>().0),
-        _ => mask.iter_runs().fold(0, |at, run| {
+    match &selection.mask {
+        None => out.copy_from_slice(cells),
+        Some(mask) => drop(copy_masked(mask, 0, cells, byte_len, out)),
+    }
+}
+
+/// Copies those of `cells`, of which the first is the tile's `first`, that a mask selects, and tells how many bytes they are.
+fn copy_masked(mask: &BitMask, first: usize, cells: &[u8], byte_len: usize, out: &mut [u8]) -> usize {
+    let count = match byte_len {
+        1 => mask.gather(first, cells, out),
+        2 => mask.gather(first, cells.as_chunks::<2>().0, out.as_chunks_mut::<2>().0),
+        4 => mask.gather(first, cells.as_chunks::<4>().0, out.as_chunks_mut::<4>().0),
+        8 => mask.gather(first, cells.as_chunks::<8>().0, out.as_chunks_mut::<8>().0),
+        _ => mask.iter_runs_in(first..first + cells.len() / byte_len).fold(0, |count, run| {
             let len = (run.end - run.start) * byte_len;
-            out[at..at + len].copy_from_slice(&cells[run.start * byte_len..][..len]);
-            at + len
+            out[count * byte_len..][..len].copy_from_slice(&cells[(run.start - first) * byte_len..][..len]);
+            count + run.len()
         }),
     };
+    count * byte_len
 }

@@ -1,5 +1,7 @@
 //! Decoded tiles that a context keeps, and the account of its memory.
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Int16Type, Int32Type, Int64Type, UInt8Type};
 use smalti::{Array, Context, Dimension, Duplicates, Object, Progress, ReadStatistics, prelude::*};
 use smalti_store::{ManualClock, SeededEntropy};
 use smalti_types::Env;
@@ -75,6 +77,57 @@ fn boxes_over_the_same_tiles_decode_each_tile_once() {
         assert!(kept > 0 && context.kept_byte_len() == kept);
         context.forget_kept();
         assert!(spent(&again, 1_300..=1_700).1.tile_count > 0);
+    }
+}
+
+/// Tiles of several chunks, whose cells end with them or do not.
+#[test]
+fn scattered_cells_come_from_chunks_as_from_tiles() {
+    const CELL_COUNT: i64 = 70_000;
+    let schema = Schema::sparse()
+        .dimension(Dimension::new("x", 0..=99_999_i64))
+        .dimension(Dimension::new("y", 0..=99_999_i64))
+        .capacity(30_000)
+        .allow_duplicates(true)
+        .attribute(Attribute::of::<i64>("long").filters([zstd()]))
+        .attribute(Attribute::of::<i32>("three").values_per_cell(3).filters([zstd()]))
+        .attribute(Attribute::of::<u8>("short").filters([zstd()]))
+        .attribute(Attribute::of::<i16>("maybe").nullable().filters([zstd()]))
+        .attribute(Attribute::of::<f32>("plain"))
+        .build()
+        .unwrap();
+    let (context, plain) = (Context::new(), Context::new().without_cache());
+    for context in [&context, &plain] {
+        let options = Options::new().context(context);
+        let array = Array::create_with("mem://chunks", &schema, &options).unwrap();
+        let x: Vec<i64> = (0..CELL_COUNT).collect();
+        let y: Vec<i64> = x.iter().map(|x| x * 7_919 % 1_000).collect();
+        let three: Vec<[i32; 3]> = x.iter().map(|&x| [x as i32, -x as i32, 5]).collect();
+        let short: Vec<u8> = x.iter().map(|&x| x as u8).collect();
+        let maybe: Vec<Option<i16>> = x.iter().map(|&x| (x % 5 > 0).then_some(x as i16)).collect();
+        let plain: Vec<f32> = x.iter().map(|&x| x as f32).collect();
+        let write = array.write().column("x", &x).column("y", &y).column("long", &x);
+        let write = write.column("three", &three).column("short", &short).column("maybe", &maybe);
+        write.column("plain", &plain).commit().unwrap();
+        for _ in 0..3 {
+            for (xs, ys) in
+                [(0..=CELL_COUNT, 3..=3), (11_111..=55_555, 100..=900), (29_990..=30_010, 0..=999)]
+            {
+                let cells = array.read().range("x", xs.clone()).range("y", ys.clone()).collect().unwrap();
+                let is_in = |(x, y): &(&i64, &i64)| xs.contains(*x) && ys.contains(*y);
+                let expected: Vec<i64> = x.iter().zip(&y).filter(is_in).map(|(x, _)| *x).collect();
+                assert_eq!(cells["long"].as_primitive::<Int64Type>().values(), &expected[..]);
+                let triples = cells["three"].as_fixed_size_list().values().as_primitive::<Int32Type>();
+                let expected_triples = expected.iter().flat_map(|&x| [x as i32, -x as i32, 5]);
+                assert!(triples.values().iter().copied().eq(expected_triples));
+                let short = cells["short"].as_primitive::<UInt8Type>().values();
+                assert!(short.iter().copied().eq(expected.iter().map(|&x| x as u8)));
+                let maybe = cells["maybe"].as_primitive::<Int16Type>();
+                assert!(maybe.iter().eq(expected.iter().map(|&x| (x % 5 > 0).then_some(x as i16))));
+                let plain = cells["plain"].as_primitive::<Float32Type>().values();
+                assert!(plain.iter().copied().eq(expected.iter().map(|&x| x as f32)));
+            }
+        }
     }
 }
 
