@@ -72,7 +72,6 @@ impl Dest<'_> {
         wanted: &[Range<usize>],
         hull: Range<usize>,
     ) -> Result<()> {
-        let lacking = || Error::corrupt("the chunks of a tile do not hold what its cells need");
         let copy = |tile: &mut [u8]| match wanted.iter().all(|range| chunks.copy(range, tile)) {
             true => Ok(()),
             false => Err(lacking()),
@@ -94,4 +93,9 @@ impl Dest<'_> {
         }
         Ok(())
     }
+}
+
+/// What is said where not all wanted bytes came.
+pub(crate) fn lacking() -> Error {
+    Error::corrupt("the chunks of a tile do not hold what its cells need")
 }

@@ -141,7 +141,9 @@ impl Cross {
         if self.is_empty() {
             return Ok(Vec::new());
         }
-        let end = |side: &[Stretch]| side.iter().map(|one| one.src.checked_add(one.len)).max().flatten();
+        let end = |side: &[Stretch]| {
+            side.iter().try_fold(0, |end: usize, one| Some(end.max(one.src.checked_add(one.len)?)))
+        };
         let mut reach = self.sides().zip(src_strides);
         reach
             .try_fold(0usize, |reach, (side, &stride)| reach.checked_add(end(side)?.checked_mul(stride)?))
@@ -538,6 +540,20 @@ mod tests {
             let mut short = vec![0u8; expected.len() - 1];
             prop_assert!(cross.copy(&mut short, &to, &src, &from, byte_len).is_err());
             prop_assert!(short.iter().all(|&byte| byte == 0));
+        }
+    }
+
+    #[test]
+    fn runs_beyond_the_address_space_are_refused() {
+        let of = |stretches: [Stretch; 2], stride: usize| {
+            let mut cross = Cross::new(1);
+            cross.push_side(stretches);
+            cross.source_runs(&[stride], 0)
+        };
+        let at = |src: usize| Stretch { dst: 0, src, len: 2 };
+        assert_eq!(of([at(7), at(3)], 1).unwrap(), [3..5, 7..9]);
+        for (stretches, stride) in [([at(3), at(usize::MAX)], 1), ([at(3), at(7)], usize::MAX)] {
+            assert_eq!(of(stretches, stride).unwrap_err().kind(), smalti_types::ErrorKind::InvalidArgument);
         }
     }
 

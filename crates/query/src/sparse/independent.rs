@@ -6,7 +6,7 @@
 use super::neighbours::Ahead;
 use super::plan::{SparseField, SparsePlan, TileRef};
 use super::select::Selection;
-use crate::dest::{Dest, Pieces};
+use crate::dest::{Dest, Pieces, lacking};
 use crate::gather::{CellRun, Room, gather_whole, places};
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT};
 use crate::whole::Whole;
@@ -15,8 +15,8 @@ use rayon::prelude::*;
 use smalti_array::{FieldId, Plane};
 use smalti_space::BitMask;
 use smalti_tile::{Column, ColumnRef};
+use smalti_types::Result;
 use smalti_types::parallel::{self, Shareable as _};
-use smalti_types::{Error, Result};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -355,7 +355,7 @@ impl SparsePlan {
         self.fetch.bytes(source, plane, tile.tile_idx, &wanted, Dest::Pieces(pieces), workspace)?;
         match filled == out.len() {
             true => Ok(()),
-            false => Err(Error::corrupt("the chunks of a tile do not hold what its cells need")),
+            false => Err(lacking()),
         }
     }
 
