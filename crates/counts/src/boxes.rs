@@ -2,8 +2,9 @@
 
 use crate::case::{Case, Outcome, Work, case, work};
 use crate::input;
-use smalti_space::{Geometry, Permutation, copy_box, fill_box, strides};
+use smalti_space::{BitMask, Cross, Geometry, Permutation, Stretch, copy_box, fill_box, strides};
 use smalti_types::Layout;
+use std::hint::black_box;
 
 /// Cells along each side of the larger buffer.
 const SIDE: u64 = 256;
@@ -40,6 +41,21 @@ pub(crate) fn cases() -> Vec<Case> {
                 Ok(fill_box(&mut out, to, &BOX, &[1, 2, 3, 4, 5, 6, 7, 8])?)
             })
         }),
+        case("runs-of-a-plane", || {
+            let tile = [216, 216, 12];
+            let strides = strides(&tile, Layout::RowMajor)?;
+            let mut month = Cross::new(tile.len());
+            for range in [0..216, 0..216, 6..7] {
+                month.push_side([Stretch { dst: 0, src: range.start, len: range.len() }]);
+            }
+            // As a read of bytes has it: gaps of less than a page are not worth a read of their own.
+            work(move || {
+                black_box(month.source_runs(&strides, 4096)?);
+                Ok(())
+            })
+        }),
+        case("cells-masked-of-8", || masked(0)),
+        case("cells-masked-of-8-unaligned", || masked(13)),
         case("cells-gathered-of-4", || gathered(4)),
         case("cells-gathered-of-8", || gathered(8)),
         case("cells-gathered-of-12", || gathered(12)),
@@ -55,6 +71,18 @@ fn copied(order: Layout, cell_byte_len: usize) -> Outcome<Work> {
         let from = Geometry { offset: CORNER, strides: &wide };
         let to = Geometry { offset: 0, strides: &own };
         Ok(copy_box(&mut out, to, &cells, from, &BOX, cell_byte_len)?)
+    })
+}
+
+/// One cell of sixteen, out of a piece of a tile that begins with cell `first`.
+fn masked(first: usize) -> Outcome<Work> {
+    let mut mask = BitMask::zeros(first + CELL_COUNT);
+    (0..CELL_COUNT).step_by(16).for_each(|cell| mask.set(first + cell));
+    let values = vec![7_u64; CELL_COUNT];
+    let mut out = vec![0; CELL_COUNT / 16];
+    work(move || {
+        black_box(mask.gather(first, &values, &mut out));
+        Ok(())
     })
 }
 
