@@ -490,7 +490,11 @@ def put_section(path, title, written):
         old = page.read()
     before = section(old, title)
     with open(path, "w") as page:
-        page.write(old.replace(before, written) if before else f"{old.rstrip()}\n\n{written}")
+        if not before:
+            page.write(f"{old.rstrip()}\n\n{written}")
+            return
+        is_last = old.endswith(before)
+        page.write(old.replace(before, written if is_last else f"{written.rstrip()}\n\n"))
 
 
 def section(text, title):
