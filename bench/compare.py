@@ -489,12 +489,9 @@ def put_section(path, title, written):
     with open(path) as page:
         old = page.read()
     before = section(old, title)
+    head, rest = old.split(before, 1) if before else (old, "")
     with open(path, "w") as page:
-        if not before:
-            page.write(f"{old.rstrip()}\n\n{written}")
-            return
-        is_last = old.endswith(before)
-        page.write(old.replace(before, written if is_last else f"{written.rstrip()}\n\n"))
+        page.write("\n\n".join(part.strip("\n") for part in (head, written, rest) if part) + "\n")
 
 
 def section(text, title):
