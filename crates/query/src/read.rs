@@ -275,6 +275,27 @@ impl Batches {
         }
     }
 
+    /// [Does](Batches::run) work that begins with the next batch. The end is told on this thread: waking another one for it takes as
+    /// long as a small batch.
+    #[doc(hidden)]
+    pub fn run_next<T: Send>(&mut self, work: impl FnOnce(&mut Batches) -> T + Send) -> T {
+        match self.are_over() {
+            true => work(self),
+            false => self.run(work),
+        }
+    }
+
+    /// Whether it is known that no cells are left, without looking for any.
+    fn are_over(&self) -> bool {
+        let are_over = match &self.state {
+            State::Dense(batches) => batches.are_over(),
+            State::Sparse(batches) => batches.are_over(),
+            State::Labels(_) => false,
+            State::Done => true,
+        };
+        are_over && !self.steps.are_held()
+    }
+
     /// The fields of every batch.
     pub fn fields(&self) -> &[ResultField] {
         &self.fields
@@ -512,7 +533,7 @@ impl Batches {
         if let Some(Err(error)) = self.owner.as_ref().map(|owner| owner.check_process()) {
             return Some(Err(error));
         }
-        let pulled = self.run(|this| {
+        let pulled = self.run_next(|this| {
             let pulled = this.progress.check().and_then(|()| this.pull(rooms));
             pulled.and_then(|batch| match (&this.labels, batch) {
                 (Some(labels), Some(batch)) => labels.apply(batch).map(Some),

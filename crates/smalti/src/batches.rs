@@ -153,7 +153,7 @@ impl Iterator for RecordBatches {
             },
             None => {
                 let RecordBatches { batches, output, .. } = self;
-                let next = batches.run(|batches| {
+                let next = batches.run_next(|batches| {
                     let batch = batches.next()?;
                     Some(batch.and_then(|batch| output.record_batch(batches, batch)))
                 });

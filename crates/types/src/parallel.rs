@@ -67,7 +67,10 @@ impl Workers {
             return work();
         }
         match self.pool() {
-            Some(pool) => pool.install(work),
+            Some(pool) => pool.install(|| {
+                let _wakeful = Wakeful::new(self.count - 1);
+                work()
+            }),
             None => work(),
         }
     }
@@ -95,6 +98,48 @@ impl Workers {
             named.num_threads(self.count).start_handler(move |idx| processors.settle(idx)).build().ok()
         };
         self.pool.get_or_init(start).as_ref()
+    }
+}
+
+/// Keeps some of the other workers of this one's pool awake between the steps of a piece of work, as long as it is there.
+///
+/// A worker that finds nothing to do falls asleep after a few microseconds, and the next step would have to wake it: on an idle
+/// processor that takes longer than many a step of a small read.
+struct Wakeful(Arc<AtomicBool>);
+
+impl Wakeful {
+    /// So many workers at most: more are not needed for work that ends soon.
+    const MOST: usize = 3;
+    /// How often a worker looks for work in a row before it may fall asleep: for some tens of microseconds, about as long as it takes
+    /// to wake it.
+    const ROUNDS: usize = 300;
+
+    fn new(count: usize) -> Wakeful {
+        let is_over = Arc::new(AtomicBool::new(false));
+        for _ in 0..count.min(Wakeful::MOST) {
+            let is_over = Arc::clone(&is_over);
+            rayon::spawn(move || Wakeful::look_for_work(&is_over));
+        }
+        Wakeful(is_over)
+    }
+
+    fn look_for_work(is_over: &AtomicBool) {
+        let mut idle_rounds = 0;
+        while idle_rounds < Wakeful::ROUNDS && !is_over.load(Ordering::Relaxed) {
+            idle_rounds = match rayon::yield_now() {
+                Some(rayon::Yield::Executed) => 0,
+                _ => {
+                    std::thread::yield_now();
+                    idle_rounds + 1
+                }
+            };
+        }
+    }
+}
+
+impl Drop for Wakeful {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -301,6 +346,24 @@ mod tests {
             }
             assert_eq!(allowed(), here);
         }
+    }
+
+    #[test]
+    fn workers_look_for_work_as_long_as_there_may_be_some() {
+        let workers = Workers::new(2);
+        let flag = workers.run(|| {
+            let wakeful = Wakeful::new(1);
+            // Whoever looks does what it finds.
+            assert_eq!(doubled(1000), (0..1000).map(|number| 2 * number).collect::<Vec<_>>());
+            Arc::clone(&wakeful.0)
+        });
+        assert!(flag.load(Ordering::Relaxed), "work that is done has no workers kept awake for it");
+        while Arc::strong_count(&flag) > 1 {
+            std::thread::yield_now();
+        }
+        let flag = AtomicBool::new(false);
+        workers.run(|| Wakeful::look_for_work(&flag));
+        assert!(!flag.into_inner(), "one that finds none falls asleep before the end");
     }
 
     #[test]

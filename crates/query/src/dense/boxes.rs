@@ -218,6 +218,11 @@ impl ContiguousParts {
         self.max_cell_count = max_cell_count.max(1);
         self.next()
     }
+
+    /// Whether there is no next part.
+    pub(crate) fn is_over(&self) -> bool {
+        self.next.is_none()
+    }
 }
 
 impl Iterator for ContiguousParts {

@@ -195,6 +195,11 @@ impl DenseBatches {
         &self.plan
     }
 
+    /// Whether it is known that no cells are left, without looking for any.
+    pub(crate) fn are_over(&self) -> bool {
+        self.cut.is_empty() && self.work.as_ref().is_some_and(Work::is_over)
+    }
+
     /// The next cells of the read, at most so many unless a single tile has more, into `rooms` where they hold them; `None` at the end.
     ///
     /// # Errors

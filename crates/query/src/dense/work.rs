@@ -171,6 +171,15 @@ impl Work {
         }
     }
 
+    /// Whether it is known that nothing is left, without looking for it.
+    pub(super) fn is_over(&self) -> bool {
+        let is_over = match &self.boxed {
+            Boxed::Parts(parts) => parts.is_over(),
+            Boxed::Tiles(_, tiles) => tiles.as_ref().is_none_or(TileRects::is_over),
+        };
+        is_over && self.walk.is_none() && self.held.is_none()
+    }
+
     /// Gives a tile back, to come next again.
     pub(super) fn hold(&mut self, rect: Vec<Interval>) {
         self.held = Some(rect);
@@ -239,6 +248,12 @@ struct TileRects {
     wanted: Vec<Interval>,
     block: TileBlock,
     next_idx: u64,
+}
+
+impl TileRects {
+    fn is_over(&self) -> bool {
+        self.next_idx >= self.block.tile_count()
+    }
 }
 
 impl Iterator for TileRects {

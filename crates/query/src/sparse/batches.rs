@@ -46,6 +46,17 @@ impl SparseBatches {
         matches!(&self.current, Current::Stored(stored) if stored.is_ready())
     }
 
+    /// Whether it is known that no cells are left, without looking for any.
+    pub(crate) fn are_over(&self) -> bool {
+        let is_current_over = match &self.current {
+            Current::None => true,
+            Current::Stored(stored) => stored.is_over(),
+            Current::Slabs(slabs) => slabs.is_over(),
+            Current::Windows(_) => false,
+        };
+        is_current_over && self.next >= self.plan.stretches.len()
+    }
+
     /// The next cells of the read, at most so many unless a single tile has more, into `rooms` where they hold them; `None` at the end.
     ///
     /// # Errors

@@ -80,6 +80,11 @@ impl StoredCells {
         StoredCells { tiles, ahead: Ahead::new(), ready: VecDeque::new(), is_fruitless: false }
     }
 
+    /// Whether nothing is left of the stretch.
+    pub(crate) fn is_over(&self) -> bool {
+        self.tiles.is_empty() && self.ready.is_empty()
+    }
+
     /// Whether the next batch was made with the last one.
     pub(crate) fn is_ready(&self) -> bool {
         matches!(self.ready.front(), Some(Ok(batch)) if batch.cell_count > 0)

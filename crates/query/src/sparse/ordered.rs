@@ -33,6 +33,11 @@ pub(super) struct OrderedCells {
 }
 
 impl OrderedCells {
+    /// Whether all cells were handed out.
+    pub(super) fn is_over(&self) -> bool {
+        self.runs.is_empty()
+    }
+
     /// The next cells, at most so many, and how many they are.
     fn take(&mut self, most: usize, check: Check<'_>) -> Result<(Vec<Vec<CellRun>>, usize)> {
         let (mut lists, mut taken, mut pace) = (Vec::new(), 0, Pace::new(check));

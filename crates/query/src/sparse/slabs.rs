@@ -41,6 +41,13 @@ pub(crate) struct Slabs {
     held: HashMap<u32, Found>,
 }
 
+impl Slabs {
+    /// Whether nothing is left of the stretch.
+    pub(super) fn is_over(&self) -> bool {
+        self.slabs.as_slice().is_empty() && self.current.is_over()
+    }
+}
+
 impl SparsePlan {
     /// Divides a stretch into slabs, or into one where its order or its tiles allow no more.
     ///

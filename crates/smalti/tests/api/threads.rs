@@ -1,7 +1,7 @@
 //! When the threads of a context start, how many they are, and when they end. Counted in a process of its own, because other tests
 //! have threads too.
 
-use smalti::{Array, Context, Dimension, Options, prelude::*};
+use smalti::{Array, Context, Dimension, Layout, Options, ReadRequest, prelude::*};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -55,6 +55,39 @@ fn of_a_process_of_its_own() {
         std::thread::sleep(Duration::from_millis(1));
     }
     assert_eq!(thread_count(), before);
+}
+
+#[test]
+fn the_end_of_a_large_read_is_told_without_workers() {
+    const CELL_COUNT: usize = 300_000;
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options::new().context(&Context::new().threads(2));
+    let here = std::thread::current().id();
+    for is_dense in [true, false] {
+        let uri = folder.path().join(format!("dense-{is_dense}")).to_str().unwrap().to_owned();
+        let schema = if is_dense { Schema::dense() } else { Schema::sparse() };
+        let dimension = Dimension::new("x", 0..=CELL_COUNT as i32 - 1).tile(10_000);
+        let schema = schema.dimension(dimension).attribute(Attribute::of::<i32>("a")).build().unwrap();
+        let array = Array::create_with(&uri, &schema, &options).unwrap();
+        let values: Vec<i32> = (0..CELL_COUNT as i32).collect();
+        let write = array.write().column("a", &values);
+        if is_dense { write } else { write.column("x", &values) }.commit().unwrap();
+        for layout in [Layout::RowMajor, Layout::GlobalOrder, Layout::Unordered] {
+            let layout = Some(layout).filter(|layout| !is_dense || *layout != Layout::Unordered);
+            for batch_cell_count in [20_000, usize::MAX] {
+                let batch_cell_count = Some(batch_cell_count);
+                let request = ReadRequest { layout, batch_cell_count, ..ReadRequest::default() };
+                let mut batches = array.read_raw(&request).unwrap();
+                let mut left = CELL_COUNT;
+                while left > 0 {
+                    assert_ne!(batches.run_next(|_| std::thread::current().id()), here, "{layout:?}: {left}");
+                    left -= batches.next().unwrap().unwrap().cell_count;
+                }
+                assert_eq!(batches.run_next(|_| std::thread::current().id()), here, "{layout:?}");
+                assert!(batches.next().is_none());
+            }
+        }
+    }
 }
 
 fn cells(array: &Array, range: std::ops::RangeInclusive<i32>) -> Vec<i32> {
