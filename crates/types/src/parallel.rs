@@ -108,10 +108,10 @@ impl Workers {
 struct Wakeful(Arc<AtomicBool>);
 
 impl Wakeful {
-    /// So many workers at most: more are not needed for work that ends soon.
+    /// So many workers at most: work that ends soon has few steps at a time, and long work wakes the others.
     const MOST: usize = 3;
-    /// How often a worker looks for work in a row before it may fall asleep: for some tens of microseconds, about as long as it takes
-    /// to wake it.
+    /// How often a worker looks for work in a row before it may fall asleep: for about 100 microseconds, a few times as long as
+    /// it takes to wake it.
     const ROUNDS: usize = 300;
 
     fn new(count: usize) -> Wakeful {
@@ -263,6 +263,7 @@ impl<T, C: Consumer<T>> ProducerCallback<T> for OneAfterTheOther<C> {
 mod tests {
     use super::*;
     use rayon::prelude::*;
+    use std::sync::Barrier;
     use std::sync::atomic::AtomicUsize;
 
     fn doubled(count: usize) -> Vec<usize> {
@@ -325,7 +326,6 @@ mod tests {
     #[test]
     fn workers_settle_on_processors_where_there_is_one_for_each_and_others_are_left_alone() {
         use rustix::thread::{CpuSet, sched_getaffinity};
-        use std::sync::Barrier;
         let allowed = || {
             let allowed = sched_getaffinity(None).unwrap();
             (0..CpuSet::MAX_CPU).filter(|&number| allowed.is_set(number)).collect::<Vec<_>>()
@@ -361,9 +361,23 @@ mod tests {
         while Arc::strong_count(&flag) > 1 {
             std::thread::yield_now();
         }
-        let flag = AtomicBool::new(false);
-        workers.run(|| Wakeful::look_for_work(&flag));
-        assert!(!flag.into_inner(), "one that finds none falls asleep before the end");
+        // While the other worker is held, nobody else does what one finds; and where nothing is left it ends by itself.
+        let (is_done, is_over) = (Arc::new(AtomicBool::new(false)), AtomicBool::new(false));
+        let meeting = Barrier::new(2);
+        let seen = workers.run(|| {
+            rayon::broadcast(|worker| {
+                meeting.wait();
+                if worker.index() == 0 {
+                    let is_done = Arc::clone(&is_done);
+                    rayon::spawn(move || is_done.store(true, Ordering::Relaxed));
+                    Wakeful::look_for_work(&is_over);
+                }
+                let seen = is_done.load(Ordering::Relaxed);
+                meeting.wait();
+                seen
+            })
+        });
+        assert!(seen[0]);
     }
 
     #[test]
