@@ -15,11 +15,12 @@ use ::bytes::Bytes;
 use bytes::{MetadataBytes, MetadataPlace, piece};
 use chunked::ChunkedSection;
 use lists::TilePlaces;
-use smalti_format::fragment::{FieldId, Footer, FooterOutline, LegacyFragmentMetadata, Section};
+use smalti_format::fragment::{FieldId, Footer, FooterForm, FooterOutline, LegacyFragmentMetadata, Section};
 use smalti_format::names::{self, DataPart, TimestampedName, data_file_name, push_data_file_name};
 use smalti_format::{ArraySchema, Rule, Shape, Version};
 use smalti_store::{Store, StoreExt, Tail, join};
 use smalti_types::{Error, Extent, Filter, Result, TimeRange};
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -41,6 +42,12 @@ pub struct Fragment {
     is_own_footer: OnceLock<()>,
     /// In versions 1 and 2: everything, in memory.
     legacy: Option<Box<LegacyFragmentMetadata>>,
+    learned: OnceLock<Box<Learned>>,
+}
+
+/// What those have learned who asked a fragment for cells. Of many that are opened, few are asked.
+#[derive(Debug, Default)]
+struct Learned {
     tree: OnceLock<TileTree>,
     /// The rectangle of its only tile, as the footer tells it, for a reader who needs nothing else of the metadata file.
     lone: OnceLock<TileTree>,
@@ -82,20 +89,20 @@ impl Fragment {
         listed: &ListedFragment,
         schema_of: impl Fn(&str) -> Result<Arc<ArraySchema>>,
     ) -> Result<Fragment> {
-        Fragment::open(place, listed, |name| Ok(Arc::new(Kin::new(place, schema_of(name)?))))
+        Fragment::open(place, listed, &Kinship::new(|name| Ok(Arc::new(Kin::new(place, schema_of(name)?)))))
     }
 
     /// As [`open_alone`](Fragment::open_alone), for one of many that share what is known of schemas.
     pub(crate) fn open(
         place: &ArrayPlace,
         listed: &ListedFragment,
-        kin_of: impl Fn(&str) -> Result<Arc<Kin>>,
+        kinship: &Kinship<impl Fn(&str) -> Result<Arc<Kin>>>,
     ) -> Result<Fragment> {
         let at = MetadataPlace { place, listed };
         if !listed.version.has(Rule::FragmentFooter) {
-            return Fragment::open_legacy(at, kin_of).map_err(|error| at.named(error));
+            return Fragment::open_legacy(at, kinship).map_err(|error| at.named(error));
         }
-        Fragment::open_with_tail(place, listed, at.read_tail(), kin_of)
+        Fragment::open_with_tail(place, listed, at.read_tail(), kinship)
     }
 
     /// Reads what is not read yet of the metadata files of many fragments of an array, as far as their rectangles need it, and these:
@@ -142,20 +149,20 @@ impl Fragment {
         place: &ArrayPlace,
         listed: &ListedFragment,
         tail: Result<Tail>,
-        kin_of: impl Fn(&str) -> Result<Arc<Kin>>,
+        kinship: &Kinship<impl Fn(&str) -> Result<Arc<Kin>>>,
     ) -> Result<Fragment> {
         let at = MetadataPlace { place, listed };
-        tail.and_then(|tail| Fragment::open_metadata(at, tail, kin_of)).map_err(|error| at.named(error))
+        tail.and_then(|tail| Fragment::open_metadata(at, tail, kinship)).map_err(|error| at.named(error))
     }
 
     fn open_metadata(
         at: MetadataPlace<'_>,
         tail: Tail,
-        kin_of: impl Fn(&str) -> Result<Arc<Kin>>,
+        kinship: &Kinship<impl Fn(&str) -> Result<Arc<Kin>>>,
     ) -> Result<Fragment> {
         let version = at.listed.version;
-        let known_kin =
-            (!version.has(Rule::FooterLength)).then(|| kin_of(names::OLD_SCHEMA_FILE)).transpose()?;
+        let has_length = version.has(Rule::FooterLength);
+        let known_kin = (!has_length).then(|| (kinship.kin_of)(names::OLD_SCHEMA_FILE)).transpose()?;
         let no_shape = Shape::default();
         let known_shape = known_kin.as_ref().map_or(&no_shape, |kin| &kin.shape);
         let range = Footer::range(version, known_shape, tail.file_byte_len, &tail.bytes)?;
@@ -170,12 +177,7 @@ impl Fragment {
                 metadata.bytes(at, range)?
             }
         };
-        let kin = match known_kin {
-            Some(kin) => kin,
-            None => kin_of(&Footer::schema_name_of(&bytes)?)?,
-        };
-        let outline =
-            FooterOutline::decode(&bytes, &kin.shape).map_err(|error| error.at_offset(footer_start))?;
+        let (kin, outline) = kinship.read(version, &bytes, Some(footer_start))?;
         let stored = StoredFooter { bytes, metadata, is_shared: false };
         Fragment::assemble(at.listed, kin, outline, stored)
     }
@@ -187,22 +189,20 @@ impl Fragment {
     pub(crate) fn open_with_footer(
         listed: &ListedFragment,
         footer: Bytes,
-        kin_of: impl Fn(&str) -> Result<Arc<Kin>>,
+        kinship: &Kinship<impl Fn(&str) -> Result<Arc<Kin>>>,
     ) -> Result<Fragment> {
-        let has_names = listed.version.has(Rule::FooterLength);
-        let kin = match has_names {
-            true => kin_of(&Footer::schema_name_of(&footer)?)?,
-            false => kin_of(names::OLD_SCHEMA_FILE)?,
-        };
-        let outline = FooterOutline::decode(&footer, &kin.shape)?;
+        let (kin, outline) = kinship.read(listed.version, &footer, None)?;
         let stored = StoredFooter { bytes: footer, metadata: MetadataBytes::default(), is_shared: true };
         Fragment::assemble(listed, kin, outline, stored)
     }
 
     /// Versions 1 and 2: the metadata file is one generic tile.
-    fn open_legacy(at: MetadataPlace<'_>, kin_of: impl Fn(&str) -> Result<Arc<Kin>>) -> Result<Fragment> {
+    fn open_legacy(
+        at: MetadataPlace<'_>,
+        kinship: &Kinship<impl Fn(&str) -> Result<Arc<Kin>>>,
+    ) -> Result<Fragment> {
         let MetadataPlace { place, listed } = at;
-        let kin = kin_of(names::OLD_SCHEMA_FILE)?;
+        let kin = (kinship.kin_of)(names::OLD_SCHEMA_FILE)?;
         let tile = place.read_tile_file(&at.path())?;
         let legacy = LegacyFragmentMetadata::decode(tile.as_slice(), &kin.shape)?;
         let coordinates = data_file_name(legacy.version, &kin.schema, FieldId::Coordinates, DataPart::Main)?;
@@ -219,13 +219,6 @@ impl Fragment {
         outline: FooterOutline,
         StoredFooter { bytes, metadata, is_shared }: StoredFooter,
     ) -> Result<Fragment> {
-        // The version decides how everything else is read; it is written twice.
-        let stated = listed.name.stated_version();
-        if let Some(stated) = stated.filter(|stated| *stated != outline.version.number()) {
-            let message =
-                format!("the fragment's name says version {stated}, its metadata {}", outline.version);
-            return Err(Error::corrupt(message).in_field("footer", "version"));
-        }
         if outline.is_dense && !kin.schema.is_dense() {
             return Err(Error::corrupt("a dense fragment of a sparse array").in_field("footer", "is_dense"));
         }
@@ -257,13 +250,12 @@ impl Fragment {
             is_footer_shared: is_shared,
             metadata,
             legacy: None,
-            tree: OnceLock::new(),
-            lone: OnceLock::new(),
-            places: Mutex::default(),
-            var_byte_lens: Mutex::default(),
-            data_file_lens: Mutex::default(),
-            chunked: Mutex::default(),
+            learned: OnceLock::new(),
         })
+    }
+
+    fn learned(&self) -> &Learned {
+        self.learned.get_or_init(Box::default)
     }
 
     /// The name of the fragment's folder.
@@ -415,7 +407,7 @@ impl Fragment {
     /// # Errors
     /// `Corrupt` when the field's name cannot be a file's, and those of the store.
     pub fn data_file_byte_len(&self, field: FieldId, plane: Plane, store: &dyn Store) -> Result<u64> {
-        let known = || self.data_file_lens.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.learned().data_file_lens.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(byte_len) = known().get(&(field, plane)) {
             return Ok(*byte_len);
         }
@@ -500,6 +492,48 @@ impl Fragment {
 
     fn metadata_place(&self) -> MetadataPlace<'_> {
         MetadataPlace { place: &self.kin.place, listed: &self.listed }
+    }
+}
+
+/// The kin of fragments that are opened one after the other: most were written as the one before.
+pub(crate) struct Kinship<F> {
+    kin_of: F,
+    /// Of the one that was read row by row: the version that its name says, the form of its footer, and its kin.
+    last: RefCell<Option<(Version, FooterForm, Arc<Kin>)>>,
+}
+
+impl<F: Fn(&str) -> Result<Arc<Kin>>> Kinship<F> {
+    /// `kin_of` gives what belongs to the name of a schema.
+    pub(crate) fn new(kin_of: F) -> Self {
+        Kinship { kin_of, last: RefCell::default() }
+    }
+
+    /// Reads the outline of a footer, of a fragment whose name says the version. Errors count from where the footer starts in its file,
+    /// if it is known.
+    fn read(&self, named: Version, footer: &[u8], start: Option<u64>) -> Result<(Arc<Kin>, FooterOutline)> {
+        if let Some((version, form, kin)) = &*self.last.borrow()
+            && *version == named
+            && let Some(outline) = form.outline(footer, &kin.shape)
+        {
+            return Ok((Arc::clone(kin), outline));
+        }
+        // The version decides how everything else is read; from version 5 it is written twice.
+        let (version, schema_name) = Footer::head_of(footer)?;
+        if named.has(Rule::VersionEndsNames) && version != named {
+            let message = format!("the fragment's name says version {named}, its metadata {version}");
+            return Err(Error::corrupt(message).in_field("footer", "version"));
+        }
+        let kin = match named.has(Rule::FooterLength) {
+            true => (self.kin_of)(&schema_name)?,
+            false => (self.kin_of)(names::OLD_SCHEMA_FILE)?,
+        };
+        let outline = FooterOutline::decode(footer, &kin.shape).map_err(|error| match start {
+            Some(start) => error.at_offset(start),
+            None => error,
+        })?;
+        let form = FooterForm::of(footer, &kin.shape);
+        *self.last.borrow_mut() = form.map(|form| (named, form, Arc::clone(&kin)));
+        Ok((kin, outline))
     }
 }
 

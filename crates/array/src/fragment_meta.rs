@@ -4,14 +4,13 @@
 //! It repeats what the fragments' own files say, and is never needed. A name in it only selects a fragment of our own
 //! listing; whatever is damaged, missing or does not fit the fragment is taken from the fragment's own file.
 
-use crate::fragment::Kin;
+use crate::fragment::{Kin, Kinship};
 use crate::listing::EarlyFooters;
 use crate::{ArrayPlace, Fragment, ListedFragment, Listing};
 use bytes::Bytes;
 use smalti_format::Rule;
 use smalti_format::fragment::ConsolidatedFooters;
 use smalti_types::{AlignedBuf, Error, ErrorKind, Result};
-use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -119,18 +118,7 @@ impl FoundFooters {
         tail_byte_len: u64,
         kin_of: impl Fn(&str) -> Result<Arc<Kin>>,
     ) -> Result<Vec<Arc<Fragment>>> {
-        // Most fragments were written with the schema of the one before.
-        let last: RefCell<Option<(String, Arc<Kin>)>> = RefCell::default();
-        let kin_of = |name: &str| -> Result<Arc<Kin>> {
-            if let Some((known, kin)) = &*last.borrow()
-                && known == name
-            {
-                return Ok(Arc::clone(kin));
-            }
-            let kin = kin_of(name)?;
-            *last.borrow_mut() = Some((name.to_owned(), Arc::clone(&kin)));
-            Ok(kin)
-        };
+        let kinship = Kinship::new(kin_of);
         let footers = self.footers.get(start..).unwrap_or_default();
         let is_lone = |(listed, footer): &(&ListedFragment, &Option<_>)| {
             footer.is_none() && listed.version.has(Rule::FragmentFooter)
@@ -145,13 +133,13 @@ impl FoundFooters {
         let mut opened = Vec::with_capacity(fragments.len());
         for (listed, footer) in fragments.iter().zip(footers) {
             let fragment = match footer {
-                Some((file, range)) => self.open_found(place, listed, *file, range.clone(), kin_of),
+                Some((file, range)) => self.open_found(place, listed, *file, range.clone(), &kinship),
                 None if listed.version.has(Rule::FragmentFooter)
                     && let Some(tail) = tails.next() =>
                 {
-                    Fragment::open_with_tail(place, listed, tail, kin_of)
+                    Fragment::open_with_tail(place, listed, tail, &kinship)
                 }
-                None => Fragment::open(place, listed, kin_of),
+                None => Fragment::open(place, listed, &kinship),
             };
             opened.push(Arc::new(fragment?));
         }
@@ -165,18 +153,18 @@ impl FoundFooters {
         listed: &ListedFragment,
         file: usize,
         range: Range<usize>,
-        kin_of: impl Fn(&str) -> Result<Arc<Kin>>,
+        kinship: &Kinship<impl Fn(&str) -> Result<Arc<Kin>>>,
     ) -> Result<Fragment> {
         #[expect(clippy::indexing_slicing, reason = "the caller found the range in that file")]
         let file = &self.files[file];
         // The range was found in this tile.
         let footer = file.tile.slice(range);
-        Fragment::open_with_footer(listed, footer, &kin_of).or_else(|error| {
+        Fragment::open_with_footer(listed, footer, kinship).or_else(|error| {
             let mut refused = file.refused.lock().unwrap_or_else(PoisonError::into_inner);
             refused.0 += 1;
             refused.1.get_or_insert(error);
             drop(refused);
-            Fragment::open(place, listed, kin_of)
+            Fragment::open(place, listed, kinship)
         })
     }
 

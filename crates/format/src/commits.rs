@@ -152,7 +152,7 @@ fn stem(name: &str) -> Option<TimestampedName> {
 /// The next line without its end; the last one may have none.
 fn next_line<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8]> {
     let rest = reader.rest();
-    let line_len = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+    let line_len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
     let line = reader.take(line_len as u64)?;
     if reader.remaining() > 0 {
         reader.u8()?;

@@ -4,8 +4,8 @@
 //! schema that fragment structures depend on is taken from the first bytes.
 
 use crate::fragment::{
-    BoundsOutline, ConsolidatedFooters, FieldId, Footer, FragmentStatistics, LegacyFragmentMetadata,
-    ProcessedConditions, RTree, RTreeOutline, TileBounds, TileNumbers, TileOffsets,
+    BoundsOutline, ConsolidatedFooters, FieldId, Footer, FooterForm, FooterOutline, FragmentStatistics,
+    LegacyFragmentMetadata, ProcessedConditions, RTree, RTreeOutline, TileBounds, TileNumbers, TileOffsets,
 };
 use crate::names::{DataPart, TimestampedName, data_file_name, parse_commit_file};
 use crate::record::DimensionShape;
@@ -75,8 +75,18 @@ pub fn fuzz_footer(bytes: &[u8]) {
     let Ok(footer) = Footer::decode_from(&mut reader, &shape) else { return };
     footer.sections(&shape).expect("a footer that was read knows its sections");
     if footer.non_empty_domain.is_some() {
-        let again = footer.encode(&shape).expect("what was read can be written");
+        let mut again = footer.encode(&shape).expect("what was read can be written");
         assert_eq!(Footer::decode(&again, &shape).unwrap(), footer);
+        if let Some(form) = FooterForm::of(&again, &shape) {
+            let outline = FooterOutline::from(footer);
+            assert_eq!(form.outline(&again, &shape), Some(outline));
+            // Another footer of the form is one, and says the same.
+            let at = bytes.len() * 31 % again.len();
+            again[at] ^= 1;
+            if let Some(outline) = form.outline(&again, &shape) {
+                assert_eq!(FooterOutline::decode(&again, &shape).unwrap(), outline);
+            }
+        }
     }
 }
 

@@ -70,7 +70,7 @@ impl Fragment {
             }
         }
         let is_needed = |section: &Section| {
-            let known = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = self.learned().places.lock().unwrap_or_else(PoisonError::into_inner);
             match section {
                 Section::RTree => !self.is_dense() && !self.has_rtree(),
                 _ => known.is_empty(),

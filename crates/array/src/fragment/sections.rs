@@ -33,7 +33,13 @@ struct SectionHead {
 impl Fragment {
     /// Where the tiles of a field lie in one of its files.
     pub(super) fn tile_places(&self, field: FieldId, plane: Plane) -> Result<Arc<TilePlaces>> {
-        let known = self.places.lock().unwrap_or_else(PoisonError::into_inner).get(&(field, plane)).cloned();
+        let known = self
+            .learned()
+            .places
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&(field, plane))
+            .cloned();
         if let Some(places) = known {
             return Ok(places);
         }
@@ -49,7 +55,7 @@ impl Fragment {
             self.in_metadata(error.in_field("tile offsets", crate::field_name(&self.kin.schema, field)))
         })?;
         let places = Arc::new(places);
-        let mut known = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.learned().places.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(known.entry((field, plane)).or_insert(places)))
     }
 
@@ -60,7 +66,7 @@ impl Fragment {
         plane: Plane,
         tile_idx: usize,
     ) -> Result<Option<Range<u64>>> {
-        if tile_idx > 0 || self.lone.get().is_none() {
+        if tile_idx > 0 || self.learned().lone.get().is_none() {
             return Ok(None);
         }
         Ok(Some(0..self.claimed_file_len(self.slot(field)?, plane)))
@@ -88,7 +94,8 @@ impl Fragment {
 
     /// As [`var_byte_len`](Fragment::var_byte_len), if it is known without asking the store.
     pub fn known_var_byte_len(&self, field: FieldId, tile_idx: usize) -> Option<usize> {
-        let known = self.var_byte_lens.lock().unwrap_or_else(PoisonError::into_inner).get(&field).cloned();
+        let known =
+            self.learned().var_byte_lens.lock().unwrap_or_else(PoisonError::into_inner).get(&field).cloned();
         let lens = match known {
             Some(lens) => lens,
             None if self.is_at_hand(Section::TileVarSizes(self.slot(field).ok()?)) => {
@@ -116,12 +123,13 @@ impl Fragment {
 
     /// Unfiltered bytes of the values in each tile of a var-sized field.
     pub(super) fn var_byte_lens(&self, field: FieldId) -> Result<Arc<NumbersOfTiles>> {
-        let known = self.var_byte_lens.lock().unwrap_or_else(PoisonError::into_inner).get(&field).cloned();
+        let known =
+            self.learned().var_byte_lens.lock().unwrap_or_else(PoisonError::into_inner).get(&field).cloned();
         if let Some(lens) = known {
             return Ok(lens);
         }
         let lens = Arc::new(self.open_numbers(Section::TileVarSizes(self.slot(field)?))?);
-        let mut known = self.var_byte_lens.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.learned().var_byte_lens.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(known.entry(field).or_insert(lens)))
     }
 
@@ -322,7 +330,7 @@ impl Fragment {
     }
 
     fn known_chunked(&self, section: Section) -> Option<Arc<ChunkedSection>> {
-        self.chunked.lock().unwrap_or_else(PoisonError::into_inner).get(&section).cloned()
+        self.learned().chunked.lock().unwrap_or_else(PoisonError::into_inner).get(&section).cloned()
     }
 
     /// A section that is too long to be held; `None` for others.
@@ -335,7 +343,7 @@ impl Fragment {
         let opened = ChunkedSection::open(at, &self.metadata, section, start, &head.header)?;
         let Some(opened) = opened.map(Arc::new) else { return Ok(None) };
         self.metadata.forget_piece(head.offset);
-        let mut known = self.chunked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.learned().chunked.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Some(Arc::clone(known.entry(section).or_insert(opened))))
     }
 

@@ -180,7 +180,8 @@ impl Fragment {
     /// # Errors
     /// `Corrupt` and `Permission`, with the file named.
     pub fn tile_tree(&self) -> Result<&TileTree> {
-        if let Some(tree) = self.tree.get().or_else(|| self.lone.get()) {
+        let learned = self.learned();
+        if let Some(tree) = learned.tree.get().or_else(|| learned.lone.get()) {
             return Ok(tree);
         }
         self.stored_tree()
@@ -188,7 +189,7 @@ impl Fragment {
 
     /// The rectangles of its tiles as its metadata file has them.
     fn stored_tree(&self) -> Result<&TileTree> {
-        if let Some(tree) = self.tree.get() {
+        if let Some(tree) = self.learned().tree.get() {
             return Ok(tree);
         }
         let tree = match self.open_rtree()? {
@@ -201,7 +202,7 @@ impl Fragment {
                     .in_field("R-tree", "levels"),
             ));
         }
-        Ok(self.tree.get_or_init(|| tree))
+        Ok(self.learned().tree.get_or_init(|| tree))
     }
 
     /// The rectangles of its tiles in memory, however many they are: for those who look at all of them.
@@ -222,7 +223,8 @@ impl Fragment {
 
     /// Whether it is known where the rectangles of its tiles are.
     pub(crate) fn has_rtree(&self) -> bool {
-        self.tree.get().is_some() || self.lone.get().is_some()
+        let learned = self.learned.get();
+        learned.is_some_and(|learned| learned.tree.get().is_some() || learned.lone.get().is_some())
     }
 
     /// Takes the non-empty domain for the rectangle of the only tile, which it is; whether there is one.
@@ -232,13 +234,13 @@ impl Fragment {
             self.non_empty_domain().iter().try_for_each(|side| leaf.push_extent(side.as_ref()))?;
             RTree::build(self.trusted_level(leaf)?, StoredTree::FANOUT)
         };
-        if self.lone.get().is_none()
+        if self.learned().lone.get().is_none()
             && let Ok(tree) = tree()
             && tree.tile_count() == 1
         {
-            let _ = self.lone.set(TileTree(Nodes::Whole(tree)));
+            let _ = self.learned().lone.set(TileTree(Nodes::Whole(tree)));
         }
-        self.lone.get().is_some()
+        self.learned().lone.get().is_some()
     }
 
     fn open_rtree(&self) -> Result<Nodes> {

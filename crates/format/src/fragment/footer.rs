@@ -209,49 +209,6 @@ pub enum Section {
     ProcessedConditions,
 }
 
-/// What a footer says of its fragment, without the lists with one number a field: enough to open an array.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FooterOutline {
-    /// The format version of the fragment.
-    pub version: Version,
-    /// Whether the fragment is dense.
-    pub is_dense: bool,
-    /// The least rectangle around all cells.
-    pub non_empty_domain: Option<Vec<Extent>>,
-    /// The number of tiles of a sparse fragment.
-    pub sparse_tile_count: u64,
-    /// Cells in the last tile of a sparse fragment.
-    pub last_tile_cell_count: u64,
-    /// Whether the fragment holds the time of each cell.
-    pub includes_timestamps: bool,
-    /// Whether the fragment holds deleted cells, with time and condition.
-    pub includes_delete_metadata: bool,
-}
-
-impl FooterOutline {
-    /// Reads the outline of a footer that fills `bytes`. It succeeds just where [`Footer::decode`] does.
-    ///
-    /// # Errors
-    /// `Corrupt` and `Unsupported`.
-    pub fn decode(bytes: &[u8], shape: &Shape) -> Result<FooterOutline> {
-        Footer::decode_whole(&mut Reader::skimming(bytes), shape).map(FooterOutline::from)
-    }
-}
-
-impl From<Footer> for FooterOutline {
-    fn from(footer: Footer) -> Self {
-        FooterOutline {
-            version: footer.version,
-            is_dense: footer.is_dense,
-            non_empty_domain: footer.non_empty_domain,
-            sparse_tile_count: footer.sparse_tile_count,
-            last_tile_cell_count: footer.last_tile_cell_count,
-            includes_timestamps: footer.includes_timestamps,
-            includes_delete_metadata: footer.includes_delete_metadata,
-        }
-    }
-}
-
 impl Footer {
     /// The footer of a fragment without cells, that points to no sections; its lists are empty.
     pub fn new(version: Version, schema_name: &str, is_dense: bool) -> Footer {
@@ -312,12 +269,21 @@ impl Footer {
         }
     }
 
-    /// The file name of the schema that a footer was written with: the rest of the footer needs it.
+    /// The version of a footer, and the file name of the schema that it was written with: the rest needs both.
     ///
     /// # Errors
     /// `Corrupt` and `Unsupported`.
+    pub fn head_of(footer: &[u8]) -> Result<(Version, String)> {
+        let head = FooterHead::read(&mut Reader::new(footer), &Cx::unversioned())?;
+        Ok((head.version, head.schema_name))
+    }
+
+    /// As [`head_of`](Footer::head_of), the name of the schema alone.
+    ///
+    /// # Errors
+    /// As [`head_of`](Footer::head_of).
     pub fn schema_name_of(footer: &[u8]) -> Result<String> {
-        FooterHead::read(&mut Reader::new(footer), &Cx::unversioned()).map(|head| head.schema_name)
+        Ok(Footer::head_of(footer)?.1)
     }
 
     /// Reads a footer that fills `bytes`.
@@ -328,7 +294,7 @@ impl Footer {
         Footer::decode_whole(&mut Reader::new(bytes), shape)
     }
 
-    fn decode_whole(reader: &mut Reader<'_>, shape: &Shape) -> Result<Footer> {
+    pub(super) fn decode_whole(reader: &mut Reader<'_>, shape: &Shape) -> Result<Footer> {
         let footer = Footer::decode_from(reader, shape)?;
         if footer.version.has(Rule::StrayFooterEnd) && reader.remaining() == 8 {
             reader.u64()?;

@@ -3,13 +3,15 @@
 mod consolidated;
 mod footer;
 mod legacy;
+mod outline;
 mod rtree;
 mod sections;
 mod tile_offsets;
 
 pub use consolidated::{ConsolidatedEntry, ConsolidatedFooters, FooterIndex};
-pub use footer::{Footer, FooterOutline, OptionalSection, Section};
+pub use footer::{Footer, OptionalSection, Section};
 pub use legacy::LegacyFragmentMetadata;
+pub use outline::{FooterForm, FooterOutline};
 pub use rtree::{RTree, RTreeOutline};
 pub use sections::{
     BoundsOutline, FieldStatistics, FragmentStatistics, ProcessedConditions, TileBounds, TileNumbers,

@@ -90,7 +90,8 @@ pub const FOLDERS: &[&str] = &[
 /// The last part of a path or URI, trailing slashes left out. Of an absolute URI only this counts: arrays move.
 pub fn last_part(path: &str) -> &str {
     let path = path.trim_end_matches('/');
-    path.rsplit('/').next().unwrap_or(path)
+    let slash = memchr::memrchr(b'/', path.as_bytes());
+    slash.and_then(|slash| path.get(slash + 1..)).unwrap_or(path)
 }
 
 /// Whether a name from disk can stand for one entry of a folder: not empty, not `.` or `..`, no slash (on Windows no

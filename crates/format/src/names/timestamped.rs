@@ -36,8 +36,9 @@ impl TimestampedName {
     /// # Errors
     /// `Corrupt` when it has none of the three forms, or ends before it starts.
     pub fn parse(name: &str) -> Result<Self> {
-        let form_and_range = name.strip_prefix("__").filter(|_| super::is_plain(name)).and_then(|rest| {
-            let mut parts = rest.split('_');
+        // What the parts may hold is plain.
+        let form_and_range = name.as_bytes().strip_prefix(b"__").and_then(|rest| {
+            let mut parts = rest.split(|byte| *byte == b'_');
             let first = [parts.next(), parts.next(), parts.next(), parts.next(), parts.next()];
             match first {
                 [Some(start), Some(end), Some(id), Some(version), None] => {
@@ -157,17 +158,27 @@ impl fmt::Display for TimestampedName {
 }
 
 /// A decimal number without a sign.
-fn number(text: &str) -> Option<u64> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if digits { text.parse().ok() } else { None }
+fn number(digits: &[u8]) -> Option<u64> {
+    /// As many digits as any number has that fits.
+    const SAFE_DIGITS: usize = 19;
+    let digit = |byte: &u8| Some(byte.wrapping_sub(b'0')).filter(|digit| *digit < 10).map(u64::from);
+    match digits {
+        [] => None,
+        _ if digits.len() <= SAFE_DIGITS => {
+            digits.iter().try_fold(0, |number: u64, byte| Some(number * 10 + digit(byte)?))
+        }
+        _ => digits.iter().try_fold(0, |number: u64, byte| number.checked_mul(10)?.checked_add(digit(byte)?)),
+    }
 }
 
-fn is_id(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+fn is_id(text: &[u8]) -> bool {
+    // Without leaving at the first that is wrong, many are looked at at once.
+    let is_right = |right: bool, byte: &u8| right & (byte.is_ascii_alphanumeric() | (*byte == b'-'));
+    !text.is_empty() && text.iter().fold(true, is_right)
 }
 
 /// An id that cannot be taken for a time: times have at most 20 digits.
-fn is_lone_id(text: &str) -> bool {
+fn is_lone_id(text: &[u8]) -> bool {
     is_id(text) && (text.len() == 32 || number(text).is_none())
 }
 
