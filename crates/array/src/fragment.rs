@@ -177,7 +177,7 @@ impl Fragment {
                 metadata.bytes(at, range)?
             }
         };
-        let (kin, outline) = kinship.read(version, &bytes, Some(footer_start))?;
+        let (kin, outline) = kinship.read(version, known_kin, &bytes, Some(footer_start))?;
         let stored = StoredFooter { bytes, metadata, is_shared: false };
         Fragment::assemble(at.listed, kin, outline, stored)
     }
@@ -191,7 +191,7 @@ impl Fragment {
         footer: Bytes,
         kinship: &Kinship<impl Fn(&str) -> Result<Arc<Kin>>>,
     ) -> Result<Fragment> {
-        let (kin, outline) = kinship.read(listed.version, &footer, None)?;
+        let (kin, outline) = kinship.read(listed.version, None, &footer, None)?;
         let stored = StoredFooter { bytes: footer, metadata: MetadataBytes::default(), is_shared: true };
         Fragment::assemble(listed, kin, outline, stored)
     }
@@ -508,9 +508,15 @@ impl<F: Fn(&str) -> Result<Arc<Kin>>> Kinship<F> {
         Kinship { kin_of, last: RefCell::default() }
     }
 
-    /// Reads the outline of a footer, of a fragment whose name says the version. Errors count from where the footer starts in its file,
-    /// if it is known.
-    fn read(&self, named: Version, footer: &[u8], start: Option<u64>) -> Result<(Arc<Kin>, FooterOutline)> {
+    /// Reads the outline of a footer, of a fragment whose name says the version, and whose kin may be known. Errors count from where the footer
+    /// starts in its file, if that is known.
+    fn read(
+        &self,
+        named: Version,
+        known: Option<Arc<Kin>>,
+        footer: &[u8],
+        start: Option<u64>,
+    ) -> Result<(Arc<Kin>, FooterOutline)> {
         if let Some((version, form, kin)) = &*self.last.borrow()
             && *version == named
             && let Some(outline) = form.outline(footer, &kin.shape)
@@ -523,9 +529,10 @@ impl<F: Fn(&str) -> Result<Arc<Kin>>> Kinship<F> {
             let message = format!("the fragment's name says version {named}, its metadata {version}");
             return Err(Error::corrupt(message).in_field("footer", "version"));
         }
-        let kin = match named.has(Rule::FooterLength) {
-            true => (self.kin_of)(&schema_name)?,
-            false => (self.kin_of)(names::OLD_SCHEMA_FILE)?,
+        let kin = match known {
+            Some(kin) => kin,
+            None if named.has(Rule::FooterLength) => (self.kin_of)(&schema_name)?,
+            None => (self.kin_of)(names::OLD_SCHEMA_FILE)?,
         };
         let outline = FooterOutline::decode(footer, &kin.shape).map_err(|error| match start {
             Some(start) => error.at_offset(start),

@@ -159,16 +159,9 @@ impl fmt::Display for TimestampedName {
 
 /// A decimal number without a sign.
 fn number(digits: &[u8]) -> Option<u64> {
-    /// As many digits as any number has that fits.
-    const SAFE_DIGITS: usize = 19;
     let digit = |byte: &u8| Some(byte.wrapping_sub(b'0')).filter(|digit| *digit < 10).map(u64::from);
-    match digits {
-        [] => None,
-        _ if digits.len() <= SAFE_DIGITS => {
-            digits.iter().try_fold(0, |number: u64, byte| Some(number * 10 + digit(byte)?))
-        }
-        _ => digits.iter().try_fold(0, |number: u64, byte| number.checked_mul(10)?.checked_add(digit(byte)?)),
-    }
+    let append = |number: u64, byte: &u8| number.checked_mul(10)?.checked_add(digit(byte)?);
+    if digits.is_empty() { None } else { digits.iter().try_fold(0, append) }
 }
 
 fn is_id(text: &[u8]) -> bool {
