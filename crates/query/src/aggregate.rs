@@ -199,12 +199,7 @@ pub fn aggregate(snapshot: &Snapshot, request: &AggregateRequest) -> Result<Vec<
     };
     let mut batches = read_cells(snapshot, &read)?;
     let is_unwritten = batches.is_unwritten();
-    while let Some(batch) = batches.next_unsummarised(&mut folded)? {
-        for (folded, column) in folded.iter_mut().zip(&batch.columns) {
-            folded.stats.add(column.as_ref(), 0..batch.cell_count);
-            folded.cell_count += batch.cell_count as u64;
-        }
-    }
+    while batches.fold_next(&mut folded)? {}
     let is_dimension = |name: &String| schema.dimension(name).is_some();
     if is_unwritten {
         // Fill values stand for what nobody knows: they are counted, and say nothing.

@@ -432,21 +432,21 @@ impl Batches {
         })
     }
 
-    /// The next cells of an aggregate: those that no statistics answer for; what is answered is folded.
+    /// Folds the next cells of an aggregate; `false` when there are none.
     ///
     /// # Errors
     /// What store and codecs report.
-    pub(crate) fn next_unsummarised(&mut self, folded: &mut [Folded]) -> Result<Option<Batch>> {
+    pub(crate) fn fold_next(&mut self, folded: &mut [Folded]) -> Result<bool> {
         self.progress.check()?;
-        let pulled = self.run(|this| match &mut this.state {
-            State::Dense(batches) => batches.pull_unsummarised(folded),
-            State::Sparse(batches) => batches.pull_unsummarised(folded),
-            State::Labels(_) | State::Done => Ok(None),
+        let has_more = self.run(|this| match &mut this.state {
+            State::Dense(batches) => batches.fold_next(folded),
+            State::Sparse(batches) => batches.fold_next(folded),
+            State::Labels(_) | State::Done => Ok(false),
         })?;
-        if pulled.is_none() {
+        if !has_more {
             self.end();
         }
-        Ok(pulled)
+        Ok(has_more)
     }
 
     /// Nothing is left to be read.

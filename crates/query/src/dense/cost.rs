@@ -1,12 +1,13 @@
 //! What a dense read takes in memory, from the fragments' metadata alone.
 
-use super::boxes::{Part, contiguous_parts, part_cell_count, slow_to_fast};
+use super::boxes::{Axis, Part, contiguous_parts, part_cell_count, slow_to_fast};
 use super::plan::{DenseField, DensePlan, FragmentTiles};
 use super::prune::wanted_rect;
+use super::reader::TASKS_PER_THREAD;
 use super::target::Target;
 use crate::request::DEFAULT_BATCH_CELL_COUNT;
 use crate::source::FieldSource;
-use smalti_space::Interval;
+use smalti_space::{GridDim, Interval};
 use smalti_types::{Result, parallel};
 use std::collections::HashSet;
 
@@ -68,11 +69,25 @@ impl DensePlan {
         };
         let looked_at = self.filter.iter().flat_map(|filter| &filter.fields);
         let cell: u64 = self.fields.iter().chain(looked_at).map(cell_byte_len).sum();
-        // Tiles may be as small as a cell, and then there are as many rows of them as cells.
-        let long = self.axes.iter().zip(self.grid.dims()).filter(|(axis, _)| axis.len > 1);
-        let shortest = long.map(|(_, dim)| dim.extent).min().unwrap_or(u64::MAX);
-        let cell = cell + ROW_BYTE_LEN / shortest.max(1);
+        let cell =
+            cell + if self.has_few_rows(ROW_BYTE_LEN) { 0 } else { ROW_BYTE_LEN / self.shortest_extent() };
         asked.min(self.budget.task_count(cell))
+    }
+
+    /// Whether what the rows of tiles along each dimension take does not count beside the cells, even if each task has all of them.
+    fn has_few_rows(&self, row_byte_len: u64) -> bool {
+        let along =
+            |(axis, dim): (&Axis, &GridDim)| axis.segments.len() as u64 + axis.len / dim.extent.max(1) + 1;
+        let rows = self.axes.iter().zip(self.grid.dims()).map(along).fold(0, u64::saturating_add);
+        let tasks = TASKS_PER_THREAD * parallel::thread_count() as u64;
+        rows.saturating_mul(tasks).saturating_mul(row_byte_len) <= self.budget.share() / 8
+    }
+
+    /// The least extent of tiles along the dimensions that a read has more than one cell of. Tiles may be as small as a cell, and then
+    /// there are as many rows of them as cells.
+    fn shortest_extent(&self) -> u64 {
+        let long = self.axes.iter().zip(self.grid.dims()).filter(|(axis, _)| axis.len > 1);
+        long.map(|(_, dim)| dim.extent).min().unwrap_or(u64::MAX).max(1)
     }
 
     /// The cells of a step: so many as asked for, unless they take too much memory. Large steps take whole rows of tiles as far as memory

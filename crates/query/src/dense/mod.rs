@@ -23,7 +23,7 @@ use crate::budget::Budget;
 use crate::condition::{BoundCondition, Verdict};
 use crate::count::Count;
 use crate::fetch::Fetch;
-use crate::folded::Folded;
+use crate::folded::{self, Folded};
 use crate::gather::Room;
 use crate::progress::{Phase, Progress, Unit};
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT, ReadRequest, ResultField};
@@ -211,14 +211,24 @@ impl DenseBatches {
                 false => Work::whole(&self.plan)?,
             });
         }
-        self.pull_any(max_cell_count, |_, _| Ok(false), &mut |_, _| Ok(()), rooms)
+        let Some(Pulled { what, cell_count }) =
+            self.pull_any(max_cell_count, |_, _| Ok(false), &mut |_, _| Ok(()))?
+        else {
+            return Ok(None);
+        };
+        let batch = match what {
+            What::Parts(parts) => self.plan.read_parts(&parts, rooms)?,
+            What::Tiles(rects) => self.plan.read_tiles(rects, rooms)?,
+        };
+        self.plan.went(cell_count);
+        Ok(Some(batch))
     }
 
-    /// The next cells of an aggregate that no statistics answer for; what is answered is folded.
+    /// Folds the next cells of an aggregate; `false` when there are none.
     ///
     /// # Errors
     /// What store and codecs report.
-    pub(crate) fn pull_unsummarised(&mut self, folded: &mut [Folded]) -> Result<Option<Batch>> {
+    pub(crate) fn fold_next(&mut self, folded: &mut [Folded]) -> Result<bool> {
         if self.work.is_none() {
             self.work =
                 Some(if self.plan.filter.is_none() && folded.iter().all(|field| field.is_counted_only) {
@@ -231,7 +241,7 @@ impl DenseBatches {
         }
         let mut summaries = std::mem::take(&mut self.summaries);
         // Both sides fold, never at once.
-        let folded = RefCell::new(folded);
+        let shared = RefCell::new(&mut *folded);
         let is_answered = |plan: &DensePlan, rect: &[Interval]| {
             let verdict = match &plan.filter {
                 Some(filter) => plan.verdict_of_rect(filter, rect)?,
@@ -241,28 +251,33 @@ impl DenseBatches {
                 // None of its cells counts.
                 Verdict::None => Ok(true),
                 Verdict::Some => Ok(false),
-                Verdict::All => plan.summarise(rect, &mut summaries, &mut folded.borrow_mut()),
+                Verdict::All => plan.summarise(rect, &mut summaries, &mut shared.borrow_mut()),
             }
         };
-        let on_blank: OnBlank<'_> = &mut |plan, part| plan.fold_blank(part, &mut folded.borrow_mut());
-        let pulled = self.pull_any(DEFAULT_BATCH_CELL_COUNT, is_answered, on_blank, &mut []);
+        let on_blank: OnBlank<'_> = &mut |plan, part| plan.fold_blank(part, &mut shared.borrow_mut());
+        let pulled = self.pull_any(DEFAULT_BATCH_CELL_COUNT, is_answered, on_blank);
         self.summaries = summaries;
-        pulled
+        let Some(Pulled { what, cell_count }) = pulled? else { return Ok(false) };
+        match what {
+            What::Parts(parts) => folded::add_batch(folded, &self.plan.read_parts(&parts, &mut [])?),
+            What::Tiles(rects) => self.plan.fold_tiles(rects, folded)?,
+        }
+        self.plan.went(cell_count);
+        Ok(true)
     }
 
-    /// The next cells; of tiles none for which `is_answered` says so.
+    /// What is read next; of tiles none for which `is_answered` says so.
     fn pull_any(
         &mut self,
         max_cell_count: usize,
         is_answered: impl FnMut(&DensePlan, &[Interval]) -> Result<bool>,
         on_blank: OnBlank<'_>,
-        rooms: &mut [Room<'_>],
-    ) -> Result<Option<Batch>> {
+    ) -> Result<Option<Pulled>> {
         let max_cell_count = self.plan.step_cell_count(max_cell_count) as u64;
         let Some(mut work) = self.work.take() else { return Ok(None) };
         let pulled = match work.has_tiles() {
-            true => self.pull_tiles(&mut work, max_cell_count, is_answered, on_blank, rooms),
-            false => self.pull_parts(&mut work, max_cell_count, on_blank, rooms),
+            true => self.pull_tiles(&mut work, max_cell_count, is_answered, on_blank),
+            false => self.pull_parts(&mut work, max_cell_count, on_blank),
         };
         self.work = Some(work);
         pulled
@@ -273,8 +288,7 @@ impl DenseBatches {
         work: &mut Work,
         max_cell_count: u64,
         on_blank: OnBlank<'_>,
-        rooms: &mut [Room<'_>],
-    ) -> Result<Option<Batch>> {
+    ) -> Result<Option<Pulled>> {
         let (mut parts, mut cell_count): (Vec<Part>, u64) = (Vec::new(), 0);
         while parts.is_empty()
             || (self.plan.is_small && work.takes_more(parts.len(), cell_count, max_cell_count))
@@ -293,12 +307,7 @@ impl DenseBatches {
             cell_count += part_cell_count(&part).unwrap_or(max_cell_count);
             parts.push(part);
         }
-        if parts.is_empty() {
-            return Ok(None);
-        }
-        let batch = self.plan.read_parts(&parts, rooms)?;
-        self.plan.went(cell_count);
-        Ok(Some(batch))
+        Ok((!parts.is_empty()).then_some(Pulled { what: What::Parts(parts), cell_count }))
     }
 
     fn pull_tiles(
@@ -307,35 +316,43 @@ impl DenseBatches {
         max_cell_count: u64,
         mut is_answered: impl FnMut(&DensePlan, &[Interval]) -> Result<bool>,
         on_blank: OnBlank<'_>,
-        rooms: &mut [Room<'_>],
-    ) -> Result<Option<Batch>> {
+    ) -> Result<Option<Pulled>> {
         let mut rects = Vec::new();
-        let (mut cell_count, mut var_byte_len) = (0u128, 0u64);
+        let (mut cell_count, mut var_byte_len) = (0u64, 0u64);
         while let Some(rect) = work.next_tile(&self.plan, on_blank)? {
             self.plan.fetch.check()?;
             if is_answered(&self.plan, &rect)? {
                 self.plan.went(rect_cell_count(&rect));
                 continue;
             }
-            cell_count += rect.iter().map(|side| side.value_count()).product::<u128>();
+            let more = cell_count.saturating_add(rect_cell_count(&rect));
             if !self.plan.is_small {
                 var_byte_len = var_byte_len.saturating_add(self.plan.var_byte_len_of_tile(&rect)?);
             }
-            let is_full = cell_count > u128::from(max_cell_count) || !self.plan.holds_values(var_byte_len);
+            let is_full = more > max_cell_count || !self.plan.holds_values(var_byte_len);
             if is_full && !rects.is_empty() {
                 work.hold(rect);
                 break;
             }
+            cell_count = more;
             rects.push(rect);
         }
-        if rects.is_empty() {
-            return Ok(None);
-        }
-        let cell_count = rects.iter().fold(0, |sum: u64, rect| sum.saturating_add(rect_cell_count(rect)));
-        let batch = self.plan.read_tiles(rects, rooms)?;
-        self.plan.went(cell_count);
-        Ok(Some(batch))
+        Ok((!rects.is_empty()).then_some(Pulled { what: What::Tiles(rects), cell_count }))
     }
+}
+
+/// What is read next.
+struct Pulled {
+    what: What,
+    cell_count: u64,
+}
+
+/// See [`Pulled`].
+enum What {
+    /// Parts of the result in row-major or column-major order.
+    Parts(Vec<Part>),
+    /// The wanted cells of tiles.
+    Tiles(Vec<Vec<Interval>>),
 }
 
 impl DensePlan {

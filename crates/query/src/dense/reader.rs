@@ -8,6 +8,7 @@ use super::target::{Piece, Target, part_len};
 use super::task::{Purpose, Share, Task};
 use crate::dest::{Dest, Pieces};
 use crate::fetch::MAX_GAP;
+use crate::folded::{self, Folded};
 use crate::gather::{CellRun, Room, gather_whole, places};
 use crate::request::Batch;
 use crate::source::FieldSource;
@@ -22,6 +23,9 @@ use smalti_types::{CellValNum, Error, Result};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Tasks of whole rows of tiles for each thread, so that the last one leaves others idle for a short time only.
+pub(super) const TASKS_PER_THREAD: u64 = 4;
 
 /// Of several parts that are read at once those with fewer cells are not shared out.
 const LEAST_TASK_CELL_COUNT: u64 = 1 << 14;
@@ -52,12 +56,33 @@ impl DensePlan {
     /// # Errors
     /// What store and codecs report.
     pub(crate) fn read_tiles(&self, rects: Vec<Vec<Interval>>, rooms: &mut [Room<'_>]) -> Result<Batch> {
-        let mut tasks = Vec::with_capacity(rects.len());
-        for rect in rects {
-            let cell_count = rect.iter().map(|side| (side.hi - side.lo + 1) as usize).product();
-            tasks.push(Task::new(Target::of_tile(&self.grid, &rect, self.cell_order)?, cell_count));
+        self.run(self.tasks_of_tiles(rects)?, rooms)
+    }
+
+    /// Folds the wanted cells of some tiles, tile after tile, each while it is in the processor's cache.
+    ///
+    /// # Errors
+    /// What store and codecs report.
+    pub(super) fn fold_tiles(&self, rects: Vec<Vec<Interval>>, folded: &mut [Folded]) -> Result<()> {
+        let tasks = self.tasks_of_tiles(rects)?;
+        self.ask_ahead(&tasks)?;
+        let kinds = folded::kinds(folded);
+        let fold = |task: Task| {
+            let batch = self.run_asked(vec![task], &mut [])?;
+            Ok((batch.cell_count, folded::gather(&kinds, &batch, 0..batch.cell_count)))
+        };
+        for (cell_count, gathered) in tasks.into_par_iter().steps(fold)? {
+            folded::add(folded, &gathered, cell_count as u64);
         }
-        self.run(tasks, rooms)
+        Ok(())
+    }
+
+    fn tasks_of_tiles(&self, rects: Vec<Vec<Interval>>) -> Result<Vec<Task>> {
+        let task = |rect: Vec<Interval>| {
+            let cell_count = rect.iter().map(|side| (side.hi - side.lo + 1) as usize).product();
+            Ok(Task::new(Target::of_tile(&self.grid, &rect, self.cell_order)?, cell_count))
+        };
+        rects.into_iter().map(task).collect()
     }
 
     /// Cells of a task: whole rows of tiles where that leaves work for every thread, so that no tile is decoded twice. Of ranges in
@@ -74,15 +99,20 @@ impl DensePlan {
         let step = self.axes[slowest].step.min(len);
         let rows = len.div_ceil(step.max(1));
         if self.axes[slowest].ascends && (rows >= threads || threads == 1) {
-            inner.saturating_mul(step).saturating_mul(rows.div_ceil(threads * 4))
+            inner.saturating_mul(step).saturating_mul(rows.div_ceil(threads * TASKS_PER_THREAD))
         } else {
             total.div_ceil(threads)
         }
     }
 
     fn run(&self, tasks: Vec<Task>, rooms: &mut [Room<'_>]) -> Result<Batch> {
-        let cell_count = tasks.iter().map(|task| task.cell_count).sum();
         self.ask_ahead(&tasks)?;
+        self.run_asked(tasks, rooms)
+    }
+
+    /// Reads tasks whose tiles were asked for.
+    fn run_asked(&self, tasks: Vec<Task>, rooms: &mut [Room<'_>]) -> Result<Batch> {
+        let cell_count = tasks.iter().map(|task| task.cell_count).sum();
         if let Some(filter) = &self.filter {
             return self.run_filtered(filter, tasks, cell_count);
         }

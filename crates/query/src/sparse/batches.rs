@@ -5,7 +5,7 @@ use super::plan::{Slab, SparsePlan, Stretch};
 use super::slabs::Slabs;
 use super::windows::Windows;
 use crate::explanation::{Explanation, Strategy};
-use crate::folded::Folded;
+use crate::folded::{self, Folded};
 use crate::gather::Room;
 use crate::request::{Batch, DEFAULT_BATCH_CELL_COUNT};
 use smalti_types::Result;
@@ -87,16 +87,20 @@ impl SparseBatches {
         }
     }
 
-    /// The next cells of an aggregate that no statistics answer for; what is answered is folded.
+    /// Folds the next cells of an aggregate; `false` when there are none.
     ///
     /// # Errors
     /// What store and codecs report.
-    pub(crate) fn pull_unsummarised(&mut self, folded: &mut [Folded]) -> Result<Option<Batch>> {
+    pub(crate) fn fold_next(&mut self, folded: &mut [Folded]) -> Result<bool> {
         if !self.is_summarised {
             self.is_summarised = true;
             self.plan.summarise(folded)?;
         }
-        self.pull(DEFAULT_BATCH_CELL_COUNT, &mut [])
+        let batch = self.pull(DEFAULT_BATCH_CELL_COUNT, &mut [])?;
+        if let Some(batch) = &batch {
+            folded::add_batch(folded, batch);
+        }
+        Ok(batch.is_some())
     }
 
     /// Explains the read.

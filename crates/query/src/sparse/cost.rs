@@ -1,6 +1,7 @@
 //! What tiles take in memory, from the fragments' metadata alone.
 
 use super::plan::{SparsePlan, TileRef};
+use super::predicate::FragmentPredicate;
 use crate::progress::{Phase, Unit};
 use crate::source::FieldSource;
 use smalti_array::FieldId;
@@ -14,7 +15,7 @@ pub(crate) struct TileCost {
     pub(crate) coords: u64,
     /// The fields of the result.
     pub(crate) fields: u64,
-    /// What the condition of the read, or the delete that looks at most, asks for.
+    /// What the condition of the read and deletes look at.
     pub(crate) asked: u64,
 }
 
@@ -43,14 +44,13 @@ impl SparsePlan {
             };
             cost.fields = cost.fields.saturating_add(byte_len);
         }
-        for predicate in
-            fragment.predicates.iter().filter(|predicate| !predicate.is_condition || !tile.fulfils)
-        {
-            let mut asked = 0u64;
-            for source in predicate.attributes() {
-                asked = asked.saturating_add(decoded_byte_len(source, tile)?);
+        let asks = fragment.predicates.iter().filter(|predicate| !predicate.is_condition || !tile.fulfils);
+        let mut seen: Vec<FieldId> = Vec::new();
+        for source in asks.flat_map(FragmentPredicate::attributes) {
+            if !seen.contains(&source.field) {
+                seen.push(source.field);
+                cost.asked = cost.asked.saturating_add(decoded_byte_len(source, tile)?);
             }
-            cost.asked = cost.asked.max(asked);
         }
         Ok(cost)
     }

@@ -50,7 +50,7 @@ impl SparsePlan {
         };
         for predicate in &fragment.predicates {
             let Some((at, place)) = predicate.delete else { continue };
-            let stays = self.evaluate(tile, predicate, &[], None)?;
+            let stays = self.evaluate(tile, predicate, &[], None, None)?;
             let (times, conditions) = (times.data.values_mut::<u64>(), conditions.data.values_mut::<u64>());
             let written = own_times.as_ref().map(|times| times.data.values::<u64>());
             for (cell, (time, condition)) in times.iter_mut().zip(conditions).enumerate() {

@@ -7,6 +7,7 @@ use super::history::NOT_DELETED;
 use super::plan::{SparsePlan, TileRef};
 use super::predicate::FragmentPredicate;
 use crate::gather::constant;
+use crate::source::FieldSource;
 use smalti_array::FieldId;
 use smalti_space::BitMask;
 use smalti_tile::{Column, ColumnRef};
@@ -20,7 +21,7 @@ impl SparsePlan {
     }
 
     /// Takes the cells out of a mask that were deleted, or do not fulfil the read's condition. `coords` holds the
-    /// coordinates that are decoded already.
+    /// coordinates that are decoded already; `values`, if it is there, takes the attributes that are decoded for this, and are fields of the result.
     ///
     /// # Errors
     /// What store and codecs report.
@@ -30,6 +31,7 @@ impl SparsePlan {
         mask: &mut BitMask,
         coords: &[Option<Arc<Column>>],
         timestamps: Option<&Column>,
+        mut values: Option<&mut Values>,
     ) -> Result<()> {
         let fragment = &self.fragments[tile.fragment_idx];
         if let Some(source) = fragment.delete_times.as_ref().filter(|_| mask.any()) {
@@ -48,7 +50,7 @@ impl SparsePlan {
             if !mask.any() {
                 return Ok(());
             }
-            let mut holds = self.evaluate(tile, predicate, coords, timestamps)?;
+            let mut holds = self.evaluate(tile, predicate, coords, timestamps, values.as_deref_mut())?;
             if let Some(at) = predicate.spares_after {
                 let read;
                 let times = match (timestamps, &fragment.timestamps) {
@@ -76,6 +78,7 @@ impl SparsePlan {
         predicate: &FragmentPredicate,
         coords: &[Option<Arc<Column>>],
         timestamps: Option<&Column>,
+        mut values: Option<&mut Values>,
     ) -> Result<BitMask> {
         let fields = predicate.condition.fields();
         let known = |id: FieldId| match id {
@@ -88,7 +91,7 @@ impl SparsePlan {
             .zip(&predicate.sources)
             .map(|(field, source)| match source {
                 _ if known(field.id).is_some() => Ok(None),
-                Some(source) => self.tile_column(source, tile).map(Some),
+                Some(source) => self.value_column(tile, source, values.as_deref_mut()).map(Some),
                 None if field.id == FieldId::Timestamps => {
                     let time = self.fragments[tile.fragment_idx].fragment.time().start.to_le_bytes();
                     let check = || self.fetch.check();
@@ -105,5 +108,41 @@ impl SparsePlan {
             .map(|(field, read)| read.as_deref().or_else(|| known(field.id)).map(Column::as_ref))
             .collect();
         predicate.condition.evaluate(&columns, tile.cell_count, &|| self.fetch.check())
+    }
+
+    /// All cells of a tile of a field that a predicate looks at.
+    fn value_column(
+        &self,
+        tile: &TileRef,
+        source: &FieldSource,
+        values: Option<&mut Values>,
+    ) -> Result<Arc<Column>> {
+        let of_result = &self.fragments[tile.fragment_idx].sources;
+        let is_wanted = |values: &&mut Values| {
+            let is_same = |wanted: &FieldSource| wanted.field == source.field;
+            values.of(source.field).is_some() || of_result.iter().flatten().any(is_same)
+        };
+        match values.filter(is_wanted) {
+            Some(values) => match values.of(source.field) {
+                Some(column) => Ok(Arc::clone(column)),
+                None => {
+                    let column = self.tile_column(source, tile)?;
+                    values.0.push((source.field, Arc::clone(&column)));
+                    Ok(column)
+                }
+            },
+            None => self.tile_column(source, tile),
+        }
+    }
+}
+
+/// Attributes of a tile that were decoded to find its wanted cells, by the numbers that they have in the fragment's own schema.
+#[derive(Clone, Default)]
+pub(crate) struct Values(Vec<(FieldId, Arc<Column>)>);
+
+impl Values {
+    /// All cells of the tile.
+    pub(crate) fn of(&self, field: FieldId) -> Option<&Arc<Column>> {
+        self.0.iter().find(|(id, _)| *id == field).map(|(_, column)| column)
     }
 }

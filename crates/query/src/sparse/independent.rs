@@ -219,8 +219,8 @@ impl SparsePlan {
             let (SparseField { id, shape, .. }, room) = (&self.fields[field], rooms.next());
             if shape.is_var() {
                 for ((tile, selection), out) in tiles.iter().zip(selected).zip(decoded) {
-                    let is_known = matches!(id, FieldId::Dimension(dim) if selection.coords[*dim].is_some());
-                    if selection.count == 0 || is_known {
+                    let source = self.fragments[tile.fragment_idx].sources[field].as_ref();
+                    if selection.count == 0 || selection.known(*id, source).is_some() {
                         continue;
                     }
                     match self.whole_byte_len(field, tile, selection) {
@@ -308,13 +308,12 @@ impl SparsePlan {
     ) -> Result<()> {
         let SparseField { id, fill, fill_valid, .. } = &self.fields[field];
         let fragment = &self.fragments[tile.fragment_idx];
-        let known = match id {
-            FieldId::Dimension(dim) => selection.coords[*dim].as_ref(),
-            FieldId::Timestamps => selection.timestamps.as_ref(),
-            _ => None,
-        };
-        if let Some(column) = known {
-            copy_selected(selection, column.data.as_slice(), byte_len, out);
+        if let Some(column) = selection.known(*id, fragment.sources[field].as_ref()) {
+            let cells = match plane {
+                Plane::Validity => column.validity.as_ref().ok_or_else(lacking)?,
+                _ => &column.data,
+            };
+            copy_selected(selection, cells.as_slice(), byte_len, out);
             return Ok(());
         }
         let Some(source) = &fragment.sources[field] else {
@@ -388,12 +387,11 @@ impl SparsePlan {
         let fill_slot = tiles.len() as u32;
         let mut whole = Whole::new(&self.fetch, &self.workspaces, tiles.len(), &|_| {});
         for (slot, ((tile, selection), decoded)) in tiles.iter().zip(selected).zip(decoded).enumerate() {
-            let known = match (decoded, id) {
-                (VarTile::Decoded(column), _) => Some(column),
-                (_, FieldId::Dimension(dim)) => selection.coords[*dim].as_ref(),
-                _ => None,
-            };
             let source = self.fragments[tile.fragment_idx].sources[field].as_ref();
+            let known = match decoded {
+                VarTile::Decoded(column) => Some(column),
+                _ => selection.known(*id, source),
+            };
             match (known, decoded, source) {
                 (Some(column), ..) => {
                     columns.push(Column::as_ref(column));

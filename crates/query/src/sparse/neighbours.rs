@@ -5,7 +5,7 @@
 //! Versions may go on in the next tile, which is then selected ahead of its batch.
 
 use super::plan::{SparsePlan, TileRef};
-use super::select::Selection;
+use super::select::{Selection, Wants};
 use rayon::prelude::*;
 use smalti_space::BitMask;
 use smalti_tile::Column;
@@ -70,9 +70,9 @@ impl SparsePlan {
         let asked = self.tiles[tiles].par_iter().zip(selected).shared().map(|(tile, selection)| {
             let mut selection = selection?;
             if tile.is_side_by_side && self.has_predicates() && selection.count > 0 {
-                let Selection { mask, coords, timestamps, .. } = &mut selection;
+                let Selection { mask, coords, timestamps, values, .. } = &mut selection;
                 let mask = mask.get_or_insert_with(|| BitMask::ones(tile.cell_count));
-                self.apply_predicates(tile, mask, coords, timestamps.as_deref())?;
+                self.apply_predicates(tile, mask, coords, timestamps.as_deref(), Some(values))?;
                 selection.count = mask.count();
             }
             Ok(selection)
@@ -82,7 +82,8 @@ impl SparsePlan {
 
     /// The wanted cells of a tile that no other cell of the tile hides.
     fn select_alone(&self, tile: &TileRef) -> Result<Selection> {
-        let mut selection = self.select(tile, tile.is_side_by_side, false)?;
+        let mut selection =
+            self.select(tile, Wants { coords: tile.is_side_by_side, times: false, values: true })?;
         if !tile.is_side_by_side || selection.count < 2 {
             return Ok(selection);
         }

@@ -5,7 +5,7 @@
 
 use super::order::cell_order;
 use super::plan::{Slab, SparseField, SparsePlan, TileRef};
-use super::select::{Selection, coord_column};
+use super::select::{Selection, Wants, coord_column};
 use crate::gather::{CellRun, Output, Room, constant, gather, gather_into};
 use crate::request::Batch;
 use rayon::prelude::*;
@@ -143,7 +143,12 @@ impl SparsePlan {
         }
         let done = tasks.par_iter().steps(|(at, task)| {
             Ok(match task {
-                Task::Select => (*at, Done::Selected(self.select(&tiles[*at], true, wants_times)?)),
+                Task::Select => (
+                    *at,
+                    Done::Selected(
+                        self.select(&tiles[*at], Wants { coords: true, times: wants_times, values: false })?,
+                    ),
+                ),
                 Task::Decode(idx) => (*at, Done::Decoded(*idx, self.field_column(*idx, &tiles[*at])?)),
             })
         });
@@ -305,7 +310,7 @@ impl SparsePlan {
                     return Ok(());
                 }
                 let times = selection.timestamps.as_deref();
-                self.apply_predicates(&tiles[slot], mask, &selection.coords, times)?;
+                self.apply_predicates(&tiles[slot], mask, &selection.coords, times, None)?;
                 selection.count = mask.count();
                 Ok(())
             },

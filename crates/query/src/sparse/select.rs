@@ -1,10 +1,11 @@
 //! Which cells of a tile a sparse read wants.
 
+use super::filter::Values;
 use super::plan::{SparsePlan, TileRef};
 use crate::gather::CellRun;
 use crate::source::FieldSource;
 use rayon::prelude::*;
-use smalti_array::Plane;
+use smalti_array::{FieldId, Plane};
 use smalti_space::{BitMask, Column as CoordColumn, select_column};
 use smalti_tile::Column;
 use smalti_types::parallel::Shareable as _;
@@ -23,6 +24,19 @@ pub(crate) struct Selection {
     pub(crate) coords: Vec<Option<Arc<Column>>>,
     /// Times of the cells, if they were needed.
     pub(crate) timestamps: Option<Arc<Column>>,
+    /// Fields of the result that the condition or deletes looked at, if they were to be kept.
+    pub(crate) values: Values,
+}
+
+/// What is decoded or kept of a tile beside what it takes to find the wanted cells.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wants {
+    /// Coordinates of each dimension are decoded.
+    pub(crate) coords: bool,
+    /// Times of cells are, where the fragment has them.
+    pub(crate) times: bool,
+    /// Fields of the result that are decoded for the condition, or for deletes, are kept.
+    pub(crate) values: bool,
 }
 
 impl SparsePlan {
@@ -30,7 +44,7 @@ impl SparsePlan {
     ///
     /// # Errors
     /// What store and codecs report.
-    pub(crate) fn select(&self, tile: &TileRef, wants_coords: bool, wants_times: bool) -> Result<Selection> {
+    pub(crate) fn select(&self, tile: &TileRef, wants: Wants) -> Result<Selection> {
         let fragment = &self.fragments[tile.fragment_idx];
         let mut coords: Vec<Option<Arc<Column>>> = vec![None; fragment.dims.len()];
         let mut mask = None;
@@ -40,7 +54,7 @@ impl SparsePlan {
         if !tile.is_in_part {
             self.select_by_part(tile, &mut coords, &mut mask)?;
         }
-        if wants_coords {
+        if wants.coords {
             fragment.dims.par_iter().zip(&mut coords).shared().try_for_each(|(source, column)| {
                 if column.is_none() {
                     *column = Some(self.tile_column(source, tile)?);
@@ -49,7 +63,7 @@ impl SparsePlan {
             })?;
         }
         let timestamps = match &fragment.timestamps {
-            Some(source) if wants_times || fragment.splits_in_time => Some(self.tile_column(source, tile)?),
+            Some(source) if wants.times || fragment.splits_in_time => Some(self.tile_column(source, tile)?),
             _ => None,
         };
         if let (Some(times), true) = (&timestamps, fragment.splits_in_time) {
@@ -61,19 +75,21 @@ impl SparsePlan {
                 }
             }
         }
+        let mut values = Values::default();
         let is_asked = !tile.hides && self.history.is_none();
         if is_asked && (fragment.delete_times.is_some() || !fragment.predicates.is_empty()) {
             if coords.iter().all(Option::is_none) {
                 self.check_claim(tile)?;
             }
             let mask = mask.get_or_insert_with(|| BitMask::ones(tile.cell_count));
-            self.apply_predicates(tile, mask, &coords, timestamps.as_deref())?;
+            let kept = wants.values.then_some(&mut values);
+            self.apply_predicates(tile, mask, &coords, timestamps.as_deref(), kept)?;
         }
         let count = mask.as_ref().map_or(tile.cell_count, BitMask::count);
         if count == tile.cell_count {
             mask = None;
         }
-        Ok(Selection { mask, count, coords, timestamps })
+        Ok(Selection { mask, count, coords, timestamps, values })
     }
 
     /// The cells in the ranges, found dimension by dimension: none is decoded whose ranges take in the whole tile, nor any
@@ -129,6 +145,15 @@ impl SparsePlan {
 }
 
 impl Selection {
+    /// All cells of the tile of a field of the result, if they were decoded to find the wanted ones, and kept.
+    pub(super) fn known(&self, id: FieldId, source: Option<&FieldSource>) -> Option<&Arc<Column>> {
+        match id {
+            FieldId::Dimension(dim) => self.coords.get(dim)?.as_ref(),
+            FieldId::Timestamps => self.timestamps.as_ref(),
+            _ => self.values.of(source?.field),
+        }
+    }
+
     /// Appends the runs of wanted cells.
     pub(crate) fn push_runs(&self, slot: u32, cell_count: usize, runs: &mut Vec<CellRun>) {
         match &self.mask {

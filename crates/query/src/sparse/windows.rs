@@ -9,7 +9,7 @@ use super::cost::decoded_byte_len;
 use super::order::cell_order;
 use super::ordered::retain_cells;
 use super::plan::{SparsePlan, TileRef};
-use super::select::coord_columns;
+use super::select::{Wants, coord_columns};
 use crate::gather::{CellRun, gather};
 use crate::request::Batch;
 use rayon::prelude::*;
@@ -229,7 +229,7 @@ impl SparsePlan {
         let fragment = &self.fragments[tile.fragment_idx];
         let check: Check<'_> = &|| self.fetch.check();
         let wants_times = self.wants_times();
-        let selection = self.select(tile, true, wants_times)?;
+        let selection = self.select(tile, Wants { coords: true, times: wants_times, values: false })?;
         let mut runs = Vec::new();
         selection.push_runs(0, tile.cell_count, &mut runs);
         let mut places: Vec<u32> = Vec::with_capacity(selection.count);
@@ -359,7 +359,7 @@ impl SparsePlan {
             mask.set(origin as u32 as usize);
         }
         masks.iter_mut().collect::<Vec<_>>().into_par_iter().shared().try_for_each(|(slot, mask)| {
-            self.apply_predicates(&self.tiles[*slot as usize], mask, &[], None)
+            self.apply_predicates(&self.tiles[*slot as usize], mask, &[], None, None)
         })?;
         let survives = |origin: u64| {
             masks.get(&((origin >> 32) as u32)).is_none_or(|mask| mask.is_set(origin as u32 as usize))
