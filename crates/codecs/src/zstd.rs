@@ -1,9 +1,4 @@
 //! Zstandard: every part is one frame.
-#![expect(
-    clippy::indexing_slicing,
-    reason = "what is cut off is behind the length from before the output grew"
-)]
-
 use smalti_types::{Error, ErrorKind, Result};
 use zstd::zstd_safe::{CCtx, DCtx, compress_bound, get_error_name};
 
@@ -12,6 +7,8 @@ use zstd::zstd_safe::{CCtx, DCtx, compress_bound, get_error_name};
 pub(crate) struct ZstdContexts {
     compress: Option<CCtx<'static>>,
     decompress: Option<DCtx<'static>>,
+    /// What was compressed last, before it goes where it belongs: room behind that would have to be cleared first.
+    compressed: Vec<u8>,
 }
 
 /// Levels below -7 stand for the default, 3, as in the reference; -1 is itself, a fast level.
@@ -25,16 +22,17 @@ pub(crate) fn compress(
     out: &mut Vec<u8>,
     contexts: &mut ZstdContexts,
 ) -> Result<()> {
-    let context = match &mut contexts.compress {
+    let ZstdContexts { compress, compressed, .. } = contexts;
+    let context = match compress {
         Some(context) => context,
         none => none.insert(CCtx::try_create().ok_or_else(out_of_memory)?),
     };
-    let start = out.len();
-    out.resize(start + compress_bound(part.len()), 0);
-    let byte_len = context.compress(&mut out[start..], part, effective(level)).map_err(|code| {
+    compressed.clear();
+    compressed.try_reserve(compress_bound(part.len())).map_err(|_| out_of_memory())?;
+    context.compress(compressed, part, effective(level)).map_err(|code| {
         Error::new(ErrorKind::OutOfMemory, format!("filter zstd: {}", get_error_name(code)))
     })?;
-    out.truncate(start + byte_len);
+    out.extend_from_slice(compressed);
     Ok(())
 }
 
