@@ -129,38 +129,67 @@ fn reads_that_go_tile_after_tile_keep_their_steps_small() {
     assert!(counts.iter().all(|count| *count <= 1 << 17), "{counts:?}");
 }
 
-/// Streams of batches of the default size, which are less than a row of tiles: no tile is decoded for two of them.
+/// Streams of batches of the default size, which are less than a row of tiles: no tile is decoded for two of them, nor where tiles are short
+/// along a dimension, as those of pictures are along their channels.
 #[test]
 fn streams_of_dense_arrays_decode_each_tile_once() {
-    const SIDES: [i32; 2] = [600, 10_000];
-    let place = place(12);
-    let sides = ["y", "x"].into_iter().zip(SIDES).map(|(name, len)| {
-        dimension(name, Some((Scalar::I32(0), Scalar::I32(len - 1))), Some(Scalar::I32(200)))
-    });
-    let mut schema = schema(ArrayType::Dense, sides.collect(), (Layout::RowMajor, Layout::RowMajor));
-    schema.attributes.truncate(1);
-    schema.attributes[0].filters = FilterPipeline::new([Filter::Zstd { level: 1 }]);
-    place.create(&schema).unwrap();
-    let cells: Vec<u32> = (0..(SIDES[0] * SIDES[1]) as u32).collect();
-    let request = WriteRequest {
-        columns: vec![("n".into(), ColumnRef::fixed(bytemuck::cast_slice(&cells)))],
-        subarray: None,
-        layout: Layout::RowMajor,
-        at: None,
-        duplicates: Duplicates::default(),
-        progress: None,
-    };
-    write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
-    let snapshot = Snapshot::open(place, TimeRange::ALL).unwrap();
-    for memory_byte_len in [None, Some(64 << 20)] {
-        let request = ReadRequest {
-            layout: Some(Layout::RowMajor),
-            fields: vec!["n".into()],
-            memory_byte_len,
-            ..ReadRequest::default()
+    let wide: &[(i32, i32)] = &[(600, 200), (10_000, 200)];
+    let channels: &[(i32, i32)] = &[(600, 200), (5_000, 200), (3, 3)];
+    for (sides, tile_count) in [(wide, 150), (channels, 75)] {
+        let place = place(12);
+        let names = ["y", "x", "channel"].into_iter().zip(sides);
+        let dimensions = names.map(|(name, &(len, extent))| {
+            dimension(name, Some((Scalar::I32(0), Scalar::I32(len - 1))), Some(Scalar::I32(extent)))
+        });
+        let mut schema = schema(ArrayType::Dense, dimensions.collect(), (Layout::RowMajor, Layout::RowMajor));
+        schema.attributes.truncate(1);
+        schema.attributes[0].filters = FilterPipeline::new([Filter::Zstd { level: 1 }]);
+        place.create(&schema).unwrap();
+        let cell_count: i32 = sides.iter().map(|(len, _)| len).product();
+        let cells: Vec<u32> = (0..cell_count as u32).collect();
+        let request = WriteRequest {
+            columns: vec![("n".into(), ColumnRef::fixed(bytemuck::cast_slice(&cells)))],
+            subarray: None,
+            layout: Layout::RowMajor,
+            at: None,
+            duplicates: Duplicates::default(),
+            progress: None,
         };
-        let (numbers, statistics) = numbers(&snapshot, &request, usize::MAX);
-        assert!(numbers == cells);
-        assert_eq!(statistics.tile_count, 150, "{memory_byte_len:?}");
+        write(&Snapshot::open(place.clone(), TimeRange::ALL).unwrap(), &request).unwrap();
+        let snapshot = Snapshot::open(place, TimeRange::ALL).unwrap();
+        for (memory_byte_len, batch_cell_count) in
+            [(None, None), (Some(64 << 20), None), (None, Some(usize::MAX))]
+        {
+            let request = ReadRequest {
+                layout: Some(Layout::RowMajor),
+                fields: vec!["n".into()],
+                memory_byte_len,
+                batch_cell_count,
+                ..ReadRequest::default()
+            };
+            let (numbers, statistics) = numbers(&snapshot, &request, usize::MAX);
+            assert!(numbers == cells);
+            assert_eq!(
+                statistics.tile_count, tile_count,
+                "{sides:?} {memory_byte_len:?} {batch_cell_count:?}"
+            );
+        }
+    }
+}
+
+/// Fields of the result that the condition looks at: texts that may be null, and numbers.
+#[test]
+fn what_a_condition_decoded_is_not_decoded_again() {
+    let snapshot = array(ArrayType::Sparse, false);
+    let request = ReadRequest { layout: Some(Layout::Unordered), ..ReadRequest::default() };
+    let (all, most) = numbers(&snapshot, &request, usize::MAX);
+    let text = read(&snapshot, &request).unwrap().fields().last().unwrap().name.clone();
+    let some = Condition::compare(&text, Relation::Eq, "a");
+    let both = some.clone().and(Condition::compare("n", Relation::Ge, 1));
+    for (condition, is_wanted) in [(some, (|n| n % 3 > 0) as fn(&u32) -> bool), (both, |n| n % 3 > 0)] {
+        let request = ReadRequest { condition: Some(condition), ..request.clone() };
+        let (found, counted) = numbers(&snapshot, &request, usize::MAX);
+        assert_eq!(found, all.iter().copied().filter(is_wanted).collect::<Vec<u32>>());
+        assert_eq!(counted.tile_count, most.tile_count, "{:?}", request.condition);
     }
 }
