@@ -2,6 +2,7 @@
 
 use crate::Interval;
 use crate::column::{Column, values_of};
+use multiversion::multiversion;
 use rayon::prelude::*;
 use smalti_types::parallel::Shareable as _;
 use smalti_types::{Datatype, Error, Extent, ExtentRef, Physical, RectList, Result, dispatch_physical};
@@ -12,7 +13,7 @@ pub fn column_bounds(column: &Column<'_>) -> Option<Interval> {
     let datatype = column.datatype()?;
     let values = column.number_bytes(0..column.cell_count());
     let piece_len = CELLS_A_PIECE * datatype.byte_len();
-    let of_piece = |values: &[u8]| dispatch_physical!(datatype, T => bounds_of::<T>(values, |_| true));
+    let of_piece = |values: &[u8]| dispatch_physical!(datatype, T => bounds_of::<T>(values, false));
     if values.len() <= piece_len {
         return of_piece(values);
     }
@@ -35,7 +36,7 @@ pub fn column_extent(column: &Column<'_>) -> Option<Extent> {
     };
     let values = column.number_bytes(0..column.cell_count());
     let numbers = if datatype.is_float() {
-        dispatch_physical!(datatype, T => bounds_of::<T>(values, |value| value.partial_cmp(&value).is_some()))
+        dispatch_physical!(datatype, T => bounds_of::<T>(values, true))
     } else {
         None
     };
@@ -116,18 +117,31 @@ const CELLS_A_PIECE: usize = 1 << 18;
 /// Values compared side by side, so that the loop becomes vector code.
 const LANES: usize = 8;
 
-fn bounds_of<T: Physical>(values: &[u8], counts: impl Fn(T) -> bool) -> Option<Interval> {
+/// The bounds of values that are not NaN, or of all, with the vectors that the processor has.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn bounds_of<T: Physical>(values: &[u8], leaves_out_nan: bool) -> Option<Interval> {
     if values.len() < size_of::<T>() {
         return None;
     }
     let (mut los, mut his) = ([u64::MAX; LANES], [0u64; LANES]);
-    for block in values.chunks(LANES * size_of::<T>()) {
-        for ((lo, hi), value) in los.iter_mut().zip(&mut his).zip(values_of::<T>(block)) {
-            let ordinal = value.ordinal();
-            let counts = counts(value);
-            *lo = (*lo).min(if counts { ordinal } else { u64::MAX });
-            *hi = (*hi).max(if counts { ordinal } else { 0 });
+    let mut widen = |lane: usize, value: T| {
+        let ordinal = value.ordinal();
+        let counts = !leaves_out_nan || value.partial_cmp(&value).is_some();
+        let (lo, hi) = if counts { (ordinal, ordinal) } else { (u64::MAX, 0) };
+        los[lane] = if lo < los[lane] { lo } else { los[lane] };
+        his[lane] = if hi > his[lane] { hi } else { his[lane] };
+    };
+    let blocks = values.chunks_exact(LANES * size_of::<T>());
+    let rest = blocks.remainder();
+    for block in blocks {
+        let mut lane_values = [T::from_ordinal(0); LANES];
+        bytemuck::cast_slice_mut(&mut lane_values).copy_from_slice(block);
+        for (lane, value) in lane_values.into_iter().enumerate() {
+            widen(lane, value);
         }
+    }
+    for value in values_of::<T>(rest) {
+        widen(0, value);
     }
     let lo = los.into_iter().min()?;
     let hi = his.into_iter().max()?;
@@ -141,6 +155,35 @@ mod tests {
 
     fn floats(values: &[f64]) -> Vec<u8> {
         values.iter().flat_map(|v| v.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn bounds_are_those_of_values_one_by_one() {
+        fn check<T: Physical>(datatype: Datatype) {
+            let mut state = 5_u64;
+            for count in [0, 1, 7, 8, 9, 1_000, CELLS_A_PIECE + 3] {
+                let values: Vec<T> = (0..count)
+                    .map(|_| {
+                        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                        T::from_ordinal(state >> (64 - 8 * size_of::<T>()))
+                    })
+                    .collect();
+                let ordinals = || values.iter().map(|value| value.ordinal());
+                let expected = ordinals().min().zip(ordinals().max()).map(|(lo, hi)| Interval { lo, hi });
+                let column = Column::numbers(datatype, bytemuck::cast_slice(&values)).unwrap();
+                assert_eq!(column_bounds(&column), expected, "{count} of {datatype}");
+                if !datatype.is_float() {
+                    assert_eq!(column_extent(&column), expected.map(Extent::from), "{count} of {datatype}");
+                }
+            }
+        }
+        check::<i8>(Datatype::Int8);
+        check::<u16>(Datatype::UInt16);
+        check::<i32>(Datatype::Int32);
+        check::<u64>(Datatype::UInt64);
+        check::<i64>(Datatype::Int64);
+        check::<f32>(Datatype::Float32);
+        check::<f64>(Datatype::Float64);
     }
 
     #[test]
