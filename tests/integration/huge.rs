@@ -131,6 +131,21 @@ fn random_rectangles_of_an_endless_domain_come_in_every_order() {
     }
 }
 
+/// What the rows of tiles take counts where each cell is one, however many there are: as many as a number of 64 bits can tell.
+#[test]
+fn steps_through_an_endless_domain_of_tiles_of_a_cell_are_bounded() {
+    let place = place(13);
+    let sides = [dimension("x", Some((Scalar::U64(0), Scalar::U64(u64::MAX - 1))), Some(Scalar::U64(1)))];
+    let mut schema = schema(ArrayType::Dense, sides.into(), (Layout::RowMajor, Layout::RowMajor));
+    schema.attributes.truncate(1);
+    place.create(&schema).unwrap();
+    let batch_cell_count = Some(usize::MAX);
+    let memory_byte_len = Some(16 << 20);
+    let request = ReadRequest { batch_cell_count, memory_byte_len, ..ReadRequest::default() };
+    let first = read(&open(&place, TimeRange::ALL), &request).unwrap().next().unwrap().unwrap();
+    assert!(first.cell_count <= (16 << 20) / 160, "{} cells", first.cell_count);
+}
+
 fn aggregates(
     snapshot: &Snapshot,
     condition: Option<Condition>,

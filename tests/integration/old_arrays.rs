@@ -5,10 +5,11 @@ use crate::corpus::case::Case;
 use crate::corpus::reads::place_with;
 use smalti_array::{ArrayPlace, Snapshot, Upgrade};
 use smalti_format::Version;
+use smalti_query::condition::{Condition, Relation};
 use smalti_query::{Batch, Duplicates, ReadRequest, WriteRequest, read, write};
 use smalti_store::{Stores, SyncLevel};
 use smalti_tile::Column;
-use smalti_types::{Error, Layout, TimeRange};
+use smalti_types::{Error, Layout, Scalar, TimeRange};
 use smalti_upkeep::{Class, Finding, FindingKind, FsckOptions, FsckReport, Remedy, fsck};
 
 /// What is not written again, by the start of the case's name.
@@ -90,6 +91,54 @@ fn with_each(version: u32, mut work: impl FnMut(&str, &ArrayPlace, &Cells)) -> u
         }
     }
     count
+}
+
+/// Up to version 4 the coordinates of all dimensions are one field, of which a condition may want several.
+#[test]
+fn a_condition_on_several_dimensions_of_an_old_array_looks_at_each() {
+    let mut count = 0;
+    for version in [1, 2, 4] {
+        with_each(version, |name, place, _| {
+            let snapshot = Snapshot::open(place.clone(), TimeRange::ALL).unwrap();
+            let dimensions = &snapshot.schema().dimensions;
+            if snapshot.schema().is_dense() || dimensions.len() < 2 || !dimensions[0].datatype.is_integer() {
+                return;
+            }
+            let unordered = ReadRequest { layout: Some(Layout::Unordered), ..ReadRequest::default() };
+            let coordinates = |request: &ReadRequest| {
+                let batches = read(&snapshot, request).unwrap();
+                let fields: Vec<_> = batches.fields().to_vec();
+                let mut cells: Vec<Vec<i64>> = Vec::new();
+                for batch in batches {
+                    let batch = batch.unwrap();
+                    cells.extend((0..batch.cell_count).map(|cell| {
+                        let value = |dimension: &smalti_format::Dimension| {
+                            let at = fields.iter().position(|field| field.name == dimension.name).unwrap();
+                            let byte_len = dimension.datatype.byte_len();
+                            let bytes = &batch.columns[at].data.as_slice()[cell * byte_len..][..byte_len];
+                            let number = Scalar::read(dimension.datatype, bytes).unwrap().as_i128();
+                            i64::try_from(number.unwrap()).unwrap()
+                        };
+                        dimensions.iter().map(value).collect()
+                    }));
+                }
+                cells
+            };
+            let all = coordinates(&unordered);
+            let mut sides: Vec<Vec<i64>> =
+                (0..2).map(|dim| all.iter().map(|cell| cell[dim]).collect()).collect();
+            sides.iter_mut().for_each(|side| side.sort_unstable());
+            let [least, most] = [sides[0][all.len() / 3], sides[1][all.len() * 2 / 3]];
+            let condition = Condition::compare(&dimensions[0].name, Relation::Ge, least)
+                .and(Condition::compare(&dimensions[1].name, Relation::Le, most));
+            let found = coordinates(&ReadRequest { condition: Some(condition), ..unordered });
+            let is_wanted = |cell: &Vec<i64>| cell[0] >= least && cell[1] <= most;
+            let expected: Vec<Vec<i64>> = all.iter().filter(|cell| is_wanted(cell)).cloned().collect();
+            assert_eq!(found, expected, "{name}");
+            count += usize::from(expected.len() < all.len());
+        });
+    }
+    assert!(count > 0);
 }
 
 #[test]

@@ -1,13 +1,17 @@
 //! Zstandard: every part is one frame.
+
 use smalti_types::{Error, ErrorKind, Result};
 use zstd::zstd_safe::{CCtx, DCtx, compress_bound, get_error_name};
+
+/// Room for what is compressed that is kept; chunks are longer only where single cells are.
+const MAX_KEPT_BYTE_LEN: usize = 1 << 20;
 
 /// Contexts that are kept: making one costs more than compressing a small chunk.
 #[derive(Default)]
 pub(crate) struct ZstdContexts {
     compress: Option<CCtx<'static>>,
     decompress: Option<DCtx<'static>>,
-    /// What was compressed last, before it goes where it belongs: room behind that would have to be cleared first.
+    /// Room for what is compressed, before it goes where it belongs: room there would have to be cleared first.
     compressed: Vec<u8>,
 }
 
@@ -27,12 +31,13 @@ pub(crate) fn compress(
         Some(context) => context,
         none => none.insert(CCtx::try_create().ok_or_else(out_of_memory)?),
     };
-    compressed.clear();
     compressed.try_reserve(compress_bound(part.len())).map_err(|_| out_of_memory())?;
     context.compress(compressed, part, effective(level)).map_err(|code| {
         Error::new(ErrorKind::OutOfMemory, format!("filter zstd: {}", get_error_name(code)))
     })?;
     out.extend_from_slice(compressed);
+    compressed.clear();
+    compressed.shrink_to(MAX_KEPT_BYTE_LEN);
     Ok(())
 }
 

@@ -6,8 +6,7 @@ use smalti_tile::{CellShape, StatsBuilder, StatsKind};
 use smalti_types::parallel::Shareable as _;
 use std::ops::Range;
 
-/// Cells of a batch that are folded apart from the others. How they are grouped decides how sums of floats are rounded, so it does not depend on
-/// threads.
+/// Cells of a batch that are folded apart from the others.
 const PIECE_CELL_COUNT: usize = 1 << 16;
 
 /// What was gathered of one field.

@@ -36,6 +36,7 @@ pub fn dimension(name: &str, domain: Option<(Scalar, Scalar)>, tile_extent: Opti
     let datatype = match domain {
         Some((Scalar::I32(_), _)) => Datatype::Int32,
         Some((Scalar::U8(_), _)) => Datatype::UInt8,
+        Some((Scalar::U64(_), _)) => Datatype::UInt64,
         Some((Scalar::F64(_), _)) => Datatype::Float64,
         _ => Datatype::StringAscii,
     };

@@ -1,13 +1,13 @@
 //! What a dense read takes in memory, from the fragments' metadata alone.
 
-use super::boxes::{Axis, Part, contiguous_parts, part_cell_count, slow_to_fast};
+use super::boxes::{Part, contiguous_parts, part_cell_count, slow_to_fast};
 use super::plan::{DenseField, DensePlan, FragmentTiles};
 use super::prune::wanted_rect;
 use super::reader::TASKS_PER_THREAD;
 use super::target::Target;
 use crate::request::DEFAULT_BATCH_CELL_COUNT;
 use crate::source::FieldSource;
-use smalti_space::{GridDim, Interval};
+use smalti_space::Interval;
 use smalti_types::{Result, parallel};
 use std::collections::HashSet;
 
@@ -60,8 +60,6 @@ impl DensePlan {
 
     /// The cells of a batch: so many as asked for, unless they take too much memory.
     pub(super) fn max_cell_count(&self, asked: usize) -> usize {
-        /// What a row of tiles takes while a part is read.
-        const ROW_BYTE_LEN: u64 = 160;
         let cell_byte_len = |field: &DenseField| match field {
             DenseField::Dimension { datatype, .. } => datatype.byte_len() as u64,
             DenseField::Attribute { shape, .. } if shape.is_var() => 24,
@@ -69,25 +67,25 @@ impl DensePlan {
         };
         let looked_at = self.filter.iter().flat_map(|filter| &filter.fields);
         let cell: u64 = self.fields.iter().chain(looked_at).map(cell_byte_len).sum();
-        let cell =
-            cell + if self.has_few_rows(ROW_BYTE_LEN) { 0 } else { ROW_BYTE_LEN / self.shortest_extent() };
-        asked.min(self.budget.task_count(cell))
+        asked.min(self.budget.task_count(cell + self.row_byte_len_per_cell()))
     }
 
-    /// Whether what the rows of tiles along each dimension take does not count beside the cells, even if each task has all of them.
-    fn has_few_rows(&self, row_byte_len: u64) -> bool {
-        let along =
-            |(axis, dim): (&Axis, &GridDim)| axis.segments.len() as u64 + axis.len / dim.extent.max(1) + 1;
-        let rows = self.axes.iter().zip(self.grid.dims()).map(along).fold(0, u64::saturating_add);
+    /// What the rows of tiles along each dimension take for each cell of a part, at most. Tiles may be as small as a cell, and then there are as many rows
+    /// of them as cells; mostly all of them together do not count, even if each task has all.
+    fn row_byte_len_per_cell(&self) -> u64 {
+        /// What a row of tiles takes while a part is read.
+        const ROW_BYTE_LEN: u64 = 160;
+        let axes = || self.axes.iter().zip(self.grid.dims());
+        let rows = axes().map(|(axis, dim)| {
+            (axis.len / dim.extent.max(1)).saturating_add(axis.segments.len() as u64).saturating_add(1)
+        });
+        let rows = rows.fold(0, u64::saturating_add);
         let tasks = TASKS_PER_THREAD * parallel::thread_count() as u64;
-        rows.saturating_mul(tasks).saturating_mul(row_byte_len) <= self.budget.share() / 8
-    }
-
-    /// The least extent of tiles along the dimensions that a read has more than one cell of. Tiles may be as small as a cell, and then
-    /// there are as many rows of them as cells.
-    fn shortest_extent(&self) -> u64 {
-        let long = self.axes.iter().zip(self.grid.dims()).filter(|(axis, _)| axis.len > 1);
-        long.map(|(_, dim)| dim.extent).min().unwrap_or(u64::MAX).max(1)
+        if rows.saturating_mul(tasks).saturating_mul(ROW_BYTE_LEN) <= self.budget.share() / 8 {
+            return 0;
+        }
+        let extents = axes().filter(|(axis, _)| axis.len > 1).map(|(_, dim)| dim.extent);
+        ROW_BYTE_LEN / extents.min().unwrap_or(u64::MAX).max(1)
     }
 
     /// The cells of a step: so many as asked for, unless they take too much memory. Large steps take whole rows of tiles as far as memory

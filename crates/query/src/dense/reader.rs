@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// Tasks of whole rows of tiles for each thread, so that the last one leaves others idle for a short time only.
 pub(super) const TASKS_PER_THREAD: u64 = 4;
 
-/// Of several parts that are read at once those with fewer cells are not shared out.
+/// Of several parts, or tiles of an aggregate, that are read at once those with fewer cells are not shared out.
 const LEAST_TASK_CELL_COUNT: u64 = 1 << 14;
 
 impl DensePlan {
@@ -59,19 +59,30 @@ impl DensePlan {
         self.run(self.tasks_of_tiles(rects)?, rooms)
     }
 
-    /// Folds the wanted cells of some tiles, tile after tile, each while it is in the processor's cache.
+    /// Folds the wanted cells of some tiles, each while it is in the processor's cache; small ones that follow each other together.
     ///
     /// # Errors
     /// What store and codecs report.
     pub(super) fn fold_tiles(&self, rects: Vec<Vec<Interval>>, folded: &mut [Folded]) -> Result<()> {
         let tasks = self.tasks_of_tiles(rects)?;
         self.ask_ahead(&tasks)?;
+        let mut groups: Vec<(u64, Vec<Task>)> = Vec::new();
+        for task in tasks {
+            let cell_count = task.cell_count as u64;
+            match groups.last_mut() {
+                Some((count, group)) if *count + cell_count <= LEAST_TASK_CELL_COUNT => {
+                    *count += cell_count;
+                    group.push(task);
+                }
+                _ => groups.push((cell_count, vec![task])),
+            }
+        }
         let kinds = folded::kinds(folded);
-        let fold = |task: Task| {
-            let batch = self.run_asked(vec![task], &mut [])?;
+        let fold = |(_, group)| {
+            let batch = self.run_asked(group, &mut [])?;
             Ok((batch.cell_count, folded::gather(&kinds, &batch, 0..batch.cell_count)))
         };
-        for (cell_count, gathered) in tasks.into_par_iter().steps(fold)? {
+        for (cell_count, gathered) in groups.into_par_iter().steps(fold)? {
             folded::add(folded, &gathered, cell_count as u64);
         }
         Ok(())

@@ -1,7 +1,6 @@
 //! What tiles take in memory, from the fragments' metadata alone.
 
 use super::plan::{SparsePlan, TileRef};
-use super::predicate::FragmentPredicate;
 use crate::progress::{Phase, Unit};
 use crate::source::FieldSource;
 use smalti_array::FieldId;
@@ -15,7 +14,7 @@ pub(crate) struct TileCost {
     pub(crate) coords: u64,
     /// The fields of the result.
     pub(crate) fields: u64,
-    /// What the condition of the read and deletes look at.
+    /// What the condition of the read and deletes look at: fields of the result, which are kept, and the others of that which looks at most.
     pub(crate) asked: u64,
 }
 
@@ -45,13 +44,22 @@ impl SparsePlan {
             cost.fields = cost.fields.saturating_add(byte_len);
         }
         let asks = fragment.predicates.iter().filter(|predicate| !predicate.is_condition || !tile.fulfils);
-        let mut seen: Vec<FieldId> = Vec::new();
-        for source in asks.flat_map(FragmentPredicate::attributes) {
-            if !seen.contains(&source.field) {
-                seen.push(source.field);
-                cost.asked = cost.asked.saturating_add(decoded_byte_len(source, tile)?);
+        let mut kept: Vec<FieldId> = Vec::new();
+        let mut most = 0u64;
+        for predicate in asks {
+            let mut others = 0u64;
+            for source in predicate.attributes() {
+                let byte_len = decoded_byte_len(source, tile)?;
+                if !self.is_kept(tile, source) {
+                    others = others.saturating_add(byte_len);
+                } else if !kept.contains(&source.field) {
+                    kept.push(source.field);
+                    cost.asked = cost.asked.saturating_add(byte_len);
+                }
             }
+            most = most.max(others);
         }
+        cost.asked = cost.asked.saturating_add(most);
         Ok(cost)
     }
 }

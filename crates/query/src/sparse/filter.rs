@@ -117,22 +117,21 @@ impl SparsePlan {
         source: &FieldSource,
         values: Option<&mut Values>,
     ) -> Result<Arc<Column>> {
-        let of_result = &self.fragments[tile.fragment_idx].sources;
-        let is_wanted = |values: &&mut Values| {
-            let is_same = |wanted: &FieldSource| wanted.field == source.field;
-            values.of(source.field).is_some() || of_result.iter().flatten().any(is_same)
-        };
-        match values.filter(is_wanted) {
-            Some(values) => match values.of(source.field) {
-                Some(column) => Ok(Arc::clone(column)),
-                None => {
-                    let column = self.tile_column(source, tile)?;
-                    values.0.push((source.field, Arc::clone(&column)));
-                    Ok(column)
-                }
-            },
-            None => self.tile_column(source, tile),
+        if let Some(column) = values.as_ref().and_then(|values| values.of(source)) {
+            return Ok(Arc::clone(column));
         }
+        let column = self.tile_column(source, tile)?;
+        if let Some(values) = values.filter(|_| self.is_kept(tile, source)) {
+            values.0.push((source.field, Arc::clone(&column)));
+        }
+        Ok(column)
+    }
+
+    /// Whether a field that a predicate looks at may be kept for the result.
+    pub(super) fn is_kept(&self, tile: &TileRef, source: &FieldSource) -> bool {
+        let mut of_result = self.fragments[tile.fragment_idx].sources.iter().flatten();
+        // Of a field with the coordinates of several dimensions each would be another column.
+        matches!(source.field, FieldId::Attribute(_)) && of_result.any(|wanted| wanted.field == source.field)
     }
 }
 
@@ -141,8 +140,8 @@ impl SparsePlan {
 pub(crate) struct Values(Vec<(FieldId, Arc<Column>)>);
 
 impl Values {
-    /// All cells of the tile.
-    pub(crate) fn of(&self, field: FieldId) -> Option<&Arc<Column>> {
-        self.0.iter().find(|(id, _)| *id == field).map(|(_, column)| column)
+    /// All cells of the tile of a field.
+    pub(crate) fn of(&self, source: &FieldSource) -> Option<&Arc<Column>> {
+        self.0.iter().find(|(field, _)| *field == source.field).map(|(_, column)| column)
     }
 }

@@ -150,7 +150,7 @@ impl Selection {
         match id {
             FieldId::Dimension(dim) => self.coords.get(dim)?.as_ref(),
             FieldId::Timestamps => self.timestamps.as_ref(),
-            _ => self.values.of(source?.field),
+            _ => self.values.of(source?),
         }
     }
 
