@@ -180,16 +180,20 @@ fn streams_of_dense_arrays_decode_each_tile_once() {
 /// Fields of the result that the condition looks at: texts that may be null, and numbers.
 #[test]
 fn what_a_condition_decoded_is_not_decoded_again() {
-    let snapshot = array(ArrayType::Sparse, false);
-    let request = ReadRequest { layout: Some(Layout::Unordered), ..ReadRequest::default() };
-    let (all, most) = numbers(&snapshot, &request, usize::MAX);
-    let text = read(&snapshot, &request).unwrap().fields().last().unwrap().name.clone();
-    let some = Condition::compare(&text, Relation::Eq, "a");
-    let both = some.clone().and(Condition::compare("n", Relation::Ge, 1));
-    for (condition, is_wanted) in [(some, (|n| n % 3 > 0) as fn(&u32) -> bool), (both, |n| n % 3 > 0)] {
-        let request = ReadRequest { condition: Some(condition), ..request.clone() };
-        let (found, counted) = numbers(&snapshot, &request, usize::MAX);
-        assert_eq!(found, all.iter().copied().filter(is_wanted).collect::<Vec<u32>>());
-        assert_eq!(counted.tile_count, most.tile_count, "{:?}", request.condition);
+    for (layout, interleaves) in
+        [(Layout::Unordered, false), (Layout::ColMajor, false), (Layout::RowMajor, true)]
+    {
+        let snapshot = array(ArrayType::Sparse, interleaves);
+        let request = ReadRequest { layout: Some(layout), ..ReadRequest::default() };
+        let (all, most) = numbers(&snapshot, &request, usize::MAX);
+        let text = read(&snapshot, &request).unwrap().fields().last().unwrap().name.clone();
+        let some = Condition::compare(&text, Relation::Eq, "a");
+        let both = some.clone().and(Condition::compare("n", Relation::Ge, 1));
+        for condition in [some, both] {
+            let request = ReadRequest { condition: Some(condition), ..request.clone() };
+            let (found, counted) = numbers(&snapshot, &request, usize::MAX);
+            assert_eq!(found, all.iter().copied().filter(|n| n % 3 > 0).collect::<Vec<u32>>());
+            assert_eq!(counted.tile_count, most.tile_count, "{layout} {:?}", request.condition);
+        }
     }
 }

@@ -92,7 +92,7 @@ impl SparsePlan {
                 // No other slab wants them.
                 let mut selected: Vec<Selection> =
                     found.iter_mut().map(|found| mem::take(&mut found.selection)).collect();
-                let runs = self.runs_in_order(&tiles, &mut selected)?;
+                let runs = self.runs_in_order(&tiles, &mut selected, true)?;
                 let counts = counts_of(&selected);
                 found.iter_mut().zip(selected).for_each(|(found, selected)| found.selection = selected);
                 (vec![runs], counts)
@@ -103,7 +103,7 @@ impl SparsePlan {
                     let selected =
                         selected.map(|(tile, found)| self.select_piece(tile, &found.selection, *piece));
                     let mut selected = selected.collect::<Result<Vec<_>>>()?;
-                    Ok((self.runs_in_order(&tiles, &mut selected)?, counts_of(&selected)))
+                    Ok((self.runs_in_order(&tiles, &mut selected, false)?, counts_of(&selected)))
                 });
                 let (runs, counts): (Vec<_>, Vec<Vec<usize>>) = sorted?.into_iter().unzip();
                 (runs, (0..tiles.len()).map(|tile| counts.iter().map(|counts| counts[tile]).sum()).collect())
@@ -146,7 +146,7 @@ impl SparsePlan {
                 Task::Select => (
                     *at,
                     Done::Selected(
-                        self.select(&tiles[*at], Wants { coords: true, times: wants_times, values: false })?,
+                        self.select(&tiles[*at], Wants { coords: true, times: wants_times, values: true })?,
                     ),
                 ),
                 Task::Decode(idx) => (*at, Done::Decoded(*idx, self.field_column(*idx, &tiles[*at])?)),
@@ -164,8 +164,14 @@ impl SparsePlan {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// The cells of some tiles in their order; those that are hidden or deleted are left out.
-    fn runs_in_order(&self, tiles: &[TileRef], selected: &mut [Selection]) -> Result<Vec<CellRun>> {
+    /// The cells of some tiles in their order; those that are hidden or deleted are left out. Where `keeps_values`, fields of the
+    /// result that are decoded for that stay with the selections; else pieces of a slab would each hold them.
+    fn runs_in_order(
+        &self,
+        tiles: &[TileRef],
+        selected: &mut [Selection],
+        keeps_values: bool,
+    ) -> Result<Vec<CellRun>> {
         let check: Check<'_> = &|| self.fetch.check();
         let mut runs = Vec::new();
         for (slot, (tile, selection)) in tiles.iter().zip(&*selected).enumerate() {
@@ -190,7 +196,7 @@ impl SparsePlan {
             None => {}
         }
         if self.has_predicates() && tiles.iter().any(|tile| tile.hides) {
-            self.keep_survivors(tiles, &mut cells, selected)?;
+            self.keep_survivors(tiles, &mut cells, selected, keeps_values)?;
         }
         runs_of(&cells, check)
     }
@@ -290,6 +296,7 @@ impl SparsePlan {
         tiles: &[TileRef],
         cells: &mut Vec<u64>,
         selected: &mut [Selection],
+        keeps_values: bool,
     ) -> Result<()> {
         let mut masks: Vec<Option<BitMask>> = vec![None; tiles.len()];
         for (at, &origin) in cells.iter().enumerate() {
@@ -309,9 +316,10 @@ impl SparsePlan {
                 if !tiles[slot].hides {
                     return Ok(());
                 }
-                let times = selection.timestamps.as_deref();
-                self.apply_predicates(&tiles[slot], mask, &selection.coords, times, None)?;
-                selection.count = mask.count();
+                let Selection { coords, timestamps, values, count, .. } = selection;
+                let kept = keeps_values.then_some(values);
+                self.apply_predicates(&tiles[slot], mask, coords, timestamps.as_deref(), kept)?;
+                *count = mask.count();
                 Ok(())
             },
         )?;
@@ -343,15 +351,17 @@ impl SparsePlan {
                     .iter()
                     .map(|found| found.selection.coords[dim].clone().unwrap_or_default())
                     .collect(),
-                _ => {
-                    tiles.par_iter().zip(counts).zip(&mut *found).steps(|((tile, count), found)| {
-                        match (count, &mut found.fields[idx]) {
-                            (0, _) => Ok(Arc::default()),
-                            (_, Some(column)) => Ok(Arc::clone(column)),
-                            (_, column) => Ok(Arc::clone(column.insert(self.field_column(idx, tile)?))),
-                        }
-                    })?
-                }
+                _ => tiles.par_iter().zip(counts).zip(&mut *found).steps(|((tile, count), found)| {
+                    let source = self.fragments[tile.fragment_idx].sources[idx].as_ref();
+                    let Found { selection, fields } = found;
+                    if *count == 0 {
+                        return Ok(Arc::default());
+                    }
+                    if let Some(column) = fields[idx].as_ref().or(selection.known(field.id, source)) {
+                        return Ok(Arc::clone(column));
+                    }
+                    Ok(Arc::clone(fields[idx].insert(self.field_column(idx, tile)?)))
+                })?,
             });
         }
         Ok(fields)
