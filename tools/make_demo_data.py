@@ -6,7 +6,7 @@ the elevation raster that pvlib ships, and the GeoNames extract that reverse_geo
 crates/cli/data/README.md describes the two files and their licences;
 crates/cli/src/demo/data.rs reads them.
 
-    python3 -m venv VENV && VENV/bin/pip install h5py==3.16.0 numpy==2.4.6 zstandard==0.25.0
+    python3 -m venv VENV && VENV/bin/pip install h5py==3.16.0 numpy==2.4.6 zstandard==0.22.0
     VENV/bin/python tools/make_demo_data.py            # write both files
     VENV/bin/python tools/make_demo_data.py --check    # compare the files in the tree with the sources
 
@@ -113,8 +113,22 @@ def encode_cities(cities_csv):
 
 
 def compress(content):
-    """One zstd frame that records its content's size, with no checksum."""
-    return zstandard.ZstdCompressor(level=22).compress(content)
+    """The shortest of some zstd frames that record their content's size, with no checksum. libzstd 1.5.6 and 1.5.7 make longer ones."""
+    frames = []
+    for strategy, min_match in (("BTULTRA2", 3), ("BTULTRA", 6)):
+        how = zstandard.ZstdCompressionParameters(
+            strategy=getattr(zstandard, f"STRATEGY_{strategy}"),
+            min_match=min_match,
+            target_length=999,
+            window_log=23,
+            hash_log=25,
+            chain_log=26,
+            search_log=26,
+            write_content_size=1,
+            write_checksum=0,
+        )
+        frames.append(zstandard.ZstdCompressor(compression_params=how).compress(content))
+    return min(frames, key=len)
 
 
 def main():
