@@ -5,6 +5,7 @@
 //! On a distant store whole tiles of the next steps are asked for before they are needed, and a near one whose reads have to wait
 //! is told of them ([`Fetch::announce`]).
 
+use crate::chunks::{ChunkDecoder, MetChunks, codec_of};
 use crate::dest::Dest;
 use crate::gather::Output;
 use crate::kept::KeptTiles;
@@ -17,7 +18,7 @@ use smalti_array::{CachedChunks, CachedFile, CachedTile, Plane, Snapshot, TileKe
 use smalti_space::Check;
 use smalti_store::{AheadStore, ByteRange, Coalescing, ReadInto, Request, Store, coalesce};
 use smalti_tile::{
-    CellShape, ChunkDirectory, Codec, Column, ColumnRef, FilteredTileRef, PlainLayout, Scratch, VarPlaces,
+    CellShape, ChunkDirectory, Column, ColumnRef, FilteredTileRef, PlainLayout, Scratch, VarPlaces,
 };
 use smalti_types::parallel::Shareable as _;
 use smalti_types::{AlignedBuf, Error, Result, Spares};
@@ -33,6 +34,7 @@ pub(crate) struct Fetch {
     ahead: Option<AheadStore>,
     progress: Arc<Progress>,
     spares: Arc<Spares>,
+    chunks: ChunkDecoder,
 }
 
 fn cached_file(source: &FieldSource, store: &dyn Store) -> Option<CachedFile> {
@@ -88,7 +90,8 @@ impl Fetch {
         let kept = KeptTiles::new(snapshot.place().resources(), request, store.is_distant(), kept_byte_len);
         let ahead = store.is_distant().then(|| AheadStore::new(Arc::clone(&store)));
         let spares = Arc::clone(snapshot.place().resources().spares());
-        Fetch { store, kept, ahead, progress, spares }
+        let chunks = ChunkDecoder::new(snapshot, &progress);
+        Fetch { store, kept, ahead, progress, spares, chunks }
     }
 
     /// The name of a decoded tile among those that are kept.
@@ -119,11 +122,6 @@ impl Fetch {
     /// Where columns of the result are made.
     pub(crate) fn output<'a>(&'a self, check: Check<'a>) -> Output<'a> {
         Output::in_spares(&self.spares, check)
-    }
-
-    /// A buffer of which every byte will be written: the content is arbitrary.
-    fn buffer(&self, byte_len: usize) -> Result<AlignedBuf> {
-        self.output(&|| self.check()).buffer(byte_len)
     }
 
     /// What the read has done so far.
@@ -447,10 +445,7 @@ impl Fetch {
         cell_byte_len: usize,
     ) -> Result<usize> {
         let place = self.tile_place(source, plane, tile_idx)?;
-        let codec = match plane {
-            Plane::Validity => source.codec.validity().unwrap_or(source.codec.data()),
-            _ => source.codec.data(),
-        };
+        let codec = codec_of(&source.codec, plane).unwrap_or(source.codec.data());
         let filtered_byte_len = place.end - place.start;
         let claimed = cell_count.checked_mul(cell_byte_len);
         let mut fits = claimed.is_some_and(|len| len as u64 <= codec.max_decoded_len(filtered_byte_len));
@@ -491,12 +486,8 @@ impl Fetch {
             _ => {}
         };
         let FieldSource { fragment, field, codec, .. } = source;
-        let codec: &Codec = match plane {
-            Plane::Validity => {
-                codec.validity().ok_or_else(|| Error::invalid("a field without validity was asked for it"))?
-            }
-            _ => codec.data(),
-        };
+        let codec = codec_of(codec, plane)
+            .ok_or_else(|| Error::invalid("a field without validity was asked for it"))?;
         let place = self.tile_place(source, plane, tile_idx)?;
         let path = fragment.data_file(*field, plane)?;
         let tile_byte_len = dest.tile_byte_len();
@@ -517,6 +508,13 @@ impl Fetch {
             Some(CachedTile::Chunks(chunks)) => Some(Arc::clone(chunks)),
             _ => None,
         };
+        let met = |chunks: &Arc<CachedChunks>, range: Range<usize>, start: usize| MetChunks {
+            codec: Arc::clone(&source.codec),
+            plane,
+            chunks: Arc::clone(chunks),
+            range,
+            start,
+        };
         let is_whole = hull == (0..tile_byte_len);
         let is_short = hull.len() <= tile_byte_len / 2;
         let found = match key.as_ref().filter(|_| kept.is_none() && is_short) {
@@ -531,7 +529,7 @@ impl Fetch {
                 let range = chunks.directory().filtered_range(missing.clone());
                 let buffer = room(filtered, (range.end - range.start) as usize)?;
                 self.read(&mut [ReadInto { path: &path, offset: place.start + range.start, dest: buffer }])?;
-                self.decode_chunks(codec, &chunks, missing, buffer, scratch).map_err(named)?;
+                self.chunks.decode(&met(&chunks, missing, 0), filtered, scratch).map_err(named)?;
             }
             dest.take(&chunks, wanted, hull)?;
             if let Some(key) = key.filter(|_| is_found) {
@@ -567,14 +565,13 @@ impl Fetch {
         let Some(chunks) = self.kept.room_for(directory, tile_byte_len) else {
             return dest.decode(codec, buffer, hull, scratch, &named);
         };
-        let met = match &self.ahead {
+        let range = match &self.ahead {
             // Nothing more will have to be asked for.
             Some(_) => 0..chunks.directory().chunk_count(),
             None => chunks.missing(wanted),
         };
-        let range = chunks.directory().filtered_range(met.clone());
-        let buffer = &buffer[range.start as usize..range.end as usize];
-        self.decode_chunks(codec, &chunks, met, buffer, scratch).map_err(named)?;
+        let start = chunks.directory().filtered_range(range.clone()).start;
+        self.chunks.decode(&met(&chunks, range, start as usize), filtered, scratch).map_err(named)?;
         dest.take(&chunks, wanted, hull)?;
         self.kept.keep(key, CachedTile::Chunks(chunks));
         Ok(())
@@ -599,29 +596,6 @@ impl Fetch {
         let directory =
             ChunkDirectory::from_headers(filtered_byte_len, tile_byte_len, most_chunks, &mut read)?;
         Ok(directory.and_then(|directory| self.kept.room_for(directory, tile_byte_len)))
-    }
-
-    /// Decodes chunks that are not there yet; `filtered` holds all of the range.
-    fn decode_chunks(
-        &self,
-        codec: &Codec,
-        chunks: &CachedChunks,
-        range: Range<usize>,
-        filtered: &[u8],
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        let directory = chunks.directory();
-        let first = directory.filtered_range(range.start..range.start).start;
-        for idx in range.filter(|&idx| chunks.chunk(idx).is_none()) {
-            let place = directory.filtered_range(idx..idx + 1);
-            let bytes = &filtered[(place.start - first) as usize..(place.end - first) as usize];
-            let mut chunk = self.buffer(directory.tile_range(idx).len())?;
-            codec
-                .decode_part(bytes, chunk.as_mut_slice(), scratch)
-                .map_err(|error| error.context(format_args!("chunk {idx}")))?;
-            chunks.set(idx, chunk);
-        }
-        Ok(())
     }
 
     fn plain_bytes(

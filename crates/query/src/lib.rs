@@ -7,6 +7,7 @@
 mod aggregate;
 mod budget;
 mod buffers;
+mod chunks;
 pub mod condition;
 mod count;
 mod current_domain;

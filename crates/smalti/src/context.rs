@@ -77,7 +77,8 @@ impl Context {
 
     /// The same context with so many threads of its own; 0 for as many as there are cores. They start with the first work that is
     /// large enough to be shared out, while the thread that asks waits, and end with the last handle on the context. Opening arrays of
-    /// few fragments and reads of little are done on the thread that asks, and so is everything in a context of one thread.
+    /// few fragments and reads of little are done on the thread that asks, and so is everything in a context of one thread. One thread more
+    /// helps where such a read meets several filtered chunks of a tile, from the second such read on.
     /// Who calls from a worker of a rayon pool has the work done in that pool.
     #[must_use]
     pub fn threads(self, count: usize) -> Context {

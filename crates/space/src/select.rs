@@ -126,18 +126,12 @@ fn select_numbers_plain<T: Physical>(
         Some([]) => mask.words_mut().fill(0),
         Some(&[(lo, hi)]) => {
             for (values, word) in blocks {
-                let mut flags = [0u8; 64];
-                flag_range(values, lo, hi, &mut flags);
-                *word &= packed(&flags);
+                *word &= in_range(values, lo, hi);
             }
         }
         Some(few) => {
             for (values, word) in blocks {
-                let mut flags = [0u8; 64];
-                for &(lo, hi) in few {
-                    flag_range(values, lo, hi, &mut flags);
-                }
-                *word &= packed(&flags);
+                *word &= few.iter().fold(0, |any, &(lo, hi)| any | in_range(values, lo, hi));
             }
         }
         None => {
@@ -222,10 +216,26 @@ impl<'i> Shelves<'i> {
     }
 }
 
+/// Which of 64 values at most are in a range, one bit each.
 #[inline(always)]
-fn flag_range<T: Physical>(values: &[u8], lo: T, hi: T, flags: &mut [u8; 64]) {
-    for (flag, value) in flags.iter_mut().zip(values_of::<T>(values)) {
-        *flag |= u8::from((value >= lo) & (value <= hi));
+fn in_range<T: Physical>(values: &[u8], lo: T, hi: T) -> u64 {
+    let are_in = |values| values_of::<T>(values).map(|value| (value >= lo) & (value <= hi));
+    // Bits are put together as wide as the values, in vectors of their own: as many values as such a word has bits.
+    match size_of::<T>() {
+        8 => are_in(values).enumerate().fold(0, |word, (bit, is_in)| word | u64::from(is_in) << bit),
+        4 => {
+            let halves = values.chunks(32 * size_of::<T>()).enumerate();
+            halves.fold(0, |word, (half, values)| {
+                let bits = are_in(values).enumerate();
+                let bits = bits.fold(0u32, |word, (bit, is_in)| word | u32::from(is_in) << bit);
+                word | u64::from(bits) << (32 * half)
+            })
+        }
+        _ => {
+            let mut flags = [0u8; 64];
+            flags.iter_mut().zip(are_in(values)).for_each(|(flag, is_in)| *flag = u8::from(is_in));
+            packed(&flags)
+        }
     }
 }
 

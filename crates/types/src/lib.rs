@@ -18,6 +18,7 @@ mod env;
 mod error;
 mod extent;
 mod filter;
+mod helper;
 mod key;
 mod order;
 pub mod parallel;

@@ -3,6 +3,8 @@
 //! Every parallel step goes through here. On a worker it is shared out by rayon among the workers of the same pool; on any other thread
 //! it is done right there, so that small work starts no thread, and rayon's process-wide pool is never used.
 
+use crate::helper::Helper;
+pub use crate::helper::Step;
 use crate::processors::Processors;
 use crate::{Error, Result};
 use rayon::iter::plumbing::{Consumer, Folder, Producer, ProducerCallback, UnindexedConsumer};
@@ -12,11 +14,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The threads of a context. They start with the first work that is worth it, and end with the last handle.
-#[derive(Debug)]
 pub struct Workers {
     count: usize,
     process_id: u32,
     pool: OnceLock<Option<rayon::ThreadPool>>,
+    helper: Helper,
+}
+
+impl std::fmt::Debug for Workers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Workers").field("count", &self.count).finish_non_exhaustive()
+    }
 }
 
 thread_local! {
@@ -32,7 +40,7 @@ impl Workers {
 
     /// Those of a process; in any other one they do nothing.
     pub fn of_process(count: usize, process_id: u32) -> Workers {
-        Workers { count, process_id, pool: OnceLock::new() }
+        Workers { count, process_id, pool: OnceLock::new(), helper: Helper::of_process(process_id) }
     }
 
     /// How many they are.
@@ -86,6 +94,12 @@ impl Workers {
         }
         let _restore = Restore(STANDING_BY.with(|here| here.borrow_mut().replace(Arc::clone(self))));
         work()
+    }
+
+    /// Takes steps of work that is too short to wake workers for, on this thread and on one that stays awake between such calls, and returns when all
+    /// are done. `false`, and none is taken, where there is one thread, at the first call, while the other thread is busy, and on a worker.
+    pub fn take_short(&self, count: usize, step: Step) -> bool {
+        self.count > 1 && !is_worker() && self.helper.take(count, step)
     }
 
     fn pool(&self) -> Option<&rayon::ThreadPool> {

@@ -1,4 +1,4 @@
-//! Which processor a worker runs on.
+//! Which processor a worker, or a helper, runs on.
 
 /// The processors that workers settle on, one each. None where there are not exactly as many of both: then the system decides.
 ///
@@ -28,6 +28,37 @@ impl Processors {
         let _ = sched_setaffinity(None, &own);
     }
 }
+
+/// The name that the system has for a thread, where it matters.
+#[cfg(target_os = "linux")]
+pub(crate) type ThreadId = rustix::thread::Pid;
+#[cfg(not(target_os = "linux"))]
+pub(crate) type ThreadId = ();
+
+/// The name of this thread.
+#[cfg(target_os = "linux")]
+pub(crate) fn thread_id() -> ThreadId {
+    rustix::thread::gettid()
+}
+
+/// Keeps another thread, which is asleep, from the processor that this one runs on, if this one may run on others: it would be put there
+/// when this one wakes it.
+#[cfg(target_os = "linux")]
+pub(crate) fn keep_from_here(id: ThreadId) {
+    use rustix::thread::{sched_getaffinity, sched_getcpu, sched_setaffinity};
+    let Ok(mut allowed) = sched_getaffinity(None) else { return };
+    allowed.unset(sched_getcpu());
+    if allowed.count() > 0 {
+        // Where that is refused the system decides.
+        let _ = sched_setaffinity(Some(id), &allowed);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn thread_id() -> ThreadId {}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn keep_from_here(_: ThreadId) {}
 
 #[cfg(not(target_os = "linux"))]
 impl Processors {

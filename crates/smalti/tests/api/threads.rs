@@ -45,6 +45,28 @@ fn of_a_process_of_its_own() {
     assert_eq!(thread_count(), before);
     assert_eq!(cells(&array, 0..=999_999), (0..1_000_000).collect::<Vec<i32>>());
     assert_eq!(thread_count(), before + 2, "no more than asked for");
+
+    // A tile of 62 chunks that do not shrink much, of which each read meets two.
+    let (large, in_memory) = ("mem://large", Context::new());
+    let (dimension, zstd) = (Dimension::new("x", 0..=999_999).tile(1_000_000), [Filter::Zstd { level: 1 }]);
+    let attribute = Attribute::of::<i32>("a").filters(zstd);
+    let schema = Schema::dense().dimension(dimension).attribute(attribute).build().unwrap();
+    let values: Vec<i32> = (0..1_000_000).map(|cell: i32| cell.wrapping_mul(-1_640_531_535) >> 8).collect();
+    let [one, two] = [1, 2].map(|count| Options::new().context(&in_memory.clone().threads(count)));
+    Array::create_with(large, &schema, &one).unwrap().write().column("a", &values).commit().unwrap();
+    let boxes = |array: &Array| {
+        for border in (1..40).step_by(2).map(|chunk| chunk * 16_384) {
+            assert_eq!(
+                cells(array, border - 5..=border + 5),
+                values[border as usize - 5..=border as usize + 5]
+            );
+            let is_first = border == 16_384;
+            assert!(!is_first || thread_count() == before + 2, "one small read starts none");
+        }
+    };
+    boxes(&Array::open_with(large, &two).unwrap());
+    assert_eq!(thread_count(), before + 3, "one that helps, from the second such read on");
+    drop((one, two));
     let stream = array.read().batches().unwrap();
     drop(array);
     assert_eq!(stream.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 1_000_000);
@@ -85,6 +107,42 @@ fn the_end_of_a_large_read_is_told_without_workers() {
                 }
                 assert_eq!(batches.run_next(|_| std::thread::current().id()), here, "{layout:?}");
                 assert!(batches.next().is_none());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chunk_that_no_thread_can_decode_is_told_with_its_number() {
+    let context = Context::new().threads(2);
+    let options = Options::new().context(&context);
+    let dimension = Dimension::new("x", 0..=999_999).tile(1_000_000);
+    let attribute = Attribute::of::<i32>("a").filters([Filter::Md5]);
+    let schema = Schema::dense().dimension(dimension).attribute(attribute).build().unwrap();
+    let array = Array::create_with("mem://damaged", &schema, &options).unwrap();
+    array.write().column("a", &(0..1_000_000).collect::<Vec<i32>>()).commit().unwrap();
+    // A bit of every eighth chunk is another one.
+    let files = context.files();
+    let fragments = array.fragments().unwrap();
+    let path = format!("mem://damaged/__fragments/{}/a0.tdb", fragments[0].name());
+    let mut bytes = vec![0; files.byte_len(&path).unwrap() as usize];
+    files.open(&path).unwrap().read_at(0, &mut bytes).unwrap();
+    bytes.chunks_mut(8 * (1 << 16)).for_each(|chunks| chunks[1 << 17] ^= 1);
+    let mut changed = files.create(&path).unwrap();
+    changed.write(&bytes).unwrap();
+    changed.close().unwrap();
+    let array = Array::open_with("mem://damaged", &options).unwrap();
+    for chunk in (1..60).step_by(2) {
+        let border = chunk * 16_384;
+        let read = array.read().range("x", border - 5..=border + 5).to_ndarray::<i32>("a");
+        match read.map_err(|error| error.to_string()) {
+            Err(told) => {
+                let place = format!("{path}: chunk.checksum: corrupt: tile 0: chunk {chunk}: filter md5");
+                assert!(chunk % 8 == 1 && told.starts_with(&place), "{chunk}: {told}");
+            }
+            Ok(values) => {
+                assert_ne!(chunk % 8, 1);
+                assert!(values.into_iter().eq(border - 5..=border + 5), "{chunk}");
             }
         }
     }
