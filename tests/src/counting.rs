@@ -59,7 +59,9 @@ pub fn is_blocked() -> bool {
 
 fn take(byte_len: usize) {
     let live = LIVE.fetch_add(byte_len, Relaxed).saturating_add(byte_len);
-    PEAK.fetch_max(live, Relaxed);
+    if live > PEAK.load(Relaxed) {
+        PEAK.fetch_max(live, Relaxed);
+    }
     ASKED.fetch_add(byte_len, Relaxed);
     CALLS.fetch_add(1, Relaxed);
     // A thread that ends gives memory back when its own variables are gone.

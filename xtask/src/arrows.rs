@@ -83,6 +83,7 @@ mod tests {
         let packages = edges.iter().map(|(name, dependencies)| Package {
             name: (*name).to_owned(),
             dependencies: dependencies.iter().map(|&d| d.to_owned()).collect(),
+            needs: Vec::new(),
             roots: Vec::new(),
         });
         Workspace { root: "".into(), target: "".into(), packages: packages.collect() }

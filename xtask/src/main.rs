@@ -16,6 +16,7 @@ mod fuzz;
 mod interop;
 mod knots;
 mod library;
+mod locks;
 mod oldreaders;
 mod outcome;
 mod process;

@@ -4,8 +4,8 @@ use crate::process::{run, run_counted};
 use crate::tally::Tally;
 use crate::workspace::{Workspace, cargo};
 use crate::{
-    Outcome, arrows, counts, deny, dropin, features, interop, knots, oldreaders, python, servers, sources,
-    unsafety, wheel,
+    Outcome, arrows, counts, deny, dropin, features, interop, knots, locks, oldreaders, python, servers,
+    sources, unsafety, wheel,
 };
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -156,6 +156,7 @@ fn rules(workspace: &Workspace, _: &mut Tally) -> Outcome {
     let files = sources::files(workspace)?;
     let mut violations = arrows::violations(workspace);
     violations.extend(features::violations(workspace)?);
+    violations.extend(locks::violations(workspace)?);
     violations.extend(unsafety::violations(workspace, &files));
     violations.extend(sources::violations(&files));
     violations.extend(knots::violations(&files));

@@ -20,6 +20,8 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// The names of the packages that it depends on, of every kind (normal, development, build).
     pub(crate) dependencies: Vec<String>,
+    /// Those of them that every build of it needs, whatever is asked for.
+    pub(crate) needs: Vec<String>,
     /// The root source files of its libraries and programs; not of its tests, benches and examples.
     pub(crate) roots: Vec<PathBuf>,
 }
@@ -57,7 +59,9 @@ impl Workspace {
 
 impl Package {
     fn from_metadata(package: &Value) -> Option<Self> {
-        let dependencies = package["dependencies"].as_array()?.iter().map(|d| d["name"].as_str());
+        let all = package["dependencies"].as_array()?;
+        let dependencies = all.iter().map(|d| d["name"].as_str());
+        let needs = all.iter().filter(|d| d["kind"].is_null() && d["optional"] == false);
         let roots = package["targets"].as_array()?.iter().filter(|target| {
             let kinds = target["kind"].as_array().map(Vec::as_slice).unwrap_or_default();
             !kinds.iter().any(|kind| matches!(kind.as_str(), Some("test" | "bench" | "example")))
@@ -65,6 +69,7 @@ impl Package {
         Some(Self {
             name: package["name"].as_str()?.to_owned(),
             dependencies: dependencies.map(|name| name.map(str::to_owned)).collect::<Option<_>>()?,
+            needs: needs.map(|d| d["name"].as_str().map(str::to_owned)).collect::<Option<_>>()?,
             roots: roots
                 .map(|target| target["src_path"].as_str().map(PathBuf::from))
                 .collect::<Option<_>>()?,
