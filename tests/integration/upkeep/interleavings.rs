@@ -211,7 +211,7 @@ pub(super) fn is_busy(error: &smalti_types::Error) -> bool {
 const PAIR_SCHEDULES: u64 = 30;
 
 /// Schedules of each three users of an array on every change.
-const TRIPLE_SCHEDULES: u64 = 120;
+const TRIPLE_SCHEDULES: u64 = 200;
 
 /// What was done before in the scenes: nothing, or so much that there is something to vacuum.
 const SCENES: &[usize] = &[0, 5, 7];
