@@ -33,7 +33,8 @@ impl Processors {
 #[cfg(target_os = "linux")]
 pub(crate) type ThreadId = rustix::thread::Pid;
 #[cfg(not(target_os = "linux"))]
-pub(crate) type ThreadId = ();
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ThreadId;
 
 /// The name of this thread.
 #[cfg(target_os = "linux")]
@@ -55,7 +56,9 @@ pub(crate) fn keep_from_here(id: ThreadId) {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn thread_id() -> ThreadId {}
+pub(crate) fn thread_id() -> ThreadId {
+    ThreadId
+}
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn keep_from_here(_: ThreadId) {}
