@@ -130,8 +130,9 @@ impl Drop for Helper {
     fn drop(&mut self) {
         // The lock may be held for good in a forked process.
         if self.process_id == std::process::id() {
-            self.inbox.state().is_over = true;
-            self.inbox.tell();
+            let mut state = self.inbox.state();
+            state.is_over = true;
+            self.inbox.tell(&state);
         }
     }
 }
@@ -141,7 +142,8 @@ impl Inbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self) {
+    /// Who sleeps looked for a change with the lock in hand, so whoever tells of one holds it.
+    fn tell(&self, _: &MutexGuard<'_, State>) {
         self.is_changed.store(true, Ordering::Release);
         self.changed.notify_one();
     }
@@ -156,7 +158,7 @@ impl Inbox {
         if let Some(id) = state.asleep.take() {
             processors::keep_from_here(id);
         }
-        self.tell();
+        self.tell(&state);
         true
     }
 
