@@ -87,7 +87,7 @@ impl ChunkDecoder {
 
     /// Tries to decode chunks on two threads, where that is worth it.
     fn decode_on_two_threads(&self, met: &MetChunks, filtered: &mut Vec<u8>) {
-        let Some(workers) = &self.workers else { return };
+        let Some(workers) = self.workers.as_ref().filter(|workers| workers.may_take_short()) else { return };
         let missing: Vec<usize> = met.missing().collect();
         let byte_len: usize = missing.iter().map(|&idx| met.chunks.directory().tile_range(idx).len()).sum();
         if missing.len() < 2 || byte_len < LEAST_SHARED_BYTE_LEN {

@@ -310,6 +310,9 @@ mod tests {
                 select_numbers_plain::<T>(&values, &some, is_float, &mut plain);
                 let found = |mask: &BitMask| mask.iter_cells().collect::<Vec<_>>();
                 assert_eq!(found(&wide), found(&plain), "{of_ranges} ranges");
+                let is_in = |value: T| some.iter().any(|interval| interval.contains(value.ordinal()));
+                let one_by_one = values_of::<T>(&values).enumerate().filter(|&(_, value)| is_in(value));
+                assert_eq!(found(&plain), one_by_one.map(|(cell, _)| cell).collect::<Vec<_>>());
                 assert_eq!(plain.any(), of_ranges > 0, "{of_ranges} ranges");
             }
         }

@@ -96,10 +96,15 @@ impl Workers {
         work()
     }
 
+    /// Whether [`take_short`](Workers::take_short) may do something: not where there is one thread, and not on a worker.
+    pub fn may_take_short(&self) -> bool {
+        self.count > 1 && !is_worker()
+    }
+
     /// Takes steps of work that is too short to wake workers for, on this thread and on one that stays awake between such calls, and returns when all
-    /// are done. `false`, and none is taken, where there is one thread, at the first call, while the other thread is busy, and on a worker.
+    /// are done. `false`, and none is taken, at the first call, while the other thread is busy, and where it [may not](Workers::may_take_short).
     pub fn take_short(&self, count: usize, step: Step) -> bool {
-        self.count > 1 && !is_worker() && self.helper.take(count, step)
+        self.may_take_short() && self.helper.take(count, step)
     }
 
     fn pool(&self) -> Option<&rayon::ThreadPool> {
