@@ -12,10 +12,15 @@ const MAX_PROGRAM_BYTE_LEN: u64 = 20_000_000;
 /// The profile of what runs inside of other programs, where a panic must not end the process.
 pub(crate) const LIBRARY_PROFILE: &str = "dist-library";
 
-/// Functions of the same code become one, addresses are packed, and what only unwinding reads is left out, as the profile's panics do
-/// not unwind (docs/decisions/0023). For the linker that Rust brings on this platform, and glibc 2.36; elsewhere the program is larger.
+/// Functions of the same code become one, constants of the same content too, addresses are packed, and what only unwinding reads is left
+/// out, as the profile's panics do not unwind (docs/decisions/0023). For the linker that Rust brings on this platform, and glibc 2.36; elsewhere the program is larger.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-const LINK_ARGS: &[&str] = &["-Wl,--icf=all", "-Wl,-z,pack-relative-relocs", "-Wl,--no-eh-frame-hdr"];
+const LINK_ARGS: &[&str] = &[
+    "-Wl,--icf=all",
+    "-Wl,--ignore-data-address-equality",
+    "-Wl,-z,pack-relative-relocs",
+    "-Wl,--no-eh-frame-hdr",
+];
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 const LINK_ARGS: &[&str] = &[];
 

@@ -23,6 +23,7 @@
 use crate::context::{ChunkContext, ChunkFilter, MetadataReader};
 use crate::parts::Parts;
 use crate::words::{Word, dispatch_integer, words, words_mut};
+use multiversion::multiversion;
 use smalti_types::{Error, Result};
 
 /// The bit-width reduction filter.
@@ -145,6 +146,8 @@ struct Window<W> {
     stored_byte_len: usize,
 }
 
+/// Inlined, as a window is of some dozen values: to hand its header over by memory took longer than the values.
+#[inline(always)]
 fn read_window<W: Word>(metadata: &mut MetadataReader<'_>) -> Result<Window<W>> {
     let minimum = W::load(metadata.value("window.minimum")?);
     let bits = u32::from(metadata.u8("window.bits")?);
@@ -184,6 +187,7 @@ fn decoded_byte_len<W: Word>(mut metadata: MetadataReader<'_>, data: &[u8]) -> R
     Ok(byte_len)
 }
 
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn decode_words<W: Word>(
     metadata: &mut MetadataReader<'_>,
     mut data: &[u8],

@@ -125,16 +125,13 @@ fn unshuffle_plain(input: &[u8], out: &mut [u8], width: usize) {
             let pairs = [low[0] | high[0] << 8, low[1] | high[1] << 8];
             std::array::from_fn(|i| ((pairs[i / 4] >> (16 * (i % 4))) as u16).to_le_bytes())
         }),
-        4 => unshuffle_values(input, out, |planes: [[u8; 16]; 4]| {
-            // Values 0 to 7 end up in the low halves and values 8 to 15 in the high halves of the columns.
-            let mut rows = [[0; 8]; 8];
-            for (row, plane) in planes.iter().enumerate() {
-                rows[row].copy_from_slice(&plane[..8]);
-                rows[row + 4].copy_from_slice(&plane[8..]);
+        // A loop that the compiler knows how to write for AVX2, with fewer steps than by blocks.
+        4 => {
+            let (values, [a, b, c, d]) = values_and_planes(input, out);
+            for ((((value, a), b), c), d) in values.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+                *value = [*a, *b, *c, *d];
             }
-            let columns = transposed(rows).map(u64::from_le_bytes);
-            std::array::from_fn(|i| ((columns[i % 8] >> (32 * (i / 8))) as u32).to_le_bytes())
-        }),
+        }
         8 => unshuffle_values(input, out, |planes: [[u8; 8]; 8]| transposed(planes)),
         _ => out.copy_from_slice(input),
     }
@@ -172,11 +169,7 @@ fn unshuffle_values<const WIDTH: usize, const LANES: usize>(
     out: &mut [u8],
     to_values: impl Fn([[u8; LANES]; WIDTH]) -> [[u8; WIDTH]; LANES],
 ) {
-    let (values, out_tail) = out.as_chunks_mut::<WIDTH>();
-    let (planes, tail) = input.split_at(input.len() - out_tail.len());
-    out_tail.copy_from_slice(tail);
-    let mut planes_left = planes.chunks_exact(values.len().max(1));
-    let planes: [&[u8]; WIDTH] = std::array::from_fn(|_| planes_left.next().unwrap_or_default());
+    let (values, planes) = values_and_planes(input, out);
     let (blocks, rest) = values.as_chunks_mut::<LANES>();
     let done = blocks.len() * LANES;
     for (block_idx, block) in blocks.iter_mut().enumerate() {
@@ -192,6 +185,19 @@ fn unshuffle_values<const WIDTH: usize, const LANES: usize>(
             *byte = plane[done + value_idx];
         }
     }
+}
+
+/// The values of `out` and the planes of their bytes in `input`; the bytes behind the last whole value are copied.
+#[inline(always)]
+fn values_and_planes<'i, 'o, const WIDTH: usize>(
+    input: &'i [u8],
+    out: &'o mut [u8],
+) -> (&'o mut [[u8; WIDTH]], [&'i [u8]; WIDTH]) {
+    let (values, out_tail) = out.as_chunks_mut();
+    let (planes, tail) = input.split_at(input.len() - out_tail.len());
+    out_tail.copy_from_slice(tail);
+    let mut planes_left = planes.chunks_exact(values.len().max(1));
+    (values, std::array::from_fn(|_| planes_left.next().unwrap_or_default()))
 }
 
 /// The low and the high four bytes, each byte in 16 bits.

@@ -112,17 +112,20 @@ impl<'a> MetadataReader<'a> {
     }
 
     /// The next `byte_len` bytes.
+    #[inline]
     pub(crate) fn bytes(&mut self, byte_len: usize, field: &'static str) -> Result<&'a [u8]> {
         match self.rest.split_at_checked(byte_len) {
             Some((bytes, rest)) => {
                 self.rest = rest;
                 Ok(bytes)
             }
-            None => {
-                Err(self
-                    .corrupt(field, format!("{byte_len} bytes are wanted and {} are left", self.rest.len())))
-            }
+            None => Err(self.ended(byte_len, field)),
         }
+    }
+
+    #[cold]
+    fn ended(&self, wanted: usize, field: &'static str) -> Error {
+        self.corrupt(field, format!("{wanted} bytes are wanted and {} are left", self.rest.len()))
     }
 
     fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N]> {

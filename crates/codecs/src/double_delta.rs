@@ -224,25 +224,78 @@ fn decompress<W: Word>(compressed: &[u8], out: &mut [u8]) -> Result<()> {
 
 /// Reads one second difference for each word of `out`; the caller has checked that the stream is long enough.
 fn unpack<W: Word>(first: W, second: W, stream: &[[u8; 8]], bits: u32, out: &mut [W::Bytes]) {
-    let width = bits + 1;
-    let magnitude_mask = (1u64 << bits) - 1;
-    let mut value = second.to_u64();
-    let mut delta = value.wrapping_sub(first.to_u64());
-    let mut bit_idx = 0usize;
-    for out in out {
-        let (word_idx, shift) = (bit_idx / 64, bit_idx % 64);
-        bit_idx += width as usize;
-        let high = u64::from_le_bytes(stream[word_idx]);
-        let low = stream.get(word_idx + 1).map_or(0, |word| u64::from_le_bytes(*word));
-        // `low >> (64 - shift)`, which is 0 where `shift` is 0.
-        let window = high << shift | low >> 1 >> (63 - shift);
-        let field = window >> (64 - width);
+    let value = second.to_u64();
+    let mut last = Last { value, delta: value.wrapping_sub(first.to_u64()) };
+    for (out, words) in out.chunks_mut(BLOCK_LEN).zip(stream.chunks(bits as usize + 1)) {
+        unpack_block::<W>(&mut last, words, bits, out);
+    }
+}
 
-        let sign = field >> bits;
-        let magnitude = field & magnitude_mask;
-        delta = delta.wrapping_add((magnitude ^ sign.wrapping_neg()).wrapping_add(sign));
+/// The value in front of those to come, and what it has more than the one before it.
+#[derive(Clone, Copy)]
+struct Last {
+    value: u64,
+    delta: u64,
+}
+
+/// Undoes [`packed_block`], for up to `BLOCK_LEN` values; `words` holds the fields of all.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn unpack_block<W: Word>(last: &mut Last, words: &[[u8; 8]], bits: u32, out: &mut [W::Bytes]) {
+    unpack_block_plain::<W>(last, words, bits, out);
+}
+
+#[inline(always)]
+fn unpack_block_plain<W: Word>(last: &mut Last, words: &[[u8; 8]], bits: u32, out: &mut [W::Bytes]) {
+    // From the last word to the first they are one number, whose highest bits are the first field.
+    let mut number = [0; BLOCK_LEN + 1];
+    for (word, stored) in number[..=bits as usize].iter_mut().rev().zip(words) {
+        *word = u64::from_le_bytes(*stored);
+    }
+    // Neighbours are one field at first, as many as fit in a word: there are fewer to be looked for across words.
+    let halvings = (64 / (bits + 1)).ilog2();
+    let (mut len, mut width) = (BLOCK_LEN >> halvings, (bits + 1) << halvings);
+    let [mut fields, mut halves] = [&mut [0; BLOCK_LEN], &mut [0; BLOCK_LEN]];
+    let mut bit_idx = len * width as usize;
+    for field in &mut fields[..len] {
+        bit_idx -= width as usize;
+        let (word_idx, shift) = (bit_idx / 64 % BLOCK_LEN, bit_idx % 64);
+        // `high << (64 - shift)`, which is 0 where `shift` is 0.
+        *field = number[word_idx] >> shift | number[word_idx + 1] << 1 << (63 - shift);
+    }
+    while len < BLOCK_LEN {
+        width /= 2;
+        halve(&fields[..len], halves, width);
+        (fields, halves) = (halves, fields);
+        len *= 2;
+    }
+    // Bits above a field are those of others.
+    let magnitude_mask = (1_u64 << bits) - 1;
+    for field in &mut *fields {
+        let (sign, magnitude) = (*field >> bits & 1, *field & magnitude_mask);
+        *field = (magnitude ^ sign.wrapping_neg()).wrapping_add(sign);
+    }
+    let Last { mut value, mut delta } = *last;
+    for (out, second_difference) in out.iter_mut().zip(&*fields) {
+        delta = delta.wrapping_add(*second_difference);
         value = value.wrapping_add(delta);
         *out = W::truncate(value).store();
+    }
+    *last = Last { value, delta };
+}
+
+/// Divides each field into its upper bits and its `width` lower ones.
+#[inline(always)]
+fn halve(fields: &[u64], halves: &mut [u64; BLOCK_LEN], width: u32) {
+    let mask = (1_u64 << width) - 1;
+    let (fields, rest) = fields.as_chunks::<4>();
+    let (halves, halves_of_rest) = halves.split_at_mut(8 * fields.len());
+    for (halves, fields) in halves.as_chunks_mut::<8>().0.iter_mut().zip(fields) {
+        // In two steps, which the compiler turns into vectors.
+        let (upper, lower) = (fields.map(|field| field >> width), fields.map(|field| field & mask));
+        *halves = std::array::from_fn(|idx| if idx % 2 == 0 { upper[idx / 2] } else { lower[idx / 2] });
+    }
+    for (halves, field) in halves_of_rest.as_chunks_mut::<2>().0.iter_mut().zip(rest) {
+        *halves = [field >> width, field & mask];
     }
 }
 
@@ -349,7 +402,17 @@ mod tests {
             pack::<u32>(&narrow, bits, &mut stream);
             prop_assert_eq!(stream, packed_slowly::<u32>(&narrow, bits));
             for block in narrow.chunks(BLOCK_LEN + 2).filter(|block| block.len() > 2) {
-                prop_assert_eq!(packed_block::<u32>(block, bits), packed_block_plain::<u32>(block, bits));
+                let words = packed_block::<u32>(block, bits);
+                prop_assert_eq!(words, packed_block_plain::<u32>(block, bits));
+                let [first, second] = [block[0], block[1]].map(|bytes| u64::from(u32::from_le_bytes(bytes)));
+                let before = Last { value: second, delta: second.wrapping_sub(first) };
+                let words = words.map(u64::to_ne_bytes);
+                for unpack_block in [unpack_block::<u32>, unpack_block_plain::<u32>] {
+                    let (mut last, mut back) = (before, block[2..].to_vec());
+                    back.fill([0xAA; 4]);
+                    unpack_block(&mut last, &words, bits, &mut back);
+                    prop_assert_eq!(&back, &block[2..]);
+                }
             }
         }
 

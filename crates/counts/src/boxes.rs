@@ -3,7 +3,7 @@
 use crate::case::{Case, Outcome, Work, case, work};
 use crate::input;
 use smalti_space::{BitMask, Cross, Geometry, Permutation, Stretch, copy_box, fill_box, strides};
-use smalti_types::Layout;
+use smalti_types::{Layout, Stores};
 use std::hint::black_box;
 
 /// Cells along each side of the larger buffer.
@@ -30,7 +30,7 @@ pub(crate) fn cases() -> Vec<Case> {
             work(move || {
                 let to = Geometry { offset: CORNER, strides: &wide };
                 let from = Geometry { offset: 0, strides: &narrow };
-                Ok(copy_box(&mut out, to, &cells, from, &BOX, 8)?)
+                Ok(copy_box(&mut out, to, &cells, from, &BOX, 8, Stores::Cached)?)
             })
         }),
         case("box-filled", || {
@@ -70,7 +70,7 @@ fn copied(order: Layout, cell_byte_len: usize) -> Outcome<Work> {
     work(move || {
         let from = Geometry { offset: CORNER, strides: &wide };
         let to = Geometry { offset: 0, strides: &own };
-        Ok(copy_box(&mut out, to, &cells, from, &BOX, cell_byte_len)?)
+        Ok(copy_box(&mut out, to, &cells, from, &BOX, cell_byte_len, Stores::Cached)?)
     })
 }
 

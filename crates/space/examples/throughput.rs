@@ -4,7 +4,7 @@ use smalti_space::{
     CellOrder, Column, Geometry, Interval, KeyLayout, OrderDim, RTree, RangeSet, UNSTOPPED, column_bounds,
     copy_box, fill_box, hilbert_values, select_cells, sort_cells, strides, tile_mbrs,
 };
-use smalti_types::{Datatype, Extent, Layout, RectList, Scalar};
+use smalti_types::{Datatype, Extent, Layout, RectList, Scalar, Stores};
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -50,7 +50,9 @@ fn copies() {
         let all = [side as u64; 2];
         let seconds = best(|| black_box(&mut dst).copy_from_slice(black_box(&src)));
         report(&format!("memcpy, {elem}-byte cells"), seconds, bytes);
-        let seconds = best(|| copy_box(black_box(&mut dst), row, &src, row, &all, elem).expect("in bounds"));
+        let seconds = best(|| {
+            copy_box(black_box(&mut dst), row, &src, row, &all, elem, Stores::Cached).expect("in bounds")
+        });
         report("  copy_box, whole", seconds, bytes);
         for run_bytes in [32, 64, 256, 1024] {
             let part = [side as u64 * (side * elem / run_bytes) as u64, (run_bytes / elem) as u64];
@@ -60,11 +62,15 @@ fn copies() {
             let half = [part[0] / 2, part[1]];
             let wide = [2 * run_bytes / elem, 1];
             let from = Geometry { offset: 0, strides: &wide };
-            let seconds =
-                best(|| copy_box(black_box(&mut dst), runs, &src, from, &half, elem).expect("in bounds"));
+            let seconds = best(|| {
+                copy_box(black_box(&mut dst), runs, &src, from, &half, elem, Stores::Cached)
+                    .expect("in bounds")
+            });
             report(&format!("  copy_box, runs of {run_bytes} bytes"), seconds, bytes / 2);
         }
-        let seconds = best(|| copy_box(black_box(&mut dst), col, &src, row, &all, elem).expect("in bounds"));
+        let seconds = best(|| {
+            copy_box(black_box(&mut dst), col, &src, row, &all, elem, Stores::Cached).expect("in bounds")
+        });
         report("  copy_box, row-major to col-major", seconds, bytes);
         let seconds = best(|| fill_box(black_box(&mut dst), row, &all, &[3; 8][..elem]).expect("in bounds"));
         report("  fill_box", seconds, bytes);
@@ -76,7 +82,8 @@ fn copies() {
     let row = strides(&shape, Layout::RowMajor).expect("a small box");
     let col = strides(&shape, Layout::ColMajor).expect("a small box");
     let (row, col) = (Geometry { offset: 0, strides: &row }, Geometry { offset: 0, strides: &col });
-    let seconds = best(|| copy_box(black_box(&mut dst), col, &src, row, &shape, 8).expect("in bounds"));
+    let seconds =
+        best(|| copy_box(black_box(&mut dst), col, &src, row, &shape, 8, Stores::Cached).expect("in bounds"));
     report("copy_box, 3 dimensions, row-major to col-major, 8-byte cells", seconds, cells * 8);
 }
 

@@ -4,21 +4,22 @@ use crate::Geometry;
 use crate::box_plan::{Axis, BoxPlan, for_each_start};
 use crate::transpose::transpose_planes;
 use bytemuck::Pod;
-use smalti_types::{Error, Result};
+use smalti_types::{Error, Result, Stores, write_past_caches};
 
 /// Copies a box of cells of `elem_byte_len` bytes each from one buffer to another.
 ///
 /// `extents` counts the cells along each dimension. Buffers need no alignment. Dimensions that continue each other in
 /// both buffers are copied as one, so that a box of whole rows is one `memcpy`; where the two buffers have different
-/// orders, the planes are transposed in blocks that stay in the cache.
+/// orders, the planes are transposed in blocks that stay in the cache. `stores` says whether long lines go past the caches.
 ///
 /// ```
 /// use smalti_space::{Geometry, copy_box};
+/// use smalti_types::Stores;
 /// // The 2 x 2 middle columns of a 2 x 4 row-major box, into column-major order.
 /// let (src, mut dst) = ([0u8, 1, 2, 3, 4, 5, 6, 7], [0u8; 4]);
 /// let from = Geometry { offset: 1, strides: &[4, 1] };
 /// let to = Geometry { offset: 0, strides: &[1, 2] };
-/// copy_box(&mut dst, to, &src, from, &[2, 2], 1).unwrap();
+/// copy_box(&mut dst, to, &src, from, &[2, 2], 1, Stores::Cached).unwrap();
 /// assert_eq!(dst, [1, 5, 2, 6]);
 /// ```
 ///
@@ -32,6 +33,7 @@ pub fn copy_box(
     src_geometry: Geometry<'_>,
     extents: &[u64],
     elem_byte_len: usize,
+    stores: Stores,
 ) -> Result<()> {
     if elem_byte_len == 0 {
         return Err(Error::invalid("cells of 0 bytes cannot be copied"));
@@ -42,14 +44,14 @@ pub fn copy_box(
     }
     plan.check_reach(dst.len() / elem_byte_len, src.len() / elem_byte_len)?;
     match elem_byte_len {
-        1 => copy_elements(elements_mut::<[u8; 1]>(dst), elements(src), &plan),
-        2 => copy_elements(elements_mut::<[u8; 2]>(dst), elements(src), &plan),
-        4 => copy_elements(elements_mut::<[u8; 4]>(dst), elements(src), &plan),
-        8 => copy_elements(elements_mut::<[u8; 8]>(dst), elements(src), &plan),
-        16 => copy_elements(elements_mut::<[u8; 16]>(dst), elements(src), &plan),
+        1 => copy_elements(elements_mut::<[u8; 1]>(dst), elements(src), &plan, stores),
+        2 => copy_elements(elements_mut::<[u8; 2]>(dst), elements(src), &plan, stores),
+        4 => copy_elements(elements_mut::<[u8; 4]>(dst), elements(src), &plan, stores),
+        8 => copy_elements(elements_mut::<[u8; 8]>(dst), elements(src), &plan, stores),
+        16 => copy_elements(elements_mut::<[u8; 16]>(dst), elements(src), &plan, stores),
         _ => {
             let plan = plan.split_elements(elem_byte_len)?;
-            copy_elements(elements_mut::<[u8; 1]>(dst), elements(src), &plan);
+            copy_elements(elements_mut::<[u8; 1]>(dst), elements(src), &plan, stores);
         }
     }
     Ok(())
@@ -94,26 +96,37 @@ fn elements_mut<T: Pod>(bytes: &mut [u8]) -> &mut [T] {
 }
 
 /// Copies a plan whose reach was checked.
-fn copy_elements<const N: usize>(dst: &mut [[u8; N]], src: &[[u8; N]], plan: &BoxPlan) {
+fn copy_elements<const N: usize>(dst: &mut [[u8; N]], src: &[[u8; N]], plan: &BoxPlan, stores: Stores) {
     let Some((&line, outer)) = plan.axes.split_last() else {
         dst[plan.dst_offset] = src[plan.src_offset];
         return;
     };
     if line.dst == 1 && line.src == 1 {
-        copy_lines(dst, src, plan, line.extent);
+        copy_lines(dst, src, plan, line.extent, stores);
     } else if let Some(across) = outer.iter().position(|axis| axis.src == 1 && line.dst == 1) {
         let mut rest = outer.to_vec();
         let across = rest.remove(across);
         for_each_start(&rest, plan.dst_offset, plan.src_offset, |d, s| {
-            transpose_planes(&mut dst[d..], &src[s..], across, line);
+            transpose_planes(&mut dst[d..], &src[s..], across, line, stores);
         });
     } else {
         plan.for_each_start(outer.len(), |d, s| copy_strided(&mut dst[d..], &src[s..], line));
     }
 }
 
-fn copy_lines<const N: usize>(dst: &mut [[u8; N]], src: &[[u8; N]], plan: &BoxPlan, len: usize) {
+fn copy_lines<const N: usize>(
+    dst: &mut [[u8; N]],
+    src: &[[u8; N]],
+    plan: &BoxPlan,
+    len: usize,
+    stores: Stores,
+) {
     let outer = plan.axes.len() - 1;
+    if stores.pass_caches(len * N) {
+        return write_past_caches(dst.as_flattened_mut(), |mut out| {
+            plan.for_each_start(outer, |d, s| out.put(d * N, src[s..s + len].as_flattened()));
+        });
+    }
     // Below this the call of memcpy costs more than the copy.
     if len * N <= 128 {
         plan.for_each_start(outer, |d, s| {

@@ -4,7 +4,7 @@
 //! is a box, and [`copy_box`], [`fill_box`] and [`box_runs`](crate::box_runs) do the work.
 
 use crate::{Geometry, box_runs, copy_box, fill_box};
-use smalti_types::{Error, Result};
+use smalti_types::{Error, Result, Stores};
 use std::ops::Range;
 
 /// Neighbouring positions along one dimension, in the destination and in the source.
@@ -184,7 +184,7 @@ impl Cross {
         Cross { stretches, ends: self.ends.clone() }
     }
 
-    /// Copies the cells, of `elem_byte_len` bytes each.
+    /// Copies the cells, of `elem_byte_len` bytes each, as [`copy_box`] does.
     ///
     /// # Errors
     /// `InvalidArgument`, with nothing written, when a cell lies beyond a buffer, the numbers of dimensions differ or cells have
@@ -196,13 +196,14 @@ impl Cross {
         src: &[u8],
         src_strides: &[usize],
         elem_byte_len: usize,
+        stores: Stores,
     ) -> Result<()> {
         if self.is_empty() {
             return Ok(());
         }
         if self.is_box() {
             let (to, from) = self.geometries(dst_strides, src_strides)?;
-            return copy_box(dst, to, src, from, &self.extents(), elem_byte_len);
+            return copy_box(dst, to, src, from, &self.extents(), elem_byte_len, stores);
         }
         let lines = self.lines(dst_strides, src_strides)?;
         lines.check_reach(dst.len().checked_div(elem_byte_len), src.len().checked_div(elem_byte_len))?;
@@ -231,6 +232,7 @@ impl Cross {
         (part, first): (&[u8], usize),
         (src_extents, src_strides): (&[usize], &[usize]),
         elem_byte_len: usize,
+        stores: Stores,
     ) -> Result<()> {
         self.check_dims(src_extents)?;
         self.check_dims(src_strides)?;
@@ -245,7 +247,7 @@ impl Cross {
                 block.iter().zip(src_strides).map(|(side, stride)| side.start * stride).sum::<usize>();
             let cells = self.inside(block);
             let bytes = part.get((start - first) * elem_byte_len..).unwrap_or_default();
-            cells.copy(dst, dst_strides, bytes, src_strides, elem_byte_len)
+            cells.copy(dst, dst_strides, bytes, src_strides, elem_byte_len, stores)
         })
     }
 
@@ -501,7 +503,7 @@ mod tests {
                 wanted[s] = true;
             }
             let mut dst = vec![0u8; expected.len()];
-            cross.copy(&mut dst, &to, &src, &from, byte_len).unwrap();
+            cross.copy(&mut dst, &to, &src, &from, byte_len, Stores::PastCaches).unwrap();
             prop_assert_eq!(&dst, &expected);
             // In parts of the source, wherever they end.
             let mut parted = vec![0u8; expected.len()];
@@ -509,11 +511,11 @@ mod tests {
             let mut first = 0;
             for len in part_lens.iter().copied().chain([src.len()]) {
                 let bytes = &src[first * byte_len..][..(len * byte_len).min(src.len() - first * byte_len)];
-                cross.copy_part((&mut parted, &to), (bytes, first), (&src_extents, &from), byte_len).unwrap();
+                cross.copy_part((&mut parted, &to), (bytes, first), (&src_extents, &from), byte_len, Stores::PastCaches).unwrap();
                 first += bytes.len() / byte_len;
             }
             prop_assert_eq!(&parted, &expected);
-            prop_assert!(cross.copy_part((&mut parted, &to), (&src, 1), (&src_extents, &from), byte_len).is_err());
+            prop_assert!(cross.copy_part((&mut parted, &to), (&src, 1), (&src_extents, &from), byte_len, Stores::PastCaches).is_err());
             let mut runs = vec![0u8; expected.len()];
             cross.for_each_run(&to, &from, |d, s, len| {
                 let bytes = &src[s * byte_len..][..len * byte_len];
@@ -538,7 +540,7 @@ mod tests {
             prop_assert!(!wanted[..runs[0].start].contains(&true));
             // Beyond the buffers nothing is written.
             let mut short = vec![0u8; expected.len() - 1];
-            prop_assert!(cross.copy(&mut short, &to, &src, &from, byte_len).is_err());
+            prop_assert!(cross.copy(&mut short, &to, &src, &from, byte_len, Stores::PastCaches).is_err());
             prop_assert!(short.iter().all(|&byte| byte == 0));
         }
     }

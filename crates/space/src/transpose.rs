@@ -1,6 +1,7 @@
 //! Copies of planes whose two buffers have opposite orders.
 
 use crate::box_plan::Axis;
+use smalti_types::{Stores, write_past_caches};
 
 /// Cells along the side of a block that is transposed in registers.
 const BLOCK: usize = 8;
@@ -16,43 +17,64 @@ pub(crate) fn transpose_planes<const N: usize>(
     src: &[[u8; N]],
     across: Axis,
     line: Axis,
+    stores: Stores,
 ) {
-    let mut row = 0;
-    while row < across.extent {
-        let end_row = across.extent.min(row + SQUARE);
-        let mut cell = 0;
-        while cell < line.extent {
-            let end_cell = line.extent.min(cell + SQUARE);
-            transpose_square(dst, src, across, line, row..end_row, cell..end_cell);
-            cell = end_cell;
+    if stores.pass_caches(line.extent.min(SQUARE) * N) {
+        return write_past_caches(dst.as_flattened_mut(), |mut out| {
+            let mut lines = [[[0; N]; SQUARE]; BLOCK];
+            for_each_square((across.extent, BLOCK), (line.extent, SQUARE), |row, rows, cell, cells| {
+                let square = (lines.as_flattened_mut(), SQUARE);
+                transpose_square(square, (&src[cell * line.src + row..], line.src), rows, cells);
+                for (at, line) in lines[..rows].iter().enumerate() {
+                    out.put(((row + at) * across.dst + cell) * N, line[..cells].as_flattened());
+                }
+            });
+        });
+    }
+    for_each_square((across.extent, SQUARE), (line.extent, SQUARE), |row, rows, cell, cells| {
+        let square = (&mut dst[row * across.dst + cell..], across.dst);
+        transpose_square(square, (&src[cell * line.src + row..], line.src), rows, cells);
+    });
+}
+
+/// Calls `visit` for each of the squares of a plane with its first row of the destination, the number of its rows, its first cell of these
+/// and their number.
+#[inline(always)]
+fn for_each_square(
+    (row_count, max_rows): (usize, usize),
+    (cell_count, max_cells): (usize, usize),
+    mut visit: impl FnMut(usize, usize, usize, usize),
+) {
+    for cell in (0..cell_count).step_by(max_cells) {
+        for row in (0..row_count).step_by(max_rows) {
+            visit(row, max_rows.min(row_count - row), cell, max_cells.min(cell_count - cell));
         }
-        row = end_row;
     }
 }
 
-/// Copies some rows of the destination, `rows`, between two of its columns, `cells`.
+/// Copies some rows of the destination, of some cells each; both buffers begin at the square, and have a step each.
 #[inline]
 fn transpose_square<const N: usize>(
-    dst: &mut [[u8; N]],
-    src: &[[u8; N]],
-    across: Axis,
-    line: Axis,
-    rows: std::ops::Range<usize>,
-    cells: std::ops::Range<usize>,
+    (dst, dst_step): (&mut [[u8; N]], usize),
+    (src, src_step): (&[[u8; N]], usize),
+    rows: usize,
+    cells: usize,
 ) {
-    let whole_rows = rows.start + rows.len() / BLOCK * BLOCK;
-    let whole_cells = cells.start + cells.len() / BLOCK * BLOCK;
-    for row in (rows.start..whole_rows).step_by(BLOCK) {
-        for cell in (cells.start..whole_cells).step_by(BLOCK) {
-            let to = &mut dst[row * across.dst + cell..];
-            let from = &src[cell * line.src + row..];
-            transpose_cells(to, from, across.dst, line.src);
+    let (whole_rows, whole_cells) = (rows / BLOCK * BLOCK, cells / BLOCK * BLOCK);
+    for row in (0..whole_rows).step_by(BLOCK) {
+        for cell in (0..whole_cells).step_by(BLOCK) {
+            transpose_cells(
+                &mut dst[row * dst_step + cell..],
+                &src[cell * src_step + row..],
+                dst_step,
+                src_step,
+            );
         }
     }
-    for row in rows {
-        let from = if row < whole_rows { whole_cells } else { cells.start };
-        for cell in from..cells.end {
-            dst[row * across.dst + cell] = src[cell * line.src + row];
+    for row in 0..rows {
+        let from = if row < whole_rows { whole_cells } else { 0 };
+        for cell in from..cells {
+            dst[row * dst_step + cell] = src[cell * src_step + row];
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use smalti_space::{Geometry, box_runs, copy_box, fill_box};
+use smalti_types::Stores;
 
 /// Strides of a box inside a larger one: dimensions in some order, each with some room to spare.
 fn strides_of(extents: &[u64], order: &[usize], spare: &[u64]) -> (Vec<usize>, usize) {
@@ -60,8 +61,11 @@ proptest! {
             expected[d * elem_byte_len..(d + 1) * elem_byte_len]
                 .copy_from_slice(&src[s * elem_byte_len..(s + 1) * elem_byte_len]);
         }
-        copy_box(&mut dst, dst_geometry, &src, src_geometry, &extents, elem_byte_len).unwrap();
-        prop_assert_eq!(&dst, &expected);
+        for stores in [Stores::Cached, Stores::PastCaches] {
+            dst.fill(0xee);
+            copy_box(&mut dst, dst_geometry, &src, src_geometry, &extents, elem_byte_len, stores).unwrap();
+            prop_assert_eq!(&dst, &expected);
+        }
 
         let mut by_runs = vec![0xeeu8; dst.len()];
         let mut last = None;
@@ -104,7 +108,7 @@ proptest! {
         let dst_geometry = Geometry { offset: offsets.0, strides: &a[..extents.len()] };
         let src_geometry = Geometry { offset: offsets.1, strides: &b[..extents.len()] };
         let mut dst = [0u8; 64];
-        let _ = copy_box(&mut dst, dst_geometry, &[1; 50], src_geometry, &extents, elem_byte_len);
+        let _ = copy_box(&mut dst, dst_geometry, &[1; 50], src_geometry, &extents, elem_byte_len, Stores::PastCaches);
         let _ = fill_box(&mut dst, dst_geometry, &extents, &[1, 2, 3]);
         if let Ok(runs) = box_runs(dst_geometry, src_geometry, &extents) {
             runs.take(100).count();
@@ -117,10 +121,10 @@ fn a_box_that_reaches_beyond_a_buffer_is_refused_and_nothing_is_copied() {
     let mut dst = [0u8; 8];
     let whole = Geometry { offset: 0, strides: &[4, 1] };
     let late = Geometry { offset: 1, strides: &[4, 1] };
-    assert!(copy_box(&mut dst, late, &[1; 8], whole, &[2, 4], 1).is_err());
-    assert!(copy_box(&mut dst, whole, &[1; 7], whole, &[2, 4], 1).is_err());
-    assert!(copy_box(&mut dst, whole, &[1; 8], whole, &[2, 4], 0).is_err());
-    assert!(copy_box(&mut dst, whole, &[1; 8], whole, &[2], 1).is_err());
+    assert!(copy_box(&mut dst, late, &[1; 8], whole, &[2, 4], 1, Stores::Cached).is_err());
+    assert!(copy_box(&mut dst, whole, &[1; 7], whole, &[2, 4], 1, Stores::Cached).is_err());
+    assert!(copy_box(&mut dst, whole, &[1; 8], whole, &[2, 4], 0, Stores::Cached).is_err());
+    assert!(copy_box(&mut dst, whole, &[1; 8], whole, &[2], 1, Stores::Cached).is_err());
     assert!(fill_box(&mut dst, late, &[2, 4], &[9]).is_err());
     assert_eq!(dst, [0; 8]);
 }

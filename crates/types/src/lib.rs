@@ -1,9 +1,9 @@
 //! Words that every layer of smalti shares: datatypes and their values, orders, filter configurations,
-//! rectangles, timestamps, aligned byte buffers, errors, worker threads, and the injected sources of time and randomness.
+//! rectangles, timestamps, aligned byte buffers and how they are filled, errors, worker threads, and the injected sources of time and randomness.
 //!
 //! This crate does no I/O and knows no file layout. Numbers that stand for coordinates are compared and
 //! counted as [`Physical::ordinal`]s, so that the layers above need no code per type.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 // The one place that decides it; docs/install.md says it, deny.toml lists the targets. The local store is written for Unix, places in
 // memory are taken for numbers of 64 bits, and cells for little-endian as they are stored.
@@ -26,6 +26,7 @@ mod physical;
 mod processors;
 mod scalar;
 mod spares;
+mod stores;
 pub mod text;
 mod time;
 mod units;
@@ -41,4 +42,5 @@ pub use order::{ArrayType, Layout};
 pub use physical::{Physical, ValueBytes};
 pub use scalar::Scalar;
 pub use spares::Spares;
+pub use stores::{PastCaches, Stores, write_past_caches};
 pub use time::TimeRange;

@@ -19,7 +19,7 @@ use smalti_array::{Plane, Snapshot};
 use smalti_space::{CELLS_BETWEEN_CHECKS, Check, Interval, Pace};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::parallel::{self, Shareable as _};
-use smalti_types::{CellValNum, Error, Result};
+use smalti_types::{CellValNum, Error, Result, Stores};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -185,6 +185,7 @@ impl DensePlan {
         out: &mut [u8],
         purpose: Purpose,
     ) -> Result<()> {
+        let stores = Stores::for_result(out.len());
         for_each_task(tasks, out, byte_len, |task, out| {
             self.workspaces.with(|workspace| {
                 let mut told = Told::default();
@@ -196,7 +197,15 @@ impl DensePlan {
                         piece.cells(&piece.rect).fill(out, &task.target.strides, fill)?;
                     }
                     for share in shares {
-                        self.copy_share(plane, byte_len, &share, sources, &task.target, out, workspace)?;
+                        self.copy_share(
+                            plane,
+                            byte_len,
+                            &share,
+                            sources,
+                            &task.target,
+                            (out, stores),
+                            workspace,
+                        )?;
                     }
                 }
                 Ok(())
@@ -211,7 +220,7 @@ impl DensePlan {
         share: &Share<'_>,
         sources: &[Option<FieldSource>],
         target: &Target,
-        out: &mut [u8],
+        (out, stores): (&mut [u8], Stores),
         workspace: &mut Workspace,
     ) -> Result<()> {
         let Some(source) = &sources[share.fragment_idx] else { return Ok(()) };
@@ -248,15 +257,15 @@ impl DensePlan {
             let tile = room(tile, tile_byte_len)?;
             let bytes = Dest::Tile(&mut *tile);
             self.fetch.bytes(source, plane, share.tile_idx, &wanted, bytes, (scratch, filtered))?;
-            return cells.copy(out, &target.strides, tile, &tile_strides, byte_len);
+            return cells.copy(out, &target.strides, tile, &tile_strides, byte_len, stores);
         }
         let extents: Vec<usize> = self.grid.tile_shape().into_iter().map(|extent| extent as usize).collect();
         let mut copy = |place: Range<usize>, bytes: &[u8]| {
             if place.len() == tile_byte_len {
-                return cells.copy(out, &target.strides, bytes, &tile_strides, byte_len);
+                return cells.copy(out, &target.strides, bytes, &tile_strides, byte_len, stores);
             }
             let (to, part) = ((&mut *out, &target.strides[..]), (bytes, place.start / byte_len));
-            cells.copy_part(to, part, (&extents, &tile_strides), byte_len)
+            cells.copy_part(to, part, (&extents, &tile_strides), byte_len, stores)
         };
         let pieces = Pieces { tile_byte_len, cell_byte_len: byte_len, buffer: tile, visit: &mut copy };
         let pieces = Dest::Pieces(pieces);

@@ -15,7 +15,7 @@ use smalti_format::ArraySchema;
 use smalti_space::{Geometry, Interval, TileBlock, TileGrid, box_runs, copy_box, intersect_rects, strides};
 use smalti_tile::{CellShape, Column, ColumnRef};
 use smalti_types::parallel;
-use smalti_types::{Error, Extent, Layout, Result};
+use smalti_types::{Error, Extent, Layout, Result, Stores};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -218,7 +218,7 @@ impl DenseWrite {
                 if !is_whole {
                     values.fill(0);
                 }
-                copy_box(values, to, input.data, from, &extents, byte_len)?;
+                copy_box(values, to, input.data, from, &extents, byte_len, Stores::Cached)?;
                 column
             }
         };
@@ -227,7 +227,7 @@ impl DenseWrite {
             if !is_whole {
                 flags.fill(0);
             }
-            copy_box(flags, to, validity, from, &extents, 1)?;
+            copy_box(flags, to, validity, from, &extents, 1, Stores::Cached)?;
         }
         Ok(TileCells { column, counted })
     }

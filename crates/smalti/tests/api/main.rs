@@ -8,6 +8,7 @@ mod fragments;
 mod handles;
 mod kept;
 mod labels;
+mod large_results;
 mod many_fragments;
 mod reads;
 mod recycled;
