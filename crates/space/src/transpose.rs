@@ -53,7 +53,7 @@ fn for_each_square(
 }
 
 /// Copies some rows of the destination, of some cells each; both buffers begin at the square, and have a step each.
-#[inline]
+#[inline(always)]
 fn transpose_square<const N: usize>(
     (dst, dst_step): (&mut [[u8; N]], usize),
     (src, src_step): (&[[u8; N]], usize),
