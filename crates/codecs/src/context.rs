@@ -112,7 +112,6 @@ impl<'a> MetadataReader<'a> {
     }
 
     /// The next `byte_len` bytes.
-    #[inline]
     pub(crate) fn bytes(&mut self, byte_len: usize, field: &'static str) -> Result<&'a [u8]> {
         match self.rest.split_at_checked(byte_len) {
             Some((bytes, rest)) => {
