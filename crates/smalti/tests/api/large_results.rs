@@ -24,11 +24,16 @@ fn every_cell_of_a_large_result_is_in_its_place_in_both_orders() {
             let context = Context::new().threads(threads);
             let array = array(&context, filters);
             for layout in [Layout::RowMajor, Layout::ColMajor] {
-                let request = ReadRequest { layout: Some(layout), ..ReadRequest::default() };
-                let batches: Vec<_> = array.read_raw(&request).unwrap().collect::<Result<_, _>>().unwrap();
-                let cells = batches.iter().flat_map(|batch| {
-                    bytemuck::cast_slice::<u8, i64>(batch.columns[0].data.as_slice()).iter().copied()
-                });
+                let request = ReadRequest {
+                    fields: vec!["a".into()],
+                    layout: Some(layout),
+                    batch_cell_count: Some((ROW_COUNT * COLUMN_COUNT) as usize),
+                    ..ReadRequest::default()
+                };
+                let batch = array.read_raw(&request).unwrap().next().unwrap().unwrap();
+                let bytes = batch.columns[0].data.as_slice();
+                assert!(bytes.len() >= 8 << 20);
+                let cells = bytemuck::cast_slice::<u8, i64>(bytes).iter().copied();
                 let expected = (0..ROW_COUNT * COLUMN_COUNT).map(|at| match layout {
                     Layout::ColMajor => at % ROW_COUNT * COLUMN_COUNT + at / ROW_COUNT,
                     _ => at,
