@@ -114,7 +114,7 @@ fn main() -> ExitCode {
             Workspace::load().and_then(|workspace| counts::command(&workspace, options))
         }
         ["deny", options @ ..] => Workspace::load().and_then(|workspace| deny::command(&workspace, options)),
-        [test::SECOND_LANE] => Workspace::load().and_then(|workspace| test::second_lane(&workspace)),
+        [test::LANE, name] => Workspace::load().and_then(|workspace| test::lane(&workspace, name)),
         ["timed"] => Workspace::load().and_then(|workspace| timed::run_all(&workspace)),
         ["python"] => Workspace::load().and_then(|workspace| wheel::tests_alone(&workspace)),
         ["servers", filters @ ..] => {

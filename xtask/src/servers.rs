@@ -14,6 +14,9 @@ use std::sync::OnceLock;
 /// The servers that are installed for the tests.
 pub(crate) const NAMES: &str = "moto and Azurite";
 
+/// The test program of object stores.
+pub(crate) const TESTS: &str = "servers";
+
 const REQUIREMENTS: &str = "tests/servers/requirements.txt";
 
 /// The package of npm, as it is installed.
@@ -171,9 +174,24 @@ fn tests_in(
     run_counted(&mut tests, tally)
 }
 
+/// Runs the tests against servers, with those that can be had here.
+pub(crate) fn tests(workspace: &Workspace, tally: &mut Tally) -> Outcome {
+    run_counted(tests_against(workspace, &[]).envs(variables(workspace)), tally)
+}
+
+/// Runs of them what needs no server beside the process of the tests.
+pub(crate) fn without_any(workspace: &Workspace, tally: &mut Tally) -> Outcome {
+    run_counted(&mut tests_against(workspace, &[]), tally)
+}
+
 /// Runs the tests against servers alone, or those whose names have `filters` in them.
 pub(crate) fn tests_alone(workspace: &Workspace, filters: &[&str]) -> Outcome {
-    let mut tests = Command::new(cargo());
-    tests.args(["test", "--release", "--locked", "--workspace", "--test", "servers", "--"]).args(filters);
-    run_counted(tests.envs(variables(workspace)).current_dir(&workspace.root), &mut Tally::default())
+    run_counted(tests_against(workspace, filters).envs(variables(workspace)), &mut Tally::default())
+}
+
+fn tests_against(workspace: &Workspace, filters: &[&str]) -> Command {
+    let mut command = Command::new(cargo());
+    command.args(["test", "--release", "--locked", "--workspace", "--test", TESTS, "--"]).args(filters);
+    command.current_dir(&workspace.root);
+    command
 }

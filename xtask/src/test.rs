@@ -26,56 +26,67 @@ const RULES: &[(&str, Step)] = &[("format", format), ("rules of the sources", ru
 /// What is asked of the dependencies, where the program that asks is installed.
 const DEPENDENCIES: &[(&str, Step)] = &[("licences and sources of dependencies", deny::step)];
 
-/// The name of the step that runs all tests of the workspace.
-const TESTS: &str = "tests";
-
 /// The steps that compile. Tests and program share the release profile, so that every dependency is built
 /// once; the lints share its build scripts.
-const BUILDS: &[(&str, Step)] = &[
-    ("lints", lints),
-    ("the program", program),
-    (TESTS, tests),
+const BUILDS: &[(&str, Step)] =
+    &[("lints", lints), ("the program", program), ("programs of the tests", test_programs)];
+
+/// The steps that run what was built.
+const TESTS: &[(&str, Step)] = &[
+    ("tests", tests),
     ("the public interface in a context of its own", tests_in_own_context),
     ("instruction counts", counts::step),
     ("documentation", documentation),
 ];
 
+/// The tests that need no server, of those that know some.
+const WITHOUT_SERVERS: &[(&str, Step)] =
+    &[("object stores in the process of the tests", servers::without_any)];
+
+/// The steps that mostly wait for servers and for what is installed, beside [`TESTS`].
+const SERVERS: Lane = Lane {
+    name: "servers",
+    steps: &[
+        ("servers of object stores", servers::step),
+        ("tests against them", servers::tests),
+        ("the public interface in buckets", servers::public_interface),
+        // Before the two lanes that follow, which both want it.
+        ("the environment of libtiledb", environment),
+    ],
+};
+
 /// The steps that run programs of Python on what was built: in two lanes, because each of them keeps little more than one processor busy. No step
 /// builds what one of the other lane runs.
-const FIRST: &[(&str, Step)] =
+const PYTHON: &[(&str, Step)] =
     &[("the Python package", wheel::tests), ("TileDB-Py on our libtiledb", dropin::step)];
-const SECOND: &[(&str, Step)] = &[
-    ("interop with libtiledb", interop_cases),
-    ("old releases of libtiledb read old versions", oldreaders::short_run),
-];
+const LIBTILEDB: Lane = Lane {
+    name: "libtiledb",
+    steps: &[
+        ("interop with libtiledb", interop_cases),
+        ("old releases of libtiledb read old versions", oldreaders::short_run),
+    ],
+};
 
-/// The command of the second lane's process.
-pub(crate) const SECOND_LANE: &str = "second-lane";
+/// Steps that run in a process of their own beside others; what they say is shown when those are done.
+#[derive(Clone, Copy)]
+struct Lane {
+    name: &'static str,
+    steps: &'static [(&'static str, Step)],
+}
+
+/// The command of a lane's process, in front of the lane's name.
+pub(crate) const LANE: &str = "lane";
 
 /// Runs all steps. The last line printed holds the counts of tests.
 pub(crate) fn run_all(workspace: &Workspace, with: Interop) -> Outcome {
-    let mut steps = [RULES, DEPENDENCIES, BUILDS].concat();
-    if with == Interop::Run
-        && let Some(at) = steps.iter().position(|(name, _)| *name == TESTS)
-        && let Some((_, step)) = steps.get_mut(at)
-    {
-        *step = tests_with_servers;
-        steps.insert(at + 1, ("the public interface in buckets", servers::public_interface));
-        steps.insert(at, ("servers of object stores", servers::step));
-    }
-    match with {
-        Interop::Run => {
-            // Before the two lanes, which both want it.
-            steps.push(("the environment of libtiledb", environment));
-        }
-        Interop::Skip => {}
-    }
     let start = Instant::now();
     let mut tally = Tally::default();
-    let mut outcome = run_steps(workspace, &steps, &mut tally);
-    if with == Interop::Run && outcome.is_ok() {
-        outcome = run_lanes(workspace, &mut tally);
-    }
+    let builds = [RULES, DEPENDENCIES, BUILDS].concat();
+    let outcome = run_steps(workspace, &builds, &mut tally).and_then(|()| match with {
+        Interop::Run => run_beside(workspace, TESTS, SERVERS, &mut tally)
+            .and_then(|()| run_beside(workspace, PYTHON, LIBTILEDB, &mut tally)),
+        Interop::Skip => run_steps(workspace, &[TESTS, WITHOUT_SERVERS].concat(), &mut tally),
+    });
     if outcome.is_err() && tally.failed == 0 {
         tally.failed = 1;
     }
@@ -93,43 +104,45 @@ pub(crate) fn run_all(workspace: &Workspace, with: Interop) -> Outcome {
     outcome
 }
 
-/// Runs the steps of both lanes, each lane on about one processor; the output of the second follows when it is done.
-fn run_lanes(workspace: &Workspace, tally: &mut Tally) -> Outcome {
+/// Runs steps, and a lane beside them; the output of the lane follows when both are done.
+fn run_beside(workspace: &Workspace, steps: &[(&str, Step)], lane: Lane, tally: &mut Tally) -> Outcome {
     let own = std::env::current_exe().map_err(|e| format!("cannot find this program: {e}"))?;
-    let log = workspace.target.join("tmp").join("second-lane.log");
+    let log = workspace.target.join("tmp").join(format!("lane-{}.log", lane.name));
     let wrong = |e: std::io::Error| format!("{}: {e}", log.display());
     std::fs::create_dir_all(workspace.target.join("tmp")).map_err(wrong)?;
     let output = File::create(&log).map_err(wrong)?;
-    let mut second = Command::new(own);
-    second.arg(SECOND_LANE).current_dir(&workspace.root).stdin(Stdio::null());
-    second.stdout(output.try_clone().map_err(wrong)?).stderr(output);
-    let mut second = second.spawn().map_err(|e| format!("cannot start the second lane: {e}"))?;
-    println!("\nin the second lane, told when the first is done: {}", names_of(SECOND));
-    let first = run_steps(workspace, FIRST, tally);
-    let status = second.wait().map_err(|e| format!("cannot wait for the second lane: {e}"))?;
+    let mut beside = Command::new(own);
+    beside.args([LANE, lane.name]).current_dir(&workspace.root).stdin(Stdio::null());
+    beside.stdout(output.try_clone().map_err(wrong)?).stderr(output);
+    let mut beside = beside.spawn().map_err(|e| format!("cannot start the lane {}: {e}", lane.name))?;
+    let names = lane.steps.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    println!("\nin a lane beside the next {} steps, told when they are done: {names}", steps.len());
+    let outcome = run_steps(workspace, steps, tally);
+    let status = beside.wait().map_err(|e| format!("cannot wait for the lane {}: {e}", lane.name))?;
     let told = std::fs::read(&log).map_err(wrong)?;
     let told = String::from_utf8_lossy(&told);
-    println!("{told}");
+    println!("\n==== the lane {} ====\n{told}", lane.name);
     // Its last line is the sum of what it counted.
     *tally += told.lines().rev().find_map(Tally::of_line).unwrap_or_default();
-    let second = if status.success() { Ok(()) } else { Err("a step of the second lane failed".to_owned()) };
-    first.and(second)
+    let beside =
+        if status.success() { Ok(()) } else { Err(format!("a step of the lane {} failed", lane.name)) };
+    outcome.and(beside)
 }
 
-/// The steps of the second lane, for the process that [`run_lanes`] starts.
-pub(crate) fn second_lane(workspace: &Workspace) -> Outcome {
+/// The steps of a lane, for the process that [`run_beside`] starts.
+pub(crate) fn lane(workspace: &Workspace, name: &str) -> Outcome {
+    let lane = [SERVERS, LIBTILEDB].into_iter().find(|lane| lane.name == name);
+    let lane = lane.ok_or_else(|| format!("no lane `{name}`"))?;
+    let start = Instant::now();
     let mut tally = Tally::default();
-    let outcome = run_steps(workspace, SECOND, &mut tally);
+    let outcome = run_steps(workspace, lane.steps, &mut tally);
     if let Err(what) = &outcome {
         println!("FAILED: {what}");
         tally.failed = tally.failed.max(1);
     }
+    println!("---- the lane {name}: {:.1} s", start.elapsed().as_secs_f64());
     println!("{tally}");
     outcome
-}
-
-fn names_of(steps: &[(&str, Step)]) -> String {
-    steps.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 /// Runs the steps that compile nothing.
@@ -173,7 +186,8 @@ fn rules(workspace: &Workspace, _: &mut Tally) -> Outcome {
 }
 
 fn lints(workspace: &Workspace, _: &mut Tally) -> Outcome {
-    let clippy = ["clippy", "--release", "--locked", "--workspace", "--all-targets"];
+    let clippy =
+        ["clippy", "--release", "--locked", "--workspace", "--all-targets", "--test", servers::TESTS];
     run(cargo_in(workspace).args(clippy).args(["--", "-D", "warnings"]))
 }
 
@@ -189,9 +203,10 @@ fn tests(workspace: &Workspace, tally: &mut Tally) -> Outcome {
     run_counted(&mut tests_of_workspace(workspace), tally)
 }
 
-/// The same, with the servers of object stores that are Python's and Node's.
-fn tests_with_servers(workspace: &Workspace, tally: &mut Tally) -> Outcome {
-    run_counted(tests_of_workspace(workspace).envs(servers::variables(workspace)), tally)
+/// Builds all programs of tests, those of servers too, which `cargo test` runs only when it is asked for them.
+fn test_programs(workspace: &Workspace, _: &mut Tally) -> Outcome {
+    let targets = ["--lib", "--bins", "--examples", "--tests", "--test", servers::TESTS];
+    run(tests_of_workspace(workspace).arg("--no-run").args(targets))
 }
 
 fn tests_of_workspace(workspace: &Workspace) -> Command {
