@@ -13,7 +13,7 @@ pub(crate) struct Tally {
 impl Tally {
     /// The counts in a line of cargo's test runner
     /// (`test result: ok. 3 passed; 0 failed; 1 ignored; ...`) or in a line that holds nothing but
-    /// `3 passed, 0 failed`. None in any other line.
+    /// `3 passed, 0 failed`, or `3 passed, 0 failed, 1 skipped`. None in any other line.
     pub(crate) fn of_line(line: &str) -> Option<Self> {
         let line = line.trim();
         if let Some(result) = line.strip_prefix("test result: ") {
@@ -29,8 +29,16 @@ impl Tally {
             }
             return Some(tally);
         }
-        let (passed, failed) = line.strip_suffix(" failed")?.split_once(" passed, ")?;
-        Some(Self { passed: passed.parse().ok()?, failed: failed.parse().ok()?, skipped: 0 })
+        let (passed, rest) = line.split_once(" passed, ")?;
+        let (failed, skipped) = match rest.strip_suffix(" skipped") {
+            Some(rest) => rest.split_once(" failed, ")?,
+            None => (rest.strip_suffix(" failed")?, "0"),
+        };
+        Some(Self {
+            passed: passed.parse().ok()?,
+            failed: failed.parse().ok()?,
+            skipped: skipped.parse().ok()?,
+        })
     }
 }
 
@@ -65,6 +73,14 @@ mod tests {
             Tally::of_line("400 passed, 2 failed"),
             Some(Tally { passed: 400, failed: 2, skipped: 0 })
         );
+    }
+
+    #[test]
+    fn what_it_says_itself_is_counted() {
+        for skipped in [0, 2] {
+            let tally = Tally { passed: 5, failed: 1, skipped };
+            assert_eq!(Tally::of_line(&tally.to_string()), Some(tally));
+        }
     }
 
     #[test]

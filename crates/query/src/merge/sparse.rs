@@ -66,7 +66,7 @@ impl<'a> Merge<'a> {
             memory_byte_len: self.request.memory_byte_len,
             is_fresh: true,
             progress: self.request.progress.clone(),
-            batch_cell_count: self.piece_cell_count(),
+            batch_cell_count: Some(self.piece_cell_count()),
             part: self.request.part.as_ref().and_then(|part| part.order.clone()),
             ..ReadRequest::default()
         };
@@ -77,12 +77,18 @@ impl<'a> Merge<'a> {
         read_cells(self.snapshot, &read)
     }
 
-    /// Where fragments have a limit: so many cells at a time that an eighth of it is filled, but whole tiles.
-    fn piece_cell_count(&self) -> Option<usize> {
-        let most = self.request.max_fragment_byte_len?;
+    /// Cells that are read at a time: whole tiles, so that few cells are copied to wait for the rest of theirs. Where fragments have a limit, no
+    /// more than fill an eighth of it.
+    fn piece_cell_count(&self) -> usize {
         let capacity = usize::try_from(self.snapshot.schema().capacity).unwrap_or(usize::MAX).max(1);
-        let cells = (most / 8 / self.cell_byte_len()).clamp(1, DEFAULT_BATCH_CELL_COUNT as u64) as usize;
-        Some((cells / capacity).max(1) * capacity)
+        let most =
+            self.request.max_fragment_byte_len.map_or(u64::MAX, |most| most / 8 / self.cell_byte_len());
+        let cells = most.clamp(1, DEFAULT_BATCH_CELL_COUNT as u64) as usize;
+        match (cells / capacity, self.request.max_fragment_byte_len) {
+            // Larger tiles than are read at once take several pieces.
+            (0, None) => cells,
+            (tiles, _) => tiles.max(1) * capacity,
+        }
     }
 
     /// About the bytes on disk of a cell.
@@ -109,7 +115,7 @@ impl<'a> Merge<'a> {
         let mut purge = (self.request.purges && kept < self.fields.len())
             .then(|| Purge { allows_dups: schema.allows_dups, last: None });
         let mut writer: Option<(SparseWriter, Pieces)> = None;
-        let next_byte_len = self.piece_cell_count().map_or(0, |cells| cells as u64 * self.cell_byte_len());
+        let next_byte_len = self.piece_cell_count() as u64 * self.cell_byte_len();
         let progress = self.request.progress.clone().unwrap_or_default();
         let total = self.snapshot.held_cell_count().filter(|_| self.request.part.is_none());
         progress.enter(Phase::Merging, Unit::Cells, total);
@@ -133,8 +139,8 @@ impl<'a> Merge<'a> {
                     none.insert((SparseWriter::new(new, written, schema, Arc::clone(&progress)), pieces))
                 }
             };
-            let columns: Vec<_> = batch.columns[..kept].iter().map(Column::as_ref).collect();
-            pieces.set(pieces.joined(&columns)?, pieces.cell_count() + batch.cell_count);
+            batch.columns.truncate(kept);
+            pieces.take_in(batch)?;
             pieces.write_full(open)?;
             progress.advance(Phase::Merging, Unit::Cells, read_cell_count);
             let is_full = self.request.max_fragment_byte_len.is_some_and(|most| {

@@ -95,7 +95,7 @@ impl SparsePlan {
                 let runs = self.runs_in_order(&tiles, &mut selected, true)?;
                 let counts = counts_of(&selected);
                 found.iter_mut().zip(selected).for_each(|(found, selected)| found.selection = selected);
-                (vec![runs], counts)
+                (runs, counts)
             }
             pieces => {
                 let sorted = pieces.par_iter().steps(|piece| {
@@ -106,7 +106,10 @@ impl SparsePlan {
                     Ok((self.runs_in_order(&tiles, &mut selected, false)?, counts_of(&selected)))
                 });
                 let (runs, counts): (Vec<_>, Vec<Vec<usize>>) = sorted?.into_iter().unzip();
-                (runs, (0..tiles.len()).map(|tile| counts.iter().map(|counts| counts[tile]).sum()).collect())
+                (
+                    runs.concat(),
+                    (0..tiles.len()).map(|tile| counts.iter().map(|counts| counts[tile]).sum()).collect(),
+                )
             }
         };
         let met = slab.tiles.iter().zip(&counts).filter(|(_, count)| **count > 0);
@@ -164,14 +167,14 @@ impl SparsePlan {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// The cells of some tiles in their order; those that are hidden or deleted are left out. Where `keeps_values`, fields of the
+    /// The cells of some tiles in their order, in lists that follow each other; those that are hidden or deleted are left out. Where `keeps_values`, fields of the
     /// result that are decoded for that stay with the selections; else pieces of a slab would each hold them.
     fn runs_in_order(
         &self,
         tiles: &[TileRef],
         selected: &mut [Selection],
         keeps_values: bool,
-    ) -> Result<Vec<CellRun>> {
+    ) -> Result<Vec<Vec<CellRun>>> {
         let check: Check<'_> = &|| self.fetch.check();
         let mut runs = Vec::new();
         for (slot, (tile, selection)) in tiles.iter().zip(&*selected).enumerate() {
@@ -198,7 +201,9 @@ impl SparsePlan {
         if self.has_predicates() && tiles.iter().any(|tile| tile.hides) {
             self.keep_survivors(tiles, &mut cells, selected, keeps_values)?;
         }
-        runs_of(&cells, check)
+        // Pieces are shared out as they are.
+        let step = if keeps_values { CELLS_BETWEEN_CHECKS } else { usize::MAX };
+        runs_of(&cells, step, check)
     }
 
     /// The sort keys of the cells of some runs.
@@ -435,20 +440,22 @@ fn counts_of(selected: &[Selection]) -> Vec<usize> {
     selected.iter().map(|selection| selection.count).collect()
 }
 
-/// The runs of cells that follow each other in their tiles.
-fn runs_of(cells: &[u64], check: Check<'_>) -> Result<Vec<CellRun>> {
-    let mut runs: Vec<CellRun> = Vec::new();
-    for (at, &origin) in cells.iter().enumerate() {
-        if at.is_multiple_of(CELLS_BETWEEN_CHECKS) {
-            check()?;
+/// The runs of cells that follow each other in their tiles, in lists that do, of so many cells each.
+fn runs_of(cells: &[u64], list_len: usize, check: Check<'_>) -> Result<Vec<Vec<CellRun>>> {
+    cells.par_chunks(list_len).steps(|cells| {
+        let mut runs: Vec<CellRun> = Vec::new();
+        for (at, &origin) in cells.iter().enumerate() {
+            if at.is_multiple_of(CELLS_BETWEEN_CHECKS) {
+                check()?;
+            }
+            let (slot, start) = ((origin >> 32) as u32, origin as u32);
+            match runs.last_mut() {
+                Some(run) if run.slot == slot && run.start + run.len == start => run.len += 1,
+                _ => runs.push(CellRun { slot, start, len: 1 }),
+            }
         }
-        let (slot, start) = ((origin >> 32) as u32, origin as u32);
-        match runs.last_mut() {
-            Some(run) if run.slot == slot && run.start + run.len == start => run.len += 1,
-            _ => runs.push(CellRun { slot, start, len: 1 }),
-        }
-    }
-    Ok(runs)
+        Ok(runs)
+    })
 }
 
 /// The least interval around a column of numbers; all numbers for strings, or without cells.

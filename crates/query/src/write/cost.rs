@@ -20,9 +20,6 @@ const COPIES_OF_TILE: u64 = 2;
 /// A least or a greatest text: of the tile, of the fragment, encoded, and filtered.
 const COPIES_OF_BOUND: u64 = 5;
 
-/// Filtered tiles that wait for the store, and those behind them: each about a group of tiles.
-const GROUPS: u64 = 2;
-
 impl WriteRequest<'_> {
     /// Takes what the write holds beside its columns out of the account, if that has a limit.
     ///
@@ -72,7 +69,8 @@ impl WriteRequest<'_> {
             true => (super::dense::GROUP_BYTE_LEN, all.max(group)),
             false => (super::sparse::GROUP_BYTE_LEN, all),
         };
-        let waiting = group.max(of_group as u64).saturating_mul(GROUPS).min(most);
+        // Filtered tiles that wait for the store.
+        let waiting = group.max(of_group as u64).min(most);
         let filtered = largest_tile.saturating_mul(threads).min(most).saturating_mul(COPIES_OF_TILE);
         order.saturating_add(filtered).saturating_add(waiting).saturating_add(bounds)
     }

@@ -19,8 +19,8 @@ use smalti_types::{Error, Extent, Layout, Result, Stores};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes of unfiltered cells that a group of tiles holds while it is filtered.
-pub(super) const GROUP_BYTE_LEN: usize = 16 << 20;
+/// Bytes of unfiltered cells of a group of tiles: what waits at most for a store that is slow.
+pub(super) const GROUP_BYTE_LEN: usize = 32 << 20;
 
 /// A dense write, checked.
 pub(super) struct DenseWrite {

@@ -11,8 +11,10 @@ use smalti_store::{FileWriter, NewFile, finish_all};
 use smalti_tile::{CellShape, Column, FieldCodec, FilteredTile, Stats, StatsBuilder, StatsKind};
 use smalti_types::parallel::{self, Shareable as _};
 use smalti_types::{Error, Extent, RectList, Result};
+use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A field that a write stores.
 pub(crate) struct WrittenField {
@@ -54,6 +56,30 @@ struct DataFile {
 /// Files longer than this are streamed.
 const STREAM_FROM: usize = 1 << 20;
 
+/// From so many bytes on, those of a tile go to a streamed file by themselves: copied to what waits, they would be touched once more.
+const ALONE_FROM: usize = STREAM_FROM / 4;
+
+/// Tiles on their way to the store, which takes them in their order: whoever has filtered the next one hands it over, and all behind it that
+/// are ready, while the others filter on.
+struct Line<'w> {
+    ready: Mutex<Ready>,
+    /// For whom [`Ready::is_storing`].
+    writer: Mutex<&'w mut FragmentWriter>,
+    /// Filtered tiles that were stored: memory for those to come.
+    spare: Mutex<Vec<FilteredTile>>,
+    most_spare: usize,
+}
+
+/// Tiles that are filtered and not yet with the store.
+struct Ready {
+    /// The number of the first tile that is not with the store, among all of all fields.
+    first: usize,
+    /// From the first on; `None` while they are being filtered.
+    tiles: VecDeque<Option<DoneTile>>,
+    /// Whether a thread hands tiles over. After an error, for good.
+    is_storing: bool,
+}
+
 /// A fragment that is being written. Dropped before it is sealed, it removes what it put.
 pub(crate) struct FragmentWriter {
     fields: Arc<[WrittenField]>,
@@ -61,6 +87,8 @@ pub(crate) struct FragmentWriter {
     files: Vec<[DataFile; 3]>,
     content: FragmentContent,
     workspaces: Workspaces,
+    /// Memory for filtered tiles, between calls.
+    spare: Vec<FilteredTile>,
     progress: Arc<Progress>,
     /// Behind the files, whose writers go first.
     new: Unsealed,
@@ -88,11 +116,13 @@ impl FragmentWriter {
         let content = new.content();
         let files = fields.iter().map(|_| Default::default()).collect();
         let new = Unsealed { new, is_begun: false };
-        FragmentWriter { fields, files, content, workspaces: Workspaces::default(), progress, new }
+        let (workspaces, spare) = Default::default();
+        FragmentWriter { fields, files, content, workspaces, spare, progress, new }
     }
 
     /// Filters and writes the tiles `tiles`. `cells` makes the cells of a tile of a field, in spare memory where it likes; it is called from many
-    /// threads. While a group of tiles is filtered, the group before it is handed to the store.
+    /// threads. Each tile is handed to the store as soon as those before it are, so that a disk is busy from the first on. Tiles are taken in groups
+    /// of so many: no more of them ever wait for a store that is slow.
     ///
     /// # Errors
     /// `Cancelled`; what `cells`, the codecs and the store report.
@@ -102,67 +132,56 @@ impl FragmentWriter {
         group_len: usize,
         cells: impl Fn(usize, usize, &mut SpareColumn) -> Result<TileCells> + Sync,
     ) -> Result<()> {
-        let field_count = self.fields.len();
-        let groups: Vec<Range<usize>> = tiles
-            .clone()
-            .step_by(group_len.max(1))
-            .map(|at| at..(at + group_len.max(1)).min(tiles.end))
-            .collect();
-        let (fields, workspaces) = (Arc::clone(&self.fields), std::mem::take(&mut self.workspaces));
-        let progress = Arc::clone(&self.progress);
-        let filter = |group: &Range<usize>| -> Result<Vec<DoneTile>> {
-            let jobs = group.len() * field_count;
-            (0..jobs).into_par_iter().steps(|job| {
+        let (fields, progress) = (Arc::clone(&self.fields), Arc::clone(&self.progress));
+        let field_count = fields.len();
+        let workspaces = std::mem::take(&mut self.workspaces);
+        let line = Line::new(self);
+        let jobs = tiles.len() * field_count;
+        let group_job_count = group_len.max(1).saturating_mul(field_count).max(1);
+        for start in (0..jobs).step_by(group_job_count) {
+            let group = start..jobs.min(start.saturating_add(group_job_count));
+            // In their order, whichever threads take them: the first is stored first.
+            let next = AtomicUsize::new(start);
+            group.into_par_iter().steps(|_| {
                 progress.check()?;
-                let (tile, field) = (group.start + job / field_count, job % field_count);
+                let job = next.fetch_add(1, Ordering::Relaxed);
+                let (tile, field) = (tiles.start + job / field_count, job % field_count);
                 let done = workspaces.with(|workspace| {
                     let cells = cells(tile, field, &mut workspace.cells)?;
-                    filter_tile(&fields[field], cells, workspace)
+                    filter_tile(&fields[field], cells, line.spare_tile(), workspace)
                 })?;
                 progress.advance(Phase::Writing, Unit::Tiles, 1);
-                Ok(done)
-            })
-        };
-        let mut done: Option<Vec<DoneTile>> = None;
-        for group in &groups {
-            let before = done.take();
-            let (written, filtered) =
-                parallel::join(|| before.map_or(Ok(()), |tiles| self.store_tiles(tiles)), || filter(group));
-            written?;
-            done = Some(filtered?);
+                line.put(job, done)
+            })?;
         }
-        done.map_or(Ok(()), |tiles| self.store_tiles(tiles))?;
-        self.workspaces = workspaces;
+        let spare = line.into_spare();
+        (self.workspaces, self.spare) = (workspaces, spare);
         Ok(())
     }
 
-    fn store_tiles(&mut self, tiles: Vec<DoneTile>) -> Result<()> {
-        let (unsealed, fields) = (&mut self.new, Arc::clone(&self.fields));
-        for (job, tile) in tiles.into_iter().enumerate() {
-            let idx = job % fields.len();
-            let field = &fields[idx];
-            let content = &mut self.content.fields[field.slot];
-            let [fixed, var, validity] = &mut self.files[idx];
-            content.tile_offsets.push(fixed.byte_len);
-            content.var_offsets.push(var.byte_len);
-            content.var_byte_lens.push(tile.var_byte_len);
-            content.validity_offsets.push(validity.byte_len);
-            content.stats.push(tile.stats);
-            let planes = [
-                (fixed, Plane::Fixed, tile.filtered.fixed),
-                (var, Plane::Var, tile.filtered.var),
-                (validity, Plane::Validity, tile.filtered.validity),
-            ];
-            for (file, plane, bytes) in planes {
-                if !bytes.is_empty() {
-                    file.append(bytes, || {
-                        unsealed.is_begun = true;
-                        unsealed.new.create_data_file(field.field, plane)
-                    })?;
-                }
-            }
+    /// Hands the next tile of a field to the store. Returns the memory that it was in.
+    fn store_tile(&mut self, idx: usize, tile: DoneTile) -> Result<FilteredTile> {
+        let field = &self.fields[idx];
+        let content = &mut self.content.fields[field.slot];
+        let [fixed, var, validity] = &mut self.files[idx];
+        content.tile_offsets.push(fixed.byte_len);
+        content.var_offsets.push(var.byte_len);
+        content.var_byte_lens.push(tile.var_byte_len);
+        content.validity_offsets.push(validity.byte_len);
+        content.stats.push(tile.stats);
+        let planes = [
+            (fixed, Plane::Fixed, &tile.filtered.fixed),
+            (var, Plane::Var, &tile.filtered.var),
+            (validity, Plane::Validity, &tile.filtered.validity),
+        ];
+        let unsealed = &mut self.new;
+        for (file, plane, bytes) in planes {
+            file.append(bytes, || {
+                unsealed.is_begun = true;
+                unsealed.new.create_data_file(field.field, plane)
+            })?;
         }
-        Ok(())
+        Ok(tile.filtered)
     }
 
     /// Writes what is left, then the metadata, then the commit: after this the fragment is visible and durable.
@@ -264,27 +283,92 @@ pub(crate) struct FragmentExtent {
     pub(crate) last_tile_cell_count: u64,
 }
 
-impl DataFile {
-    fn append(&mut self, bytes: Vec<u8>, create: impl FnOnce() -> Result<Box<dyn FileWriter>>) -> Result<()> {
-        self.byte_len += bytes.len() as u64;
-        if self.waiting.is_empty() && self.writer.is_none() {
-            self.waiting = bytes;
-        } else {
-            self.waiting.extend_from_slice(&bytes);
+impl<'w> Line<'w> {
+    /// The line to a writer.
+    fn new(writer: &'w mut FragmentWriter) -> Self {
+        let spare = Mutex::new(std::mem::take(&mut writer.spare));
+        let ready = Ready { first: 0, tiles: VecDeque::new(), is_storing: false };
+        let most_spare = 2 * parallel::thread_count();
+        Line { ready: Mutex::new(ready), writer: Mutex::new(writer), spare, most_spare }
+    }
+
+    /// Takes a tile, by its number among all of all fields, and hands over what is ready unless another thread does.
+    fn put(&self, job: usize, tile: DoneTile) -> Result<()> {
+        let mut ready = self.ready();
+        let place = job - ready.first;
+        if ready.tiles.len() <= place {
+            ready.tiles.resize_with(place + 1, || None);
         }
-        if self.waiting.len() >= STREAM_FROM {
-            let writer = match &mut self.writer {
-                Some(writer) => writer,
-                none => none.insert(create()?),
-            };
-            writer.write(&self.waiting)?;
-            self.waiting.clear();
+        ready.tiles[place] = Some(tile);
+        while !ready.is_storing
+            && let Some(Some(tile)) = ready.tiles.front_mut().map(Option::take)
+        {
+            let job = ready.first;
+            ready.tiles.pop_front();
+            ready.first += 1;
+            ready.is_storing = true;
+            drop(ready);
+            self.store(job, tile)?;
+            ready = self.ready();
+            ready.is_storing = false;
         }
         Ok(())
     }
+
+    fn store(&self, job: usize, tile: DoneTile) -> Result<()> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let field = job % writer.fields.len();
+        let stored = writer.store_tile(field, tile)?;
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        if spare.len() < self.most_spare {
+            spare.push(stored);
+        }
+        Ok(())
+    }
+
+    /// Memory for a filtered tile.
+    fn spare_tile(&self) -> FilteredTile {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn into_spare(self) -> Vec<FilteredTile> {
+        self.spare.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ready(&self) -> MutexGuard<'_, Ready> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-fn filter_tile(field: &WrittenField, cells: TileCells, workspace: &mut Workspace) -> Result<DoneTile> {
+impl DataFile {
+    fn append(&mut self, bytes: &[u8], create: impl FnOnce() -> Result<Box<dyn FileWriter>>) -> Result<()> {
+        self.byte_len += bytes.len() as u64;
+        let is_short = bytes.len() < ALONE_FROM;
+        if self.waiting.len() + bytes.len() < STREAM_FROM {
+            self.waiting.extend_from_slice(bytes);
+            return Ok(());
+        }
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            none => none.insert(create()?),
+        };
+        if is_short {
+            self.waiting.extend_from_slice(bytes);
+        }
+        if !self.waiting.is_empty() {
+            writer.write(&self.waiting)?;
+            self.waiting.clear();
+        }
+        if is_short { Ok(()) } else { writer.write(bytes) }
+    }
+}
+
+fn filter_tile(
+    field: &WrittenField,
+    cells: TileCells,
+    mut filtered: FilteredTile,
+    workspace: &mut Workspace,
+) -> Result<DoneTile> {
     let column = cells.column.as_ref();
     let mut builder = StatsBuilder::new(field.stats);
     match &cells.counted {
@@ -297,7 +381,6 @@ fn filter_tile(field: &WrittenField, cells: TileCells, workspace: &mut Workspace
         }
         Counted::Runs(runs) => runs.iter().for_each(|run| builder.add(column, run.clone())),
     }
-    let mut filtered = FilteredTile::default();
     field.codec.encode_tile(column, &mut filtered, &mut workspace.scratch)?;
     let var_byte_len = if field.shape.is_var() { column.data.len() as u64 } else { 0 };
     workspace.cells.take_back(cells.column);

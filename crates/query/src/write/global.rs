@@ -11,6 +11,7 @@ use super::sparse::{
     without_repeats,
 };
 use crate::progress::{Announced, Phase, Progress, Unit};
+use crate::request::Batch;
 use crate::workspace::SpareColumn;
 use smalti_array::{FieldId, NewFragment, Snapshot, dense_grid};
 use smalti_format::DataOrder;
@@ -398,16 +399,11 @@ impl Pieces {
         Ok(Pieces { shapes, columns, cell_count: 0 })
     }
 
-    /// The cells that wait.
-    pub(crate) fn cell_count(&self) -> usize {
-        self.cell_count
-    }
-
     /// The cells that wait, and others behind them.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub(crate) fn joined(&self, cells: &[ColumnRef<'_>]) -> Result<Vec<Column>> {
+    fn joined(&self, cells: &[ColumnRef<'_>]) -> Result<Vec<Column>> {
         let waiting = self.columns.iter().zip(cells).zip(&self.shapes);
         waiting.map(|((waiting, cells), shape)| joined(waiting.as_ref(), *cells, *shape)).collect()
     }
@@ -421,8 +417,22 @@ impl Pieces {
         Ok(())
     }
 
+    /// Lets the cells of a batch wait behind those that do.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(crate) fn take_in(&mut self, batch: Batch) -> Result<()> {
+        let cell_count = self.cell_count + batch.cell_count;
+        let columns = match self.cell_count {
+            0 => batch.columns,
+            _ => self.joined(&batch.columns.iter().map(Column::as_ref).collect::<Vec<_>>())?,
+        };
+        self.set(columns, cell_count);
+        Ok(())
+    }
+
     /// Lets other cells wait instead.
-    pub(crate) fn set(&mut self, columns: Vec<Column>, cell_count: usize) {
+    fn set(&mut self, columns: Vec<Column>, cell_count: usize) {
         (self.columns, self.cell_count) = (columns, cell_count);
     }
 

@@ -148,6 +148,47 @@ fn a_chunk_that_no_thread_can_decode_is_told_with_its_number() {
     }
 }
 
+#[test]
+fn files_are_the_same_however_many_threads_filter_their_tiles() {
+    const CELL_COUNT: i32 = 1_000_000;
+    let numbers: Vec<i32> = (0..CELL_COUNT).map(|cell| cell.wrapping_mul(-1_640_531_535) >> 8).collect();
+    let texts: Vec<String> = numbers.iter().map(|number| format!("{}", number % 1000)).collect();
+    let flags: Vec<Option<u8>> =
+        numbers.iter().map(|number| (number % 3 != 0).then_some(*number as u8)).collect();
+    // Tiles of numbers of 400 kB go to their file alone, those of flags wait for each other, and few texts never fill a piece of a file.
+    let files = |thread_count: usize, is_dense: bool| {
+        let folder = tempfile::tempdir().unwrap();
+        let uri = folder.path().join("array").to_str().unwrap().to_owned();
+        let schema = if is_dense { Schema::dense() } else { Schema::sparse().capacity(100_000) };
+        let schema = schema
+            .dimension(Dimension::new("x", 0..=CELL_COUNT - 1).tile(100_000))
+            .attribute(Attribute::of::<i32>("numbers"))
+            .attribute(Attribute::utf8("texts").filters([Filter::Zstd { level: 1 }]))
+            .attribute(Attribute::of::<u8>("flags").nullable());
+        let options = Options::new().context(&Context::new().threads(thread_count));
+        let array = Array::create_with(&uri, &schema.build().unwrap(), &options).unwrap();
+        let write = array.write().column("numbers", &numbers).column("texts", &texts).column("flags", &flags);
+        let coordinates: Vec<i32> = (0..CELL_COUNT).rev().collect();
+        if is_dense { write } else { write.column("x", &coordinates) }.commit().unwrap();
+        let fragments = folder.path().join("array/__fragments");
+        let fragment = std::fs::read_dir(fragments).unwrap().next().unwrap().unwrap().path();
+        let files = std::fs::read_dir(fragment).unwrap().map(|entry| entry.unwrap());
+        let mut files: Vec<_> = files
+            .filter(|file| file.file_name() != "__fragment_metadata.tdb")
+            .map(|file| (file.file_name(), std::fs::read(file.path()).unwrap()))
+            .collect();
+        files.sort();
+        files
+    };
+    for is_dense in [true, false] {
+        let alone = files(1, is_dense);
+        assert_eq!(alone.len(), if is_dense { 5 } else { 6 });
+        for thread_count in [2, 5] {
+            assert!(files(thread_count, is_dense) == alone, "{thread_count} threads, dense: {is_dense}");
+        }
+    }
+}
+
 fn cells(array: &Array, range: std::ops::RangeInclusive<i32>) -> Vec<i32> {
     array.read().range("x", range).to_ndarray::<i32>("a").unwrap().into_raw_vec_and_offset().0
 }

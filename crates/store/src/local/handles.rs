@@ -43,7 +43,7 @@ impl Handles {
 
     /// Closes the handles of a path and of everything below it.
     pub(super) fn forget(&self, path: &Path) {
-        self.kept.retain(|kept, _| !Path::new(kept).starts_with(path));
+        self.kept.retain(|kept, _| !is_in(kept, path));
     }
 
     /// Closes the handle of a file.
@@ -54,5 +54,24 @@ impl Handles {
     /// Closes all handles that nobody uses: the process ran out of them.
     pub(super) fn forget_all(&self) {
         self.kept.clear();
+    }
+}
+
+/// Whether a path is a folder, or below it. Both are put together in one way, so that their bytes tell: of each folder that is renamed, all kept paths
+/// are asked.
+fn is_in(path: &OsStr, folder: &Path) -> bool {
+    let below = path.as_encoded_bytes().strip_prefix(folder.as_os_str().as_encoded_bytes());
+    below.is_some_and(|below| below.first().is_none_or(|next| std::path::is_separator(char::from(*next))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_in_it_what_is_below_it_and_no_longer_names() {
+        let is_in = |path: &str| is_in(OsStr::new(path), Path::new("/a/b"));
+        assert!(["/a/b", "/a/b/c", "/a/b/c/d"].into_iter().all(is_in));
+        assert!(!["/a", "/a/bc", "/a/bc/d", "/a/c", "/b", "a/b", ""].into_iter().any(is_in));
     }
 }
