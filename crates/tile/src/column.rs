@@ -64,17 +64,27 @@ impl<'a> ColumnRef<'a> {
     ///
     /// # Panics
     /// When `idx` is out of range, or the offsets were not [checked](check_offsets).
+    #[expect(clippy::indexing_slicing, reason = "its documentation says so; it is called for every cell")]
+    // Crates that are compiled for size would call it.
+    #[inline(always)]
+    pub fn cell(&self, idx: usize, cell_byte_len: usize) -> &'a [u8] {
+        &self.data[self.cell_range(idx, cell_byte_len)]
+    }
+
+    /// Where the bytes of cell `idx` are in `data`, each `cell_byte_len` long unless var-sized.
+    ///
+    /// # Panics
+    /// When `idx` is out of range.
     #[expect(
         clippy::indexing_slicing,
         clippy::cast_possible_truncation,
         reason = "its documentation says so; it is called for every cell"
     )]
-    // Crates that are compiled for size would call it.
     #[inline(always)]
-    pub fn cell(&self, idx: usize, cell_byte_len: usize) -> &'a [u8] {
+    pub(crate) fn cell_range(&self, idx: usize, cell_byte_len: usize) -> std::ops::Range<usize> {
         match self.offsets {
-            Some(offsets) => &self.data[offsets[idx] as usize..offsets[idx + 1] as usize],
-            None => &self.data[idx * cell_byte_len..(idx + 1) * cell_byte_len],
+            Some(offsets) => offsets[idx] as usize..offsets[idx + 1] as usize,
+            None => idx * cell_byte_len..(idx + 1) * cell_byte_len,
         }
     }
 

@@ -183,15 +183,16 @@ impl StatsBuilder {
     #[expect(clippy::indexing_slicing, reason = "the cells are those of the column, as `add` wants")]
     fn add_text(&mut self, column: ColumnRef<'_>, cells: Range<usize>) {
         // Nearly all comparisons end among the first bytes.
-        let led = |value| (leading(value), value);
+        let led = |value| (leading(value, &(0..value.len())), value);
         let (mut min, mut max) = (self.min.as_deref().map(led), self.max.as_deref().map(led));
         for cell in cells.clone().filter(|&cell| column.is_valid(cell)) {
-            let value = led(column.cell(cell, self.kind.cell_byte_len));
-            if min.is_none_or(|min| value < min) {
-                min = Some(value);
+            let place = column.cell_range(cell, self.kind.cell_byte_len);
+            let (first, value) = (leading(column.data, &place), &column.data[place]);
+            if min.is_none_or(|min| (first, value) < min) {
+                min = Some((first, value));
             }
-            if max.is_none_or(|max| value > max) {
-                max = Some(value);
+            if max.is_none_or(|max| (first, value) > max) {
+                max = Some((first, value));
             }
         }
         let (min, max) = (min.map(|(_, min)| min), max.map(|(_, max)| max));
@@ -334,19 +335,18 @@ impl StatsBuilder {
     }
 }
 
-/// The first eight bytes of a value as a number that is ordered as values are, with zeros behind a shorter one.
-#[inline(always)]
-fn leading(value: &[u8]) -> u64 {
-    match value {
-        [a, b, c, d, e, f, g, h, ..] => u64::from_be_bytes([*a, *b, *c, *d, *e, *f, *g, *h]),
-        [a, b, c, d, rest @ ..] => {
-            let first = u64::from(u32::from_be_bytes([*a, *b, *c, *d])) << 32;
-            rest.iter().zip([24, 16, 8]).fold(first, |word, (&byte, shift)| word | u64::from(byte) << shift)
-        }
-        short => {
-            short.iter().zip([56, 48, 40]).fold(0, |word, (&byte, shift)| word | u64::from(byte) << shift)
-        }
-    }
+/// The first eight bytes of a value in `data` as one number, zeros behind a shorter one: numbers that differ are ordered as values are.
+fn leading(data: &[u8], value: &Range<usize>) -> u64 {
+    let whole = |bytes: &[u8]| {
+        let mut first = [0; 8];
+        first.iter_mut().zip(bytes).for_each(|(first, byte)| *first = *byte);
+        u64::from_be_bytes(first)
+    };
+    let behind = data.get(value.start..).unwrap_or_default();
+    // What follows in memory is read too, and taken out: lengths change from value to value, and no branch hangs on them.
+    let first = behind.first_chunk().map_or_else(|| whole(behind), |first| u64::from_be_bytes(*first));
+    let bit_count = u32::try_from(8 * value.len().min(8)).unwrap_or(u64::BITS);
+    first & !u64::MAX.checked_shr(bit_count).unwrap_or(0)
 }
 
 fn saturate(total: f64) -> f64 {
@@ -533,11 +533,12 @@ mod tests {
         ];
         for (at, one) in texts.iter().enumerate() {
             for (other_at, other) in texts.iter().enumerate() {
-                assert_eq!(
-                    (leading(one), *one).cmp(&(leading(other), *other)),
-                    at.cmp(&other_at),
-                    "{one:?}, {other:?}"
-                );
+                // In front of something else, and at the end.
+                let both = [*one, *other].concat();
+                let places = (0..one.len(), one.len()..both.len());
+                let first = (leading(&both, &places.0), leading(&both, &places.1));
+                let ordered = (first.0, *one).cmp(&(first.1, *other));
+                assert_eq!(ordered, at.cmp(&other_at), "{one:?}, {other:?}");
             }
         }
     }
