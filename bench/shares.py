@@ -32,7 +32,7 @@ KINDS = [
     ("decompress", r"ZSTD_decomp|ZSTD_decode|HUF_decomp|HUF_read|FSE_decode|FSE_build|ZSTD_DCtx|ZSTD_getFrame|ZSTD_build|LZ4_decomp|inflate|BZ2_.*ecomp|lz4_flex.*decomp"),
     ("compress", r"ZSTD_|HUF_|FSE_|LZ4_|deflate|BZ2_|HIST_|lz4_flex|XXH"),
     ("filters", r"smalti_codecs"),
-    ("copies", r"memcpy|memmove|memset|__memmove|__memset|scatter|gather|copy_box|copy_cells|smalti_space::copy|smalti_query::gather"),
+    ("copies", r"memcpy|memmove|memset|__memmove|__memset|scatter|gather|copy_box|copy_cells|smalti_space::copy|smalti_space::transpose|smalti_space::cross|smalti_types::stores|smalti_query::gather"),
     ("sort and merge", r"sort|merge|radix|hilbert|smalti_space::key|smalti_space::order"),
     ("conditions", r"condition|smalti_space::select|bitmap"),
     ("metadata", r"smalti_format|smalti_array"),
@@ -140,6 +140,7 @@ def kind_of(place, name):
 
 def document(found):
     kinds = [kind for kind, _ in KINDS] + [KERNEL, "other"]
+    short = []
     lines = [f"| workload | {'| ' if len(found) > 1 else ''}ms | idle | {' | '.join(kinds)} |", "|---|" + "---|" * (len(found) > 1) + "--:|" * (len(kinds) + 2)]
     for key in next(iter(found.values())):
         for name, lines_of in found.items():
@@ -152,18 +153,20 @@ def document(found):
             busy = min(line["cpu"] / capacity, 1)
             total = sum(line["kinds"].values())
             if total < LEAST_SAMPLES:
+                short += [cells[0]] if cells[0] not in short else []
                 continue
             cells += [f"{1e3 * line['wall']:.1f}", percent(1 - busy)]
             cells += [percent(busy * line["kinds"][kind] / total) for kind in kinds]
             lines.append(f"| {' | '.join(cells)} |")
     table = "\n".join(lines)
+    left_out = f"\nOf fewer than {LEAST_SAMPLES} samples, and left out: {'; '.join(short)}.\n" if short else ""
     return f"""## Shares
 
 Of the time of {THREADS} threads in each workload of docs/benchmarks.md: in hundredths, what the threads did, by the names of functions that perf saw them in, {FREQUENCY:,} times a second
 of the processor's time; nothing stands for less than one. "idle" is a thread that waits for the other, or for the disk. "pages" is the kernel making and taking back memory, "engine" what is in no other column.
 
 {table}
-
+{left_out}
 To measure again: `cargo xtask shares --write docs/performance.md`.
 """
 
