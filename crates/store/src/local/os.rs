@@ -4,11 +4,13 @@ use super::handles::Handles;
 use super::waits::Waits;
 use super::{Disk, DiskEntry};
 use crate::{ByteRange, Claim, Entry, EntryKind, FileVersion, Lease};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, SeekFrom, Stat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
+#[cfg(target_os = "linux")]
+use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -132,11 +134,49 @@ impl OsDisk {
         Ok(folder)
     }
 
+    /// Opens a folder to list it, following links as reading does.
+    fn listable(&self, folder: &Path) -> io::Result<OwnedFd> {
+        let path = self.absolute(folder);
+        opened(&self.handles, || rustix::fs::open(&path, FOLDER, Mode::empty()))
+    }
+
     /// The opened folder of a path, and its name there.
     fn parent<'p>(&self, path: &'p Path) -> io::Result<(OwnedFd, &'p OsStr)> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         Ok((self.folder(path.parent().unwrap_or(Path::new("")))?, name))
     }
+}
+
+/// Tells of each name in an opened folder, and of its kind as far as the folder knows it, until one is refused.
+///
+/// Opening an array lists five folders, most of them of a few names: the system writes these onto the stack, and nothing else is asked of it.
+#[cfg(target_os = "linux")]
+fn each_name(folder: &OwnedFd, mut told: impl FnMut(&[u8], FileType) -> io::Result<()>) -> io::Result<()> {
+    let mut room = [MaybeUninit::uninit(); 32 << 10];
+    let mut entries = rustix::fs::RawDir::new(folder, &mut room);
+    while let Some(entry) = entries.next() {
+        match entry {
+            Ok(entry) => match entry.file_name().to_bytes() {
+                b"." | b".." => {}
+                name => told(name, entry.file_type())?,
+            },
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn each_name(folder: &OwnedFd, mut told: impl FnMut(&[u8], FileType) -> io::Result<()>) -> io::Result<()> {
+    for entry in rustix::fs::Dir::read_from(folder)? {
+        let entry = entry?;
+        match entry.file_name().to_bytes() {
+            b"." | b".." => {}
+            name => told(name, entry.file_type())?,
+        }
+    }
+    Ok(())
 }
 
 fn is_link(folder: &OwnedFd, name: &OsStr) -> bool {
@@ -287,14 +327,10 @@ impl Disk for OsDisk {
     fn raw_entries(&self, folder: &Path) -> io::Result<Vec<DiskEntry>> {
         let folder = self.folder(folder)?;
         let mut entries = Vec::new();
-        for entry in Dir::read_from(&folder)? {
-            let entry = entry?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            if name == "." || name == ".." {
-                continue;
-            }
+        each_name(&folder, |name, _| {
+            let name = OsStr::from_bytes(name);
             let stat = match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Err(Errno::NOENT) => continue,
+                Err(Errno::NOENT) => return Ok(()),
                 stat => stat?,
             };
             entries.push(DiskEntry {
@@ -302,7 +338,8 @@ impl Disk for OsDisk {
                 is_folder: FileType::from_raw_mode(stat.st_mode) == FileType::Directory,
                 modified_ms: modified_ms(&stat),
             });
-        }
+            Ok(())
+        })?;
         Ok(entries)
     }
 
@@ -317,39 +354,42 @@ impl Disk for OsDisk {
     }
 
     fn entries(&self, folder: &Path) -> io::Result<Vec<Entry>> {
-        let folder = self.root.join(folder);
+        let folder = self.listable(folder)?;
         let mut entries = Vec::new();
-        for entry in std::fs::read_dir(&folder)? {
-            let entry = entry?;
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let file_type = entry.file_type()?;
-            if file_type.is_dir() {
-                entries.push(Entry { name, kind: EntryKind::Folder, byte_len: 0 });
-                continue;
-            }
-            let metadata =
-                if file_type.is_symlink() { std::fs::metadata(entry.path()) } else { entry.metadata() };
-            match metadata {
-                Ok(found) if found.is_dir() => {
-                    entries.push(Entry { name, kind: EntryKind::Folder, byte_len: 0 })
+        each_name(&folder, |name, file_type| {
+            let Ok(name) = str::from_utf8(name) else { return Ok(()) };
+            let (file_type, byte_len) = match file_type {
+                FileType::Directory => (FileType::Directory, 0),
+                _ => {
+                    let is_file = file_type == FileType::RegularFile;
+                    let flags = if is_file { AtFlags::SYMLINK_NOFOLLOW } else { AtFlags::empty() };
+                    let stat = match rustix::fs::statat(&folder, name, flags) {
+                        // A file may vanish while its folder is listed, and a link may lead nowhere.
+                        Err(Errno::NOENT) => return Ok(()),
+                        stat => stat?,
+                    };
+                    let byte_len = u64::try_from(stat.st_size).unwrap_or_default();
+                    (FileType::from_raw_mode(stat.st_mode), byte_len)
                 }
-                Ok(found) if found.is_file() => {
-                    entries.push(Entry { name, kind: EntryKind::File, byte_len: found.len() });
-                }
-                // Pipes and devices hold no array data, and a file may vanish while its folder is listed.
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
-            }
-        }
+            };
+            let (kind, byte_len) = match file_type {
+                FileType::Directory => (EntryKind::Folder, 0),
+                FileType::RegularFile => (EntryKind::File, byte_len),
+                // Pipes and devices hold no array data.
+                _ => return Ok(()),
+            };
+            entries.push(Entry { name: name.to_owned(), kind, byte_len });
+            Ok(())
+        })?;
         Ok(entries)
     }
 
     fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
-        for entry in std::fs::read_dir(self.root.join(folder))? {
-            names.extend(entry?.file_name().into_string());
-        }
+        each_name(&self.listable(folder)?, |name, _| {
+            names.extend(str::from_utf8(name).map(str::to_owned));
+            Ok(())
+        })?;
         Ok(names)
     }
 
@@ -530,6 +570,36 @@ mod tests {
         let disk = OsDisk::new(folder.path()).unwrap();
         assert_eq!(disk.open(Path::new("pipe"), true).unwrap_err().kind(), io::ErrorKind::Unsupported);
         assert!(disk.entries(Path::new("")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_folder_of_more_names_than_fit_into_one_answer_is_listed_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = OsDisk::new(folder.path()).unwrap();
+        let name = |idx: usize| format!("{idx:0>200}");
+        for idx in 0..500 {
+            match idx % 2 {
+                0 => std::fs::write(folder.path().join(name(idx)), vec![0; idx]).unwrap(),
+                _ => std::fs::create_dir(folder.path().join(name(idx))).unwrap(),
+            }
+        }
+        let mut names = disk.names(Path::new("")).unwrap();
+        names.sort_unstable();
+        assert_eq!(names, (0..500).map(name).collect::<Vec<_>>());
+        let mut entries = disk.entries(Path::new("")).unwrap();
+        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        for (idx, entry) in entries.iter().enumerate() {
+            let expected = match idx % 2 {
+                0 => Entry { name: name(idx), kind: EntryKind::File, byte_len: idx as u64 },
+                _ => Entry { name: name(idx), kind: EntryKind::Folder, byte_len: 0 },
+            };
+            assert_eq!(*entry, expected);
+        }
+        let raw = disk.raw_entries(Path::new("")).unwrap();
+        assert_eq!(raw.iter().filter(|entry| entry.is_folder).count(), 250);
+        assert_eq!((entries.len(), raw.len()), (500, 500));
+        assert_eq!(disk.names(Path::new("absent")).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(disk.names(Path::new(&name(0))).unwrap_err().kind(), io::ErrorKind::NotADirectory);
     }
 
     #[test]
