@@ -5,17 +5,32 @@
 //! listing; whatever is damaged, missing or does not fit the fragment is taken from the fragment's own file.
 
 use crate::fragment::{Kin, Kinship};
-use crate::listing::EarlyFooters;
+use crate::listing::fragment_meta_files;
 use crate::{ArrayPlace, Fragment, ListedFragment, Listing};
 use bytes::Bytes;
 use smalti_format::Rule;
-use smalti_format::fragment::ConsolidatedFooters;
+use smalti_format::fragment::{ConsolidatedFooters, FooterIndex};
 use smalti_types::{AlignedBuf, Error, ErrorKind, Result};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Files that are looked into at most: one covers everything after each consolidation, and older ones help little.
 const MAX_FILE_COUNT: usize = 16;
+
+/// A file of consolidated fragment metadata, and where in it the footers are.
+#[derive(Debug)]
+struct IndexedFooters {
+    tile: AlignedBuf,
+    index: FooterIndex,
+}
+
+/// The newest file of consolidated fragment metadata, read before it was known whether it is needed.
+#[derive(Debug)]
+pub(crate) struct EarlyFooters {
+    /// Its path, relative to the array.
+    path: String,
+    read: Result<IndexedFooters>,
+}
 
 /// The footers of listed fragments that consolidated metadata holds.
 #[derive(Debug, Default)]
@@ -31,6 +46,26 @@ struct FooterFile {
     tile: Bytes,
     /// Footers that were of no use, and what was wrong with the first of them.
     refused: Mutex<(usize, Option<Error>)>,
+}
+
+impl IndexedFooters {
+    fn read(place: &ArrayPlace, path: &str) -> Result<Self> {
+        let path = place.join(path);
+        let tile = place.read_tile_file(&path)?;
+        let footers = ConsolidatedFooters::decode(tile.as_slice())
+            .map_err(|error| error.at_uri(place.store().address(&path)))?;
+        let index = footers.into_index();
+        Ok(IndexedFooters { tile, index })
+    }
+}
+
+impl EarlyFooters {
+    /// Reads the newest file, if there is one; `root` are names in the array's folder.
+    pub(crate) fn newest(place: &ArrayPlace, root: &[String]) -> Option<Self> {
+        let (_, path) = fragment_meta_files(place, root).ok()?.into_iter().next()?;
+        let read = IndexedFooters::read(place, &path);
+        Some(EarlyFooters { path, read })
+    }
 }
 
 impl FoundFooters {
@@ -54,17 +89,17 @@ impl FoundFooters {
             if open.filter(may_help).take(2).count() < 2 {
                 continue;
             }
-            let tile = match early.take_if(|early| early.path == *path) {
-                Some(early) => early.tile,
-                None => place.read_tile_file(&place.join(path)),
+            let read = match early.take_if(|early| early.path == *path) {
+                Some(early) => early.read,
+                None => IndexedFooters::read(place, path),
             };
-            match tile.and_then(|tile| found.add(place, path, tile, &listing.fragments)) {
+            match read {
                 // A vacuum took the file since it was listed.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => listing.warnings.push(format!(
                     "consolidated fragment metadata is of no use, each fragment's own is read instead: {error}"
                 )),
-                Ok(()) => {}
+                Ok(file) => found.add(place.store().address(&place.join(path)), file, &listing.fragments),
             }
         }
         found
@@ -72,22 +107,16 @@ impl FoundFooters {
 
     fn add(
         &mut self,
-        place: &ArrayPlace,
-        path: &str,
-        tile: AlignedBuf,
+        address: String,
+        IndexedFooters { tile, index }: IndexedFooters,
         fragments: &[ListedFragment],
-    ) -> Result<()> {
-        let address = place.store().address(&place.join(path));
-        let file =
-            ConsolidatedFooters::decode(tile.as_slice()).map_err(|error| error.at_uri(address.clone()))?;
-        let index = file.index();
+    ) {
         for (fragment, footer) in fragments.iter().zip(&mut self.footers) {
             if footer.is_none() {
                 *footer = index.range(&fragment.name).map(|range| (self.files.len(), range));
             }
         }
         self.files.push(FooterFile { address, tile: Bytes::from_owner(tile), refused: Mutex::default() });
-        Ok(())
     }
 
     /// The metadata files of the fragments whose footers are in no file here, with their paths relative to the array.

@@ -6,7 +6,8 @@
 //! library looks at, is a vacuum file as soon as the fragment that it is named for is committed: so one file, the commit, both shows
 //! a merged fragment and hides what it replaces. Names read from files only select among entries of the listing.
 
-use crate::commits::{Attempts, Commits, impossible, read_list};
+use crate::commits::{Attempts, CommitFile, Commits, impossible, read_list};
+use crate::fragment_meta::EarlyFooters;
 use crate::side_by_side::at_once;
 use crate::{ArrayPlace, ListedDelete};
 use bytes::Bytes;
@@ -17,8 +18,9 @@ use smalti_format::names::{
 use smalti_format::{Rule, Version};
 use smalti_store::{Entry, Page, Store, StoreExt, join};
 use smalti_types::parallel;
-use smalti_types::{AlignedBuf, Error, ErrorKind, Result, TimeRange};
+use smalti_types::{Error, ErrorKind, Result, TimeRange};
 use std::collections::HashSet;
+use std::mem;
 
 /// A fragment that a listing found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,7 +156,7 @@ impl Listing {
             let schema = read_schema()?;
             let first = ListedCommits::read(place)?;
             if has_time && let Ok(listed) = &first.1 {
-                footers = EarlyFooters::newest(place, &listed.root);
+                footers = EarlyFooters::newest(place, &file_names(&listed.root));
             }
             Ok((schema, first))
         });
@@ -201,76 +203,25 @@ impl Listing {
         place: &ArrayPlace,
         time: TimeRange,
         is_dense: bool,
-        ListedCommits { root, commits }: ListedCommits,
+        ListedCommits { root, fragments: committed, mut deletes, vacuums, gone, warnings }: ListedCommits,
         early_folders: Option<Page>,
     ) -> Result<(Listing, usize)> {
         let store = &**place.store();
+        let mut known = HashSet::new();
+        deletes.retain(|delete| time.contains(delete.name.range()) && known.insert(delete.name.clone()));
         let mut listing = Listing {
             fragments: Vec::new(),
-            deletes: Vec::new(),
+            deletes,
             outside_time: 0,
             vacuums: Vec::new(),
             replaced: Vec::new(),
             gone: Vec::new(),
             fragment_meta: Vec::new(),
-            warnings: commits.warnings.clone(),
+            warnings,
         };
-        let mut committed: Vec<(ListedFragment, CommitPlace)> = Vec::new();
-        let mut in_consolidated: Vec<(&TimestampedName, CommitKind)> = Vec::new();
-        for file in &commits.consolidated {
-            for entry in &file.entries {
-                if commits.ignores(entry)? {
-                    continue;
-                }
-                in_consolidated.push((&entry.name, entry.kind));
-                match entry.kind {
-                    CommitKind::Write => {
-                        committed
-                            .push((ListedFragment::named(entry.name.clone())?, CommitPlace::Consolidated));
-                    }
-                    CommitKind::Delete => listing.deletes.push(ListedDelete {
-                        name: entry.name.clone(),
-                        path: place.join(&file.file.path),
-                        // A copy, so that a delete does not keep all of the file in memory.
-                        tile: file.tile(entry).map(|tile| Bytes::copy_from_slice(&tile)),
-                    }),
-                    _ => {}
-                }
-            }
-        }
-        in_consolidated.sort_unstable();
-        let mut vacuums: Vec<ListedVacuum> = Vec::new();
-        for file in &commits.single {
-            let is_consolidated = in_consolidated.binary_search(&(&file.name, file.kind)).is_ok();
-            match file.kind {
-                CommitKind::Write => {
-                    let path = file.path.clone();
-                    let commit =
-                        if is_consolidated { CommitPlace::Both(path) } else { CommitPlace::File(path) };
-                    committed.push((ListedFragment::named(file.name.clone())?, commit));
-                }
-                CommitKind::Vacuum => vacuums.push(ListedVacuum::new(&file.name, &file.path, false)),
-                CommitKind::Delete if !is_consolidated => listing.deletes.push(ListedDelete {
-                    name: file.name.clone(),
-                    path: place.join(&file.path),
-                    tile: None,
-                }),
-                _ => {}
-            }
-        }
-        let old = old_fragments(place, &root, &mut listing.warnings)?;
-        committed.extend(old.into_iter().map(|old| (old, CommitPlace::Nowhere)));
-        // Of two places of a commit the one that knows of both is kept.
-        committed.sort_by(|(a, first), (b, second)| a.name.cmp(&b.name).then(second.cmp(first)));
-        committed.dedup_by(|(a, _), (b, _)| a.name == b.name);
-        let mut known = HashSet::new();
-        listing
-            .deletes
-            .retain(|delete| time.contains(delete.name.range()) && known.insert(delete.name.clone()));
 
         let list = || store.list(&place.join(FRAGMENTS_FOLDER));
-        let has_merges = !vacuums.is_empty() || !commits.pending_vacuums.is_empty();
-        let early_folders = early_folders.filter(|page| page.is_whole || !has_merges);
+        let early_folders = early_folders.filter(|page| page.is_whole || vacuums.is_empty());
         let is_early = early_folders.is_some();
         let all = || list().map(|entries| Page { entries, is_whole: true });
         let Page { entries: first, is_whole } = early_folders.map_or_else(all, Ok)?;
@@ -284,9 +235,7 @@ impl Listing {
             (folders, present) = (&second, folder_names(&second, &root));
         }
         let folder_count = folders.iter().filter(|entry| entry.is_folder()).count();
-        vacuums
-            .extend(commits.pending_vacuums.iter().map(|(name, path)| ListedVacuum::new(name, path, true)));
-        listing.note_purged(place, time, is_dense, &commits, &committed)?;
+        listing.note_purged(place, time, is_dense, &gone, &vacuums, &committed)?;
         let is_merged = listing.take_vacuums(place, time, is_dense, vacuums, &committed, &present)?;
         let hidden: HashSet<String> =
             listing.vacuums.iter().flat_map(|vacuum| vacuum.replaces.iter().cloned()).collect();
@@ -303,7 +252,7 @@ impl Listing {
                     && time.overlaps(fragment.name.range())
                     && !is_merged.contains(fragment.name.shared_stem().unwrap_or(name))
                 {
-                    listing.note_gone(&fragment.name, &commits);
+                    listing.note_gone(&fragment.name, &gone);
                 }
             } else if hidden.contains(name) {
                 listing.replaced.push(ReplacedFragment { fragment, commit, is_present });
@@ -332,7 +281,7 @@ impl Listing {
         is_dense: bool,
         mut vacuums: Vec<ListedVacuum>,
         committed: &[(ListedFragment, CommitPlace)],
-        present: &NameIndex<'_, ()>,
+        present: &NameIndex<&str, ()>,
     ) -> Result<HashSet<String>> {
         let mut is_merged = HashSet::new();
         if vacuums.is_empty() {
@@ -370,9 +319,9 @@ impl Listing {
     }
 
     /// Notes that the time range sees a part of a merged fragment, and that what was merged is gone.
-    fn note_gone(&mut self, name: &TimestampedName, commits: &Commits) {
+    fn note_gone(&mut self, name: &TimestampedName, gone: &[(TimestampedName, String)]) {
         let range = name.range();
-        if commits.gone.iter().any(|(gone, _)| gone == name || gone.is_kin_of(name)) {
+        if gone.iter().any(|(gone, _)| gone == name || gone.is_kin_of(name)) {
             self.gone.push(GoneHistory::Merged(range));
         } else if range.start < range.end {
             self.warnings.push(format!(
@@ -390,16 +339,18 @@ impl Listing {
         place: &ArrayPlace,
         time: TimeRange,
         is_dense: bool,
-        commits: &Commits,
+        gone: &[(TimestampedName, String)],
+        vacuums: &[ListedVacuum],
         committed: &[(ListedFragment, CommitPlace)],
     ) -> Result<()> {
-        for (name, path) in &commits.gone {
+        for (name, path) in gone {
             if time.end == u64::MAX || !is_visible(name, time, is_dense) {
                 continue;
             }
+            let mut named = vacuums.iter().filter(|vacuum| vacuum.name == *name);
             let is_done = committed.iter().any(|(fragment, _)| fragment.name == *name)
-                || commits.single.iter().any(|file| file.kind == CommitKind::Vacuum && file.name == *name)
-                || !commits.pending_vacuums.iter().any(|(pending, _)| pending == name);
+                || named.clone().next().is_none()
+                || named.any(|vacuum| !vacuum.is_pending);
             if let Some(at) = purged_at(place, path)?
                 && time.end < at
                 && is_done
@@ -411,7 +362,7 @@ impl Listing {
     }
 
     /// Adds the folders of replaced fragments whose commits are gone already, and says how many there are.
-    fn add_uncommitted(&mut self, present: &NameIndex<'_, ()>) -> Result<usize> {
+    fn add_uncommitted(&mut self, present: &NameIndex<&str, ()>) -> Result<usize> {
         let count = self.replaced.len();
         let mut known: HashSet<String> =
             self.replaced.iter().map(|replaced| replaced.fragment.name.to_string()).collect();
@@ -465,15 +416,23 @@ impl ListedFragment {
 }
 
 impl ListedVacuum {
-    fn new(name: &TimestampedName, path: &str, is_pending: bool) -> Self {
-        ListedVacuum { name: name.clone(), path: path.to_owned(), is_pending, replaces: Vec::new() }
+    fn new(name: TimestampedName, path: String, is_pending: bool) -> Self {
+        ListedVacuum { name, path, is_pending, replaces: Vec::new() }
     }
 }
 
 /// What the commits of an array say, and what its folder holds beside theirs.
 struct ListedCommits {
     root: Vec<Entry>,
-    commits: Commits,
+    /// The committed fragments by name, each once, with the place of their commits.
+    fragments: Vec<(ListedFragment, CommitPlace)>,
+    /// Delete commits, in their consolidated files before those that stand alone. Some may be there twice.
+    deletes: Vec<ListedDelete>,
+    /// Vacuum files, the pending ones behind the others.
+    vacuums: Vec<ListedVacuum>,
+    /// Files that say what is gone of a fragment's history, with their paths relative to the array.
+    gone: Vec<(TimestampedName, String)>,
+    warnings: Vec<String>,
 }
 
 impl ListedCommits {
@@ -487,7 +446,58 @@ impl ListedCommits {
     fn of_names(place: &ArrayPlace, names: &[String]) -> Result<Self> {
         let root = place.store().list(place.path())?;
         let commits = Commits::of_names(place, &file_names(&root), names)?;
-        Ok(ListedCommits { root, commits })
+        ListedCommits::collect(place, root, commits)
+    }
+
+    fn collect(place: &ArrayPlace, root: Vec<Entry>, mut commits: Commits) -> Result<Self> {
+        let single = mem::take(&mut commits.single);
+        let (mut fragments, mut deletes, mut vacuums) = (Vec::new(), Vec::new(), Vec::new());
+        let mut in_consolidated: Vec<(&TimestampedName, CommitKind)> = Vec::new();
+        for file in &commits.consolidated {
+            for entry in &file.entries {
+                if commits.ignores(entry)? {
+                    continue;
+                }
+                in_consolidated.push((&entry.name, entry.kind));
+                match entry.kind {
+                    CommitKind::Write => {
+                        fragments
+                            .push((ListedFragment::named(entry.name.clone())?, CommitPlace::Consolidated));
+                    }
+                    CommitKind::Delete => deletes.push(ListedDelete {
+                        name: entry.name.clone(),
+                        path: place.join(&file.file.path),
+                        // A copy, so that a delete does not keep all of the file in memory.
+                        tile: file.tile(entry).map(|tile| Bytes::copy_from_slice(&tile)),
+                    }),
+                    _ => {}
+                }
+            }
+        }
+        in_consolidated.sort_unstable();
+        for CommitFile { path, name, kind } in single {
+            let is_consolidated = in_consolidated.binary_search(&(&name, kind)).is_ok();
+            match kind {
+                CommitKind::Write => {
+                    let commit =
+                        if is_consolidated { CommitPlace::Both(path) } else { CommitPlace::File(path) };
+                    fragments.push((ListedFragment::named(name)?, commit));
+                }
+                CommitKind::Vacuum => vacuums.push(ListedVacuum::new(name, path, false)),
+                CommitKind::Delete if !is_consolidated => {
+                    deletes.push(ListedDelete { name, path: place.join(&path), tile: None });
+                }
+                _ => {}
+            }
+        }
+        let Commits { pending_vacuums, gone, mut warnings, .. } = commits;
+        vacuums.extend(pending_vacuums.into_iter().map(|(name, path)| ListedVacuum::new(name, path, true)));
+        let old = old_fragments(place, &root, &mut warnings)?;
+        fragments.extend(old.into_iter().map(|old| (old, CommitPlace::Nowhere)));
+        // Of two places of a commit the one that knows of both is kept.
+        fragments.sort_by(|(a, first), (b, second)| a.name.cmp(&b.name).then(second.cmp(first)));
+        fragments.dedup_by(|(a, _), (b, _)| a.name == b.name);
+        Ok(ListedCommits { root, fragments, deletes, vacuums, gone, warnings })
     }
 }
 
@@ -512,22 +522,6 @@ fn has_only_written(first: &[String], later: &[String]) -> bool {
 
 fn file_names(entries: &[Entry]) -> Vec<String> {
     entries.iter().filter(|entry| entry.is_file()).map(|entry| entry.name.clone()).collect()
-}
-
-/// A file of consolidated fragment metadata, read before it was known whether it is needed.
-#[derive(Debug)]
-pub(crate) struct EarlyFooters {
-    /// Its path, relative to the array.
-    pub path: String,
-    pub tile: Result<AlignedBuf>,
-}
-
-impl EarlyFooters {
-    fn newest(place: &ArrayPlace, root: &[Entry]) -> Option<Self> {
-        let (_, path) = fragment_meta_files(place, &file_names(root)).ok()?.into_iter().next()?;
-        let tile = place.read_tile_file(&place.join(&path));
-        Some(EarlyFooters { path, tile })
-    }
 }
 
 /// Reads the commits, and where there are many fragments, lists their folders at the same time: as good as after it, unless
@@ -561,7 +555,7 @@ fn first_listings<T>(
 }
 
 /// The names of folders among the entries of two listings.
-fn folder_names<'e>(folders: &'e [Entry], root: &'e [Entry]) -> NameIndex<'e, ()> {
+fn folder_names<'e>(folders: &'e [Entry], root: &'e [Entry]) -> NameIndex<&'e str, ()> {
     let all = folders.iter().chain(root);
     all.filter(|entry| entry.is_folder()).map(|entry| (entry.name.as_str(), ())).collect()
 }

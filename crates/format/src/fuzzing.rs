@@ -185,7 +185,7 @@ pub fn fuzz_consolidated_footers(bytes: &[u8]) {
     let index = file.index();
     for entry in file.entries.iter().take(100) {
         let name = crate::names::TimestampedName::parse(crate::names::last_part(&entry.name));
-        let Some(footer) = name.ok().and_then(|name| index.footer(&name)) else { continue };
+        let Some(footer) = name.ok().and_then(|name| index.footer(bytes, &name)) else { continue };
         let _ = Footer::decode_from(&mut Reader::new(footer), &shape);
     }
 }

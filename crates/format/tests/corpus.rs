@@ -643,7 +643,7 @@ fn consolidated(
     let (index, mut fragments) = (file.index(), Vec::new());
     for entry in &file.entries {
         let name = TimestampedName::parse(names::last_part(&entry.name)).unwrap();
-        let bytes = index.footer(&name).unwrap();
+        let bytes = index.footer(tile, &name).unwrap();
         let schema_name =
             Footer::schema_name_of(bytes).unwrap_or_else(|error| panic!("{} {path}: {error}", case.name));
         let shape = schemas[&(root.clone(), schema_name)].shape();

@@ -104,7 +104,8 @@ fn footers_of_another_array_are_found_out() {
         .iter()
         .map(|entry| smalti_format::names::TimestampedName::parse(&entry.name).unwrap())
         .collect();
-    let footers: Vec<Vec<u8>> = names.iter().map(|name| index.footer(name).unwrap().to_vec()).collect();
+    let footers: Vec<Vec<u8>> =
+        names.iter().map(|name| index.footer(tile.as_slice(), name).unwrap().to_vec()).collect();
     names.rotate_left(1);
     let swapped: Vec<(String, Vec<u8>)> = names.iter().map(ToString::to_string).zip(footers).collect();
     let payload = smalti_format::fragment::ConsolidatedFooters::encode(&swapped).unwrap();

@@ -362,7 +362,7 @@ fn explain_footers(array: Result<&ArrayPlace, &Error>, payload: &[u8], detail: T
         let mut entry =
             field("consolidated footer", "footer", "[footer]", doc, start..end, format!("of {name}"));
         let explained =
-            array.map_err(Error::clone).and_then(|array| footer_fields(array, &index, name, detail));
+            array.map_err(Error::clone).and_then(|array| footer_fields(array, &index, payload, name, detail));
         match explained {
             Ok((mut inner, read_len)) => {
                 fields.push(entry);
@@ -390,12 +390,13 @@ fn explain_footers(array: Result<&ArrayPlace, &Error>, payload: &[u8], detail: T
 
 fn footer_fields(
     array: &ArrayPlace,
-    footers: &FooterIndex<'_>,
+    footers: &FooterIndex<&str>,
+    tile: &[u8],
     name: &str,
     detail: TraceDetail,
 ) -> Result<(Vec<TraceEntry>, u64)> {
     let name = TimestampedName::parse(name)?;
-    let bytes = footers.footer(&name).ok_or_else(|| Error::corrupt("another version starts here"))?;
+    let bytes = footers.footer(tile, &name).ok_or_else(|| Error::corrupt("another version starts here"))?;
     let version = name.fragment_version()?;
     let schema_name = match version.has(Rule::FooterLength) {
         true => Footer::schema_name_of(bytes)?,

@@ -34,11 +34,17 @@ pub struct ConsolidatedFooters<'a> {
     tile: &'a [u8],
 }
 
-/// Where the footers of fragments are in a tile: see [`ConsolidatedFooters::index`].
+/// Where the footers of fragments are in an unfiltered tile: see [`ConsolidatedFooters::index`].
 #[derive(Debug, Clone)]
-pub struct FooterIndex<'f> {
-    ranges: NameIndex<'f, Range<usize>>,
-    tile: &'f [u8],
+pub struct FooterIndex<N = String> {
+    places: NameIndex<N, FooterPlace>,
+}
+
+#[derive(Debug, Clone)]
+struct FooterPlace {
+    range: Range<usize>,
+    /// The version that stands at its start.
+    version: Option<Version>,
 }
 
 impl<'a> ConsolidatedFooters<'a> {
@@ -69,21 +75,43 @@ impl<'a> ConsolidatedFooters<'a> {
     }
 
     /// Finds footers by fragment.
+    pub fn index(&self) -> FooterIndex<&str> {
+        let names = self.entries.iter().map(|entry| names::last_part(&entry.name));
+        FooterIndex::new(names, self.places())
+    }
+
+    /// As [`index`](ConsolidatedFooters::index), with names of its own, so that it can be kept beside the tile.
+    pub fn into_index(self) -> FooterIndex {
+        let places = self.places();
+        let names = self.entries.into_iter().map(|ConsolidatedEntry { name, .. }| {
+            let last = names::last_part(&name);
+            if last.len() == name.len() { name } else { last.to_owned() }
+        });
+        FooterIndex::new(names, places)
+    }
+
+    /// Where the footer of each entry is: it ends where the next one starts, whosever that is.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "decoding checked that footers start inside the tile, which is in memory"
     )]
-    pub fn index(&self) -> FooterIndex<'_> {
-        let mut starts: Vec<u64> = self.entries.iter().map(|entry| entry.footer_offset).collect();
+    fn places(&self) -> Vec<FooterPlace> {
+        let mut starts: Vec<usize> = self.entries.iter().map(|entry| entry.footer_offset as usize).collect();
         starts.sort_unstable();
-        let end_of = |start: u64| starts.get(starts.partition_point(|other| *other <= start)).copied();
-        // The last entry of a name counts.
-        let ranges = self.entries.iter().rev().map(|entry| {
+        starts.dedup();
+        // Mostly they are in the order of their entries.
+        let mut at = 0;
+        let place_of = |entry: &ConsolidatedEntry| {
             let start = entry.footer_offset as usize;
-            let end = end_of(entry.footer_offset).map_or(self.tile.len(), |end| end as usize);
-            (names::last_part(&entry.name), start..end)
-        });
-        FooterIndex { ranges: ranges.collect(), tile: self.tile }
+            if starts.get(at) != Some(&start) {
+                at = starts.partition_point(|other| *other < start);
+            }
+            at += 1;
+            let range = start..starts.get(at).copied().unwrap_or(self.tile.len());
+            let version = self.tile.get(range.clone()).and_then(|footer| Reader::new(footer).u32().ok());
+            FooterPlace { range, version: version.and_then(|version| Version::new(version).ok()) }
+        };
+        self.entries.iter().map(place_of).collect()
     }
 
     /// The unfiltered tile for fragments, each given by folder name and footer.
@@ -107,25 +135,29 @@ impl<'a> ConsolidatedFooters<'a> {
     }
 }
 
-impl<'f> FooterIndex<'f> {
-    /// The bytes of a fragment's footer, up to the next one: read them with
+impl<N: AsRef<str>> FooterIndex<N> {
+    fn new(names: impl DoubleEndedIterator<Item = N> + ExactSizeIterator, places: Vec<FooterPlace>) -> Self {
+        // The last entry of a name counts.
+        FooterIndex { places: names.zip(places).rev().collect() }
+    }
+
+    /// The bytes of a fragment's footer in the unfiltered tile, up to the next one: read them with
     /// [`Footer::decode`](super::Footer::decode). The fragment is found by its folder name, whether the
     /// file gives that or a URI.
     ///
     /// `None` too where the bytes do not start with the fragment's version: newer releases miscount footers of
     /// versions 3, 4 and 11. Whoever finds no footer here, or cannot read it, takes the fragment's own file.
-    pub fn footer(&self, fragment: &TimestampedName) -> Option<&'f [u8]> {
-        self.tile.get(self.range(fragment)?)
+    pub fn footer<'f>(&self, tile: &'f [u8], fragment: &TimestampedName) -> Option<&'f [u8]> {
+        tile.get(self.range(fragment)?)
     }
 
     /// Where in the unfiltered tile the bytes are that [`footer`](FooterIndex::footer) gives.
     pub fn range(&self, fragment: &TimestampedName) -> Option<Range<usize>> {
-        let range = self.ranges.find(fragment.as_str())?.clone();
-        let version = Version::new(Reader::new(self.tile.get(range.clone())?).u32().ok()?).ok()?;
-        let named = fragment.fragment_version().ok()?;
+        let FooterPlace { range, version } = self.places.find(fragment.as_str())?;
+        let (version, named) = ((*version)?, fragment.fragment_version().ok()?);
         // Names do not tell versions 3 and 4 apart.
         let is_same =
             version == named || !version.has(Rule::VersionEndsNames) && !named.has(Rule::VersionEndsNames);
-        is_same.then_some(range)
+        is_same.then(|| range.clone())
     }
 }

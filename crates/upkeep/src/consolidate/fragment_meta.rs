@@ -74,7 +74,9 @@ fn is_known(place: &ArrayPlace, fragments: &[&Arc<Fragment>], footers: &[(String
         let file = ConsolidatedFooters::decode(tile.as_slice())?;
         let index = file.index();
         let mut pairs = fragments.iter().zip(footers);
-        Ok(pairs.all(|(fragment, (_, footer))| index.footer(fragment.name()) == Some(&footer[..])))
+        Ok(pairs.all(|(fragment, (_, footer))| {
+            index.footer(tile.as_slice(), fragment.name()) == Some(&footer[..])
+        }))
     };
     let mut same_end = files.iter().filter(|(name, _)| Some(name.range().end) == newest);
     Ok(same_end.any(|(_, path)| is_same(path).unwrap_or(false)))

@@ -34,7 +34,7 @@ impl Check<'_> {
             let Ok(tile) = self.footer_tile(&path) else { continue };
             let Ok(footers) = ConsolidatedFooters::decode(tile.as_slice()) else { continue };
             let index = footers.index();
-            let footer = |name: &str| index.footer(&TimestampedName::parse(name).ok()?);
+            let footer = |name: &str| index.footer(tile.as_slice(), &TimestampedName::parse(name).ok()?);
             for entry in &footers.entries {
                 let name = names::last_part(&entry.name);
                 if let Some(footer) = footer(name) {
@@ -60,7 +60,7 @@ impl Check<'_> {
             };
             let Ok(footers) = ConsolidatedFooters::decode(tile.as_slice()) else { continue };
             let index = footers.index();
-            let footer = |name: &str| index.footer(&TimestampedName::parse(name).ok()?);
+            let footer = |name: &str| index.footer(tile.as_slice(), &TimestampedName::parse(name).ok()?);
             let (mut gone, mut different) = (Vec::new(), Vec::new());
             for entry in &footers.entries {
                 let name = names::last_part(&entry.name);
