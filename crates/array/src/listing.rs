@@ -426,7 +426,7 @@ struct ListedCommits {
     root: Vec<Entry>,
     /// The committed fragments by name, each once, with the place of their commits.
     fragments: Vec<(ListedFragment, CommitPlace)>,
-    /// Delete commits, in their consolidated files before those that stand alone. Some may be there twice.
+    /// Delete commits, those of consolidated files before those that stand alone. Some may be there twice.
     deletes: Vec<ListedDelete>,
     /// Vacuum files, the pending ones behind the others.
     vacuums: Vec<ListedVacuum>,
@@ -450,53 +450,52 @@ impl ListedCommits {
     }
 
     fn collect(place: &ArrayPlace, root: Vec<Entry>, mut commits: Commits) -> Result<Self> {
-        let single = mem::take(&mut commits.single);
         let (mut fragments, mut deletes, mut vacuums) = (Vec::new(), Vec::new(), Vec::new());
-        let mut in_consolidated: Vec<(&TimestampedName, CommitKind)> = Vec::new();
-        for file in &commits.consolidated {
-            for entry in &file.entries {
-                if commits.ignores(entry)? {
+        for mut consolidated in mem::take(&mut commits.consolidated) {
+            for entry in mem::take(&mut consolidated.entries) {
+                if commits.ignores(&entry)? {
                     continue;
                 }
-                in_consolidated.push((&entry.name, entry.kind));
                 match entry.kind {
                     CommitKind::Write => {
-                        fragments
-                            .push((ListedFragment::named(entry.name.clone())?, CommitPlace::Consolidated));
+                        fragments.push((ListedFragment::named(entry.name)?, CommitPlace::Consolidated));
                     }
                     CommitKind::Delete => deletes.push(ListedDelete {
-                        name: entry.name.clone(),
-                        path: place.join(&file.file.path),
                         // A copy, so that a delete does not keep all of the file in memory.
-                        tile: file.tile(entry).map(|tile| Bytes::copy_from_slice(&tile)),
+                        tile: consolidated.tile(&entry).map(|tile| Bytes::copy_from_slice(&tile)),
+                        name: entry.name,
+                        path: place.join(&consolidated.file.path),
                     }),
                     _ => {}
                 }
             }
         }
-        in_consolidated.sort_unstable();
+        let Commits { single, pending_vacuums, gone, mut warnings, .. } = commits;
         for CommitFile { path, name, kind } in single {
-            let is_consolidated = in_consolidated.binary_search(&(&name, kind)).is_ok();
             match kind {
-                CommitKind::Write => {
-                    let commit =
-                        if is_consolidated { CommitPlace::Both(path) } else { CommitPlace::File(path) };
-                    fragments.push((ListedFragment::named(name)?, commit));
-                }
+                CommitKind::Write => fragments.push((ListedFragment::named(name)?, CommitPlace::File(path))),
                 CommitKind::Vacuum => vacuums.push(ListedVacuum::new(name, path, false)),
-                CommitKind::Delete if !is_consolidated => {
-                    deletes.push(ListedDelete { name, path: place.join(&path), tile: None });
+                CommitKind::Delete => {
+                    deletes.push(ListedDelete { name, path: place.join(&path), tile: None })
                 }
                 _ => {}
             }
         }
-        let Commits { pending_vacuums, gone, mut warnings, .. } = commits;
         vacuums.extend(pending_vacuums.into_iter().map(|(name, path)| ListedVacuum::new(name, path, true)));
         let old = old_fragments(place, &root, &mut warnings)?;
         fragments.extend(old.into_iter().map(|old| (old, CommitPlace::Nowhere)));
-        // Of two places of a commit the one that knows of both is kept.
+        // Consolidated commits come before files of their own, and these before none.
         fragments.sort_by(|(a, first), (b, second)| a.name.cmp(&b.name).then(second.cmp(first)));
-        fragments.dedup_by(|(a, _), (b, _)| a.name == b.name);
+        fragments.dedup_by(|(later, place), (kept, kept_place)| {
+            let is_same = later.name == kept.name;
+            if is_same
+                && *kept_place == CommitPlace::Consolidated
+                && let CommitPlace::File(path) = place
+            {
+                *kept_place = CommitPlace::Both(mem::take(path));
+            }
+            is_same
+        });
         Ok(ListedCommits { root, fragments, deletes, vacuums, gone, warnings })
     }
 }

@@ -38,22 +38,29 @@ impl TimestampedName {
     pub fn parse(name: &str) -> Result<Self> {
         // What the parts may hold is plain.
         let form_and_range = name.as_bytes().strip_prefix(b"__").and_then(|rest| {
-            let mut parts = rest.split(|byte| *byte == b'_');
-            let first = [parts.next(), parts.next(), parts.next(), parts.next(), parts.next()];
-            match first {
-                [Some(start), Some(end), Some(id), Some(version), None] => {
-                    is_id(id).then_some(())?;
-                    Some((Form::WithVersion(number(version)?.try_into().ok()?), number(start)?, number(end)?))
+            let mut cuts = memchr::memchr_iter(b'_', rest);
+            let cuts = [cuts.next(), cuts.next(), cuts.next(), cuts.next()];
+            let part = |start: usize, end: usize| rest.get(start..end);
+            match cuts {
+                [Some(a), Some(b), Some(c), None] => {
+                    let version = number(rest.get(c + 1..)?)?.try_into().ok()?;
+                    is_id(part(b + 1, c)?).then_some(())?;
+                    Some((Form::WithVersion(version), number(part(0, a)?)?, number(part(a + 1, b)?)?))
                 }
-                [Some(start), Some(end), Some(id), None, None] if is_lone_id(id) => {
-                    Some((Form::TimesFirst, number(start)?, number(end)?))
+                [Some(a), Some(b), None, None] => {
+                    let [first, second, third] = [part(0, a)?, part(a + 1, b)?, rest.get(b + 1..)?];
+                    if is_lone_id(third) {
+                        Some((Form::TimesFirst, number(first)?, number(second)?))
+                    } else {
+                        is_lone_id(first).then_some(())?;
+                        number(second)?;
+                        let time = number(third)?;
+                        Some((Form::IdFirst, time, time))
+                    }
                 }
-                [Some(id), Some(consolidated), Some(end), None, None] if is_lone_id(id) => {
-                    number(consolidated)?;
-                    Some((Form::IdFirst, number(end)?, number(end)?))
-                }
-                [Some(id), Some(time), None, None, None] if is_lone_id(id) => {
-                    Some((Form::IdFirst, number(time)?, number(time)?))
+                [Some(a), None, None, None] => {
+                    let time = number(rest.get(a + 1..)?)?;
+                    is_lone_id(part(0, a)?).then_some((Form::IdFirst, time, time))
                 }
                 _ => None,
             }
@@ -159,9 +166,35 @@ impl fmt::Display for TimestampedName {
 
 /// A decimal number without a sign.
 fn number(digits: &[u8]) -> Option<u64> {
+    /// So many digits make no number beyond 64 bits.
+    const SAFE_DIGITS: usize = 19;
     let digit = |byte: &u8| Some(byte.wrapping_sub(b'0')).filter(|digit| *digit < 10).map(u64::from);
     let append = |number: u64, byte: &u8| number.checked_mul(10)?.checked_add(digit(byte)?);
-    if digits.is_empty() { None } else { digits.iter().try_fold(0, append) }
+    let (eights, rest) = digits.as_chunks();
+    if digits.is_empty() {
+        None
+    } else if digits.len() <= SAFE_DIGITS {
+        let leading =
+            eights.iter().try_fold(0, |number, eight| Some(number * 100_000_000 + eight_digits(*eight)?))?;
+        rest.iter().try_fold(leading, |number, byte| Some(number * 10 + digit(byte)?))
+    } else {
+        digits.iter().try_fold(0, append)
+    }
+}
+
+/// Eight digits at once: the values of neighbours are put together, then of pairs, then of fours.
+fn eight_digits(text: [u8; 8]) -> Option<u64> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let word = u64::from_le_bytes(text);
+    let values = word ^ (ONES * u64::from(b'0'));
+    // A digit's value is below 10: it has no high bits, and gets none when 6 is added.
+    if (values | values.wrapping_add(ONES * 6)) & (ONES * 0xf0) != 0 {
+        return None;
+    }
+    // The first digit is in the lowest byte.
+    let pairs = (values & 0x00ff_00ff_00ff_00ff) * 10 + (values >> 8 & 0x00ff_00ff_00ff_00ff);
+    let fours = (pairs & 0x0000_ffff_0000_ffff) * 100 + (pairs >> 16 & 0x0000_ffff_0000_ffff);
+    Some((fours & 0xffff_ffff) * 10_000 + (fours >> 32))
 }
 
 fn is_id(text: &[u8]) -> bool {
@@ -226,6 +259,32 @@ mod tests {
             "__1_2_../x_3",
         ] {
             assert!(TimestampedName::parse(name).is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_any_length_are_read() {
+        for (text, number_of) in [
+            ("", None),
+            ("0", Some(0)),
+            ("0000000000000000000000007", Some(7)),
+            ("12345678", Some(12_345_678)),
+            ("1795253359529", Some(1_795_253_359_529)),
+            ("9999999999999999999", Some(9_999_999_999_999_999_999)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", None),
+        ] {
+            assert_eq!(number(text.as_bytes()), number_of, "{text}");
+        }
+        // Any byte that is no digit, anywhere in what is read eight at a time and behind it.
+        for len in 1..=20 {
+            for at in 0..len {
+                for byte in (0..=255_u8).filter(|byte| !byte.is_ascii_digit()) {
+                    let mut text = vec![b'1'; len];
+                    text[at] = byte;
+                    assert_eq!(number(&text), None, "{text:?}");
+                }
+            }
         }
     }
 
