@@ -549,6 +549,10 @@ impl Kin {
         let shape = schema.shape();
         Kin { place: place.clone(), schema, shape }
     }
+
+    pub(crate) fn schema(&self) -> &Arc<ArraySchema> {
+        &self.schema
+    }
 }
 
 fn part(plane: Plane) -> DataPart {

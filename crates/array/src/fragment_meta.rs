@@ -6,11 +6,12 @@
 
 use crate::fragment::{Kin, Kinship};
 use crate::listing::fragment_meta_files;
+use crate::snapshot::NewestSchema;
 use crate::{ArrayPlace, Fragment, ListedFragment, Listing};
 use bytes::Bytes;
 use smalti_format::Rule;
 use smalti_format::fragment::{ConsolidatedFooters, FooterIndex};
-use smalti_types::{AlignedBuf, Error, ErrorKind, Result};
+use smalti_types::{Error, ErrorKind, Result};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,8 +21,10 @@ const MAX_FILE_COUNT: usize = 16;
 /// A file of consolidated fragment metadata, and where in it the footers are.
 #[derive(Debug)]
 struct IndexedFooters {
-    tile: AlignedBuf,
+    tile: Bytes,
     index: FooterIndex,
+    /// Fragments that were opened with it already, in the order of their names.
+    opened: Vec<Arc<Fragment>>,
 }
 
 /// The newest file of consolidated fragment metadata, read before it was known whether it is needed.
@@ -36,8 +39,16 @@ pub(crate) struct EarlyFooters {
 #[derive(Debug, Default)]
 pub(crate) struct FoundFooters {
     files: Vec<FooterFile>,
-    /// Where the footer of each fragment of the listing is, by its place there.
-    footers: Vec<Option<(usize, Range<usize>)>>,
+    /// What there is of each fragment of the listing, by its place there.
+    footers: Vec<Option<FoundFooter>>,
+}
+
+#[derive(Debug, Clone)]
+enum FoundFooter {
+    /// The footer, in that file.
+    In(usize, Range<usize>),
+    /// The fragment, opened with its footer in one of the files.
+    Opened(Arc<Fragment>),
 }
 
 #[derive(Debug)]
@@ -55,7 +66,7 @@ impl IndexedFooters {
         let footers = ConsolidatedFooters::decode(tile.as_slice())
             .map_err(|error| error.at_uri(place.store().address(&path)))?;
         let index = footers.into_index();
-        Ok(IndexedFooters { tile, index })
+        Ok(IndexedFooters { tile: Bytes::from_owner(tile), index, opened: Vec::new() })
     }
 }
 
@@ -65,6 +76,34 @@ impl EarlyFooters {
         let (_, path) = fragment_meta_files(place, root).ok()?.into_iter().next()?;
         let read = IndexedFooters::read(place, &path);
         Some(EarlyFooters { path, read })
+    }
+
+    /// Opens fragments of the newest schema as long as something else is waited for. They come in the order of their names. Of what cannot
+    /// be opened here it is told when it is asked for.
+    pub(crate) fn open_while<'l>(
+        mut self,
+        fragments: impl Iterator<Item = &'l ListedFragment>,
+        schema: &NewestSchema,
+        is_awaited: &dyn Fn() -> bool,
+    ) -> Self {
+        /// So many are opened before it is asked again: some microseconds.
+        const SHARE: usize = 16;
+        let Ok(IndexedFooters { tile, index, opened }) = &mut self.read else { return self };
+        let kinship = Kinship::new(|name| match name == schema.name {
+            true => Ok(Arc::clone(&schema.kin)),
+            false => Err(Error::not_found("this schema is not read yet")),
+        });
+        let ranges = fragments.filter_map(|listed| Some((listed, index.range(&listed.name)?)));
+        for (idx, (listed, range)) in ranges.enumerate() {
+            if idx % SHARE == 0 && !is_awaited() {
+                break;
+            }
+            match Fragment::open_with_footer(listed, tile.slice(range), &kinship) {
+                Ok(fragment) => opened.push(Arc::new(fragment)),
+                Err(_) => break,
+            }
+        }
+        self
     }
 }
 
@@ -108,15 +147,21 @@ impl FoundFooters {
     fn add(
         &mut self,
         address: String,
-        IndexedFooters { tile, index }: IndexedFooters,
+        IndexedFooters { tile, index, opened }: IndexedFooters,
         fragments: &[ListedFragment],
     ) {
+        let mut opened = opened.into_iter().peekable();
         for (fragment, footer) in fragments.iter().zip(&mut self.footers) {
-            if footer.is_none() {
-                *footer = index.range(&fragment.name).map(|range| (self.files.len(), range));
+            if footer.is_some() {
+                continue;
             }
+            while opened.next_if(|opened| *opened.name() < fragment.name).is_some() {}
+            *footer = match opened.next_if(|opened| *opened.name() == fragment.name) {
+                Some(opened) => Some(FoundFooter::Opened(opened)),
+                None => index.range(&fragment.name).map(|range| FoundFooter::In(self.files.len(), range)),
+            };
         }
-        self.files.push(FooterFile { address, tile: Bytes::from_owner(tile), refused: Mutex::default() });
+        self.files.push(FooterFile { address, tile, refused: Mutex::default() });
     }
 
     /// The metadata files of the fragments whose footers are in no file here, with their paths relative to the array.
@@ -129,9 +174,14 @@ impl FoundFooters {
             .map(|(listed, _)| listed.metadata_path())
     }
 
-    /// Whether there is a footer for every fragment.
-    pub(crate) fn are_complete(&self) -> bool {
-        self.footers.iter().all(Option::is_some)
+    /// The number of fragments whose footers are in no file here.
+    pub(crate) fn unread_count(&self) -> usize {
+        self.footers.iter().filter(|footer| footer.is_none()).count()
+    }
+
+    /// The number of fragments that are not opened yet.
+    pub(crate) fn unopened_count(&self) -> usize {
+        self.footers.iter().filter(|footer| !matches!(footer, Some(FoundFooter::Opened(_)))).count()
     }
 
     /// Opens fragments that stand side by side in the listing, `start` being the place of the first. What no file here holds is
@@ -162,7 +212,13 @@ impl FoundFooters {
         let mut opened = Vec::with_capacity(fragments.len());
         for (listed, footer) in fragments.iter().zip(footers) {
             let fragment = match footer {
-                Some((file, range)) => self.open_found(place, listed, *file, range.clone(), &kinship),
+                Some(FoundFooter::Opened(fragment)) => {
+                    opened.push(Arc::clone(fragment));
+                    continue;
+                }
+                Some(FoundFooter::In(file, range)) => {
+                    self.open_found(place, listed, *file, range.clone(), &kinship)
+                }
                 None if listed.version.has(Rule::FragmentFooter)
                     && let Some(tail) = tails.next() =>
                 {

@@ -9,6 +9,7 @@
 use crate::commits::{Attempts, CommitFile, Commits, impossible, read_list};
 use crate::fragment_meta::EarlyFooters;
 use crate::side_by_side::at_once;
+use crate::snapshot::NewestSchema;
 use crate::{ArrayPlace, ListedDelete};
 use bytes::Bytes;
 use smalti_format::names::{
@@ -144,24 +145,30 @@ impl Listing {
     ///
     /// # Errors
     /// As `read_schema` and `read`.
-    pub(crate) fn read_to_open<S>(
+    pub(crate) fn read_to_open(
         place: &ArrayPlace,
         time: TimeRange,
         some_folders: Option<Page>,
-        read_schema: impl FnOnce() -> Result<S>,
-        is_dense: impl FnOnce(&S) -> bool,
-    ) -> Result<(S, Listing, Option<EarlyFooters>)> {
+        read_schema: impl FnOnce() -> Result<NewestSchema>,
+    ) -> Result<(NewestSchema, Listing, Option<EarlyFooters>)> {
         let mut footers = None;
-        let (read, folders) = first_listings(place, some_folders, |has_time| -> Result<_> {
+        let (read, folders) = first_listings(place, some_folders, |is_awaited| -> Result<_> {
             let schema = read_schema()?;
             let first = ListedCommits::read(place)?;
-            if has_time && let Ok(listed) = &first.1 {
-                footers = EarlyFooters::newest(place, &file_names(&listed.root));
+            if let Some(is_awaited) = is_awaited
+                && let Ok(ListedCommits { root, fragments, .. }) = &first.1
+            {
+                let is_dense = schema.kin.schema().is_dense();
+                let visible = fragments.iter().map(|(fragment, _)| fragment);
+                let visible = visible.filter(|fragment| is_visible(&fragment.name, time, is_dense));
+                footers = EarlyFooters::newest(place, &file_names(root))
+                    .map(|footers| footers.open_while(visible, &schema, is_awaited));
             }
             Ok((schema, first))
         });
         let (schema, first) = read?;
-        let listing = Listing::of_first(place, time, is_dense(&schema), first, folders)?;
+        let is_dense = schema.kin.schema().is_dense();
+        let listing = Listing::of_first(place, time, is_dense, first, folders)?;
         Ok((schema, listing, footers))
     }
 
@@ -524,11 +531,12 @@ fn file_names(entries: &[Entry]) -> Vec<String> {
 }
 
 /// Reads the commits, and where there are many fragments, lists their folders at the same time: as good as after it, unless
-/// one is missing. `read_commits` is told whether the folders take longer than the commits.
+/// one is missing. `read_commits` is told whether the folders take longer than the commits, and then can ask whether they are still
+/// waited for.
 fn first_listings<T>(
     place: &ArrayPlace,
     some_folders: Option<Page>,
-    read_commits: impl FnOnce(bool) -> T,
+    read_commits: impl FnOnce(Option<&dyn Fn() -> bool>) -> T,
 ) -> (T, Option<Page>) {
     let list = |folder: &str| {
         let entries = place.store().list(folder).ok()?;
@@ -539,18 +547,18 @@ fn first_listings<T>(
     if store.is_distant() {
         // The listing is under way already, and so are the footers.
         let folders = some_folders.or_else(|| list(&fragments));
-        return (read_commits(false), folders);
+        return (read_commits(None), folders);
     }
     let is_worthwhile = || store.is_long(&fragments) && store.is_long(&place.join(COMMITS_FOLDER));
     if !is_worthwhile() {
-        return (read_commits(false), None);
+        return (read_commits(None), None);
     }
     if parallel::thread_count() < 2 {
         // One thread gains nothing. The order is the one that has to hold for two: the folders may be older than the commits.
         let folders = list(&fragments);
-        return (read_commits(true), folders);
+        return (read_commits(Some(&|| false)), folders);
     }
-    at_once(|| read_commits(true), || list(&fragments))
+    at_once(|is_awaited| read_commits(Some(is_awaited)), || list(&fragments))
 }
 
 /// The names of folders among the entries of two listings.

@@ -1,7 +1,7 @@
 //! Work on many small things, shared out among threads.
 
 use smalti_types::parallel;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// The longest share: long enough that handing it out costs nothing beside the work, short enough that threads end together.
@@ -51,14 +51,20 @@ pub(crate) fn side_by_side<T: Sync, R: Send>(items: &[T], work: impl Fn(usize, &
     done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-/// Does `own` on this thread, and `other` at the same time on a worker, if there are any.
-pub(crate) fn at_once<A, B: Send>(own: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
+/// Does `own` on this thread, and `other` at the same time on a worker, if there are any. `own` can ask whether `other` is still to
+/// be waited for.
+pub(crate) fn at_once<A, B: Send>(
+    own: impl FnOnce(&dyn Fn() -> bool) -> A,
+    other: impl FnOnce() -> B + Send,
+) -> (A, B) {
     let other = Mutex::new(Some(other));
     let outcome = Mutex::new(None);
+    let is_done = AtomicBool::new(false);
     let take = || {
         let other = other.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(other) = other {
             *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(other());
+            is_done.store(true, Ordering::Relaxed);
         }
     };
     let own = parallel::scope(|scope| {
@@ -66,7 +72,7 @@ pub(crate) fn at_once<A, B: Send>(own: impl FnOnce() -> A, other: impl FnOnce() 
             // Two, of which one does it: the first that wakes up may be on the processor of this thread.
             (0..2).for_each(|_| scope.spawn(|_| take()));
         }
-        own()
+        own(&|| !is_done.load(Ordering::Relaxed))
     });
     take();
     let outcome = outcome.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -88,10 +94,29 @@ mod tests {
     fn two_things_are_done_with_workers_and_without() {
         let workers = Arc::new(Workers::new(2));
         for _ in 0..50 {
-            assert_eq!(at_once(|| 1, || 2), (1, 2));
-            assert_eq!(workers.stand_by(|| at_once(|| 1, || 2)), (1, 2));
-            assert_eq!(workers.run(|| at_once(|| 1, || 2)), (1, 2));
+            assert_eq!(at_once(|_| 1, || 2), (1, 2));
+            assert_eq!(workers.stand_by(|| at_once(|_| 1, || 2)), (1, 2));
+            assert_eq!(workers.run(|| at_once(|_| 1, || 2)), (1, 2));
         }
+    }
+
+    #[test]
+    fn what_is_done_need_not_be_waited_for() {
+        let is_begun = AtomicBool::new(false);
+        let own = |is_awaited: &dyn Fn() -> bool| {
+            let before = is_awaited();
+            is_begun.store(true, Ordering::Relaxed);
+            while is_awaited() {
+                std::thread::yield_now();
+            }
+            before
+        };
+        let other = || {
+            while !is_begun.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+        };
+        assert_eq!(Arc::new(Workers::new(2)).stand_by(|| at_once(own, other)), (true, ()));
     }
 
     #[test]

@@ -43,6 +43,16 @@ struct Held {
     enumerations: Mutex<HashMap<String, Arc<Enumeration>>>,
 }
 
+/// The schema that counts at the end of a time range, as opening an array finds it.
+#[derive(Debug)]
+pub(crate) struct NewestSchema {
+    /// The schemas of the array, oldest first, with their paths.
+    pub files: Vec<(Option<TimestampedName>, String)>,
+    /// Its name.
+    pub name: String,
+    pub kin: Arc<Kin>,
+}
+
 impl Held {
     /// Of an array without deletes, warnings or history that is gone, and without a claim.
     fn plain(
@@ -88,18 +98,16 @@ impl Snapshot {
                 .unwrap_or(0);
             #[expect(clippy::indexing_slicing, reason = "there is one, or listing them has failed")]
             let (name, path) = &files[at];
-            let schema = Arc::new(read_schema(&asking, path)?);
-            let schema_name = name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str).to_owned();
-            Ok((files, schema, schema_name))
+            let kin = Arc::new(Kin::new(&place, Arc::new(read_schema(&asking, path)?)));
+            let name = name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str).to_owned();
+            Ok(NewestSchema { files, name, kin })
         };
-        let ((files, schema, schema_name), mut listing, early) =
-            Listing::read_to_open(&asking, time, some_folders, open_schema, |(_, schema, _)| {
-                schema.is_dense()
-            })?;
+        let (NewestSchema { files, name: schema_name, kin }, mut listing, early) =
+            Listing::read_to_open(&asking, time, some_folders, open_schema)?;
+        let schema = Arc::clone(kin.schema());
         let footers = FoundFooters::read(&asking, &mut listing, early);
-        let kin = |schema: &Arc<ArraySchema>| Arc::new(Kin::new(&place, Arc::clone(schema)));
         let known: RwLock<HashMap<String, Arc<Kin>>> =
-            RwLock::new(HashMap::from([(schema_name.clone(), kin(&schema))]));
+            RwLock::new(HashMap::from([(schema_name.clone(), kin)]));
         let kin_of = |wanted: &str| -> Result<Arc<Kin>> {
             if let Some(kin) = known.read().unwrap_or_else(PoisonError::into_inner).get(wanted) {
                 return Ok(Arc::clone(kin));
@@ -111,7 +119,8 @@ impl Snapshot {
             let older = Arc::new(read_schema(&asking, path)?);
             check_same_space(&schema, &older).map_err(|error| error.at_uri(place.store().address(path)))?;
             let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
-            Ok(Arc::clone(known.entry(wanted.to_owned()).or_insert_with(|| kin(&older))))
+            let kin = || Arc::new(Kin::new(&place, older));
+            Ok(Arc::clone(known.entry(wanted.to_owned()).or_insert_with(kin)))
         };
         let listed = &listing.fragments;
         let tail_byte_len = match &ahead {
@@ -134,8 +143,8 @@ impl Snapshot {
         let open = |start: usize, listed: &[ListedFragment]| {
             footers.open(&asking, start, listed, tail_byte_len, kin_of)
         };
-        // Footers that are in memory already take a microsecond each.
-        let is_quick = listed.len() < 4 || footers.are_complete() && listed.len() < 500;
+        // Footers that are in memory already take a fraction of a microsecond each.
+        let is_quick = listed.len() < 4 || footers.unread_count() == 0 && footers.unopened_count() < 500;
         let fragments = if is_quick {
             open(0, listed)
         } else {
