@@ -10,7 +10,7 @@ use crate::snapshot::NewestSchema;
 use crate::{ArrayPlace, Fragment, ListedFragment, Listing};
 use bytes::Bytes;
 use smalti_format::Rule;
-use smalti_format::fragment::{ConsolidatedFooters, FooterIndex};
+use smalti_format::fragment::FooterIndex;
 use smalti_types::{Error, ErrorKind, Result};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,8 +21,7 @@ const MAX_FILE_COUNT: usize = 16;
 /// A file of consolidated fragment metadata, and where in it the footers are.
 #[derive(Debug)]
 struct IndexedFooters {
-    tile: Bytes,
-    index: FooterIndex,
+    index: FooterIndex<Bytes>,
     /// Fragments that were opened with it already, in the order of their names.
     opened: Vec<Arc<Fragment>>,
 }
@@ -62,11 +61,9 @@ struct FooterFile {
 impl IndexedFooters {
     fn read(place: &ArrayPlace, path: &str) -> Result<Self> {
         let path = place.join(path);
-        let tile = place.read_tile_file(&path)?;
-        let footers = ConsolidatedFooters::decode(tile.as_slice())
-            .map_err(|error| error.at_uri(place.store().address(&path)))?;
-        let index = footers.into_index();
-        Ok(IndexedFooters { tile: Bytes::from_owner(tile), index, opened: Vec::new() })
+        let tile = Bytes::from_owner(place.read_tile_file(&path)?);
+        let index = FooterIndex::decode(tile).map_err(|error| error.at_uri(place.store().address(&path)))?;
+        Ok(IndexedFooters { index, opened: Vec::new() })
     }
 }
 
@@ -88,7 +85,7 @@ impl EarlyFooters {
     ) -> Self {
         /// So many are opened before it is asked again: some microseconds.
         const SHARE: usize = 16;
-        let Ok(IndexedFooters { tile, index, opened }) = &mut self.read else { return self };
+        let Ok(IndexedFooters { index, opened }) = &mut self.read else { return self };
         let kinship = Kinship::new(|name| match name == schema.name {
             true => Ok(Arc::clone(&schema.kin)),
             false => Err(Error::not_found("this schema is not read yet")),
@@ -98,7 +95,7 @@ impl EarlyFooters {
             if idx % SHARE == 0 && !is_awaited() {
                 break;
             }
-            match Fragment::open_with_footer(listed, tile.slice(range), &kinship) {
+            match Fragment::open_with_footer(listed, index.tile().slice(range), &kinship) {
                 Ok(fragment) => opened.push(Arc::new(fragment)),
                 Err(_) => break,
             }
@@ -147,7 +144,7 @@ impl FoundFooters {
     fn add(
         &mut self,
         address: String,
-        IndexedFooters { tile, index, opened }: IndexedFooters,
+        IndexedFooters { index, opened }: IndexedFooters,
         fragments: &[ListedFragment],
     ) {
         let mut opened = opened.into_iter().peekable();
@@ -161,7 +158,7 @@ impl FoundFooters {
                 None => index.range(&fragment.name).map(|range| FoundFooter::In(self.files.len(), range)),
             };
         }
-        self.files.push(FooterFile { address, tile, refused: Mutex::default() });
+        self.files.push(FooterFile { address, tile: index.tile().clone(), refused: Mutex::default() });
     }
 
     /// The metadata files of the fragments whose footers are in no file here, with their paths relative to the array.

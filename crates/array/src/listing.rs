@@ -288,7 +288,7 @@ impl Listing {
         is_dense: bool,
         mut vacuums: Vec<ListedVacuum>,
         committed: &[(ListedFragment, CommitPlace)],
-        present: &NameIndex<&str, ()>,
+        present: &NameIndex<&str>,
     ) -> Result<HashSet<String>> {
         let mut is_merged = HashSet::new();
         if vacuums.is_empty() {
@@ -369,7 +369,7 @@ impl Listing {
     }
 
     /// Adds the folders of replaced fragments whose commits are gone already, and says how many there are.
-    fn add_uncommitted(&mut self, present: &NameIndex<&str, ()>) -> Result<usize> {
+    fn add_uncommitted(&mut self, present: &NameIndex<&str>) -> Result<usize> {
         let count = self.replaced.len();
         let mut known: HashSet<String> =
             self.replaced.iter().map(|replaced| replaced.fragment.name.to_string()).collect();
@@ -562,9 +562,9 @@ fn first_listings<T>(
 }
 
 /// The names of folders among the entries of two listings.
-fn folder_names<'e>(folders: &'e [Entry], root: &'e [Entry]) -> NameIndex<&'e str, ()> {
+fn folder_names<'e>(folders: &'e [Entry], root: &'e [Entry]) -> NameIndex<&'e str> {
     let all = folders.iter().chain(root);
-    all.filter(|entry| entry.is_folder()).map(|entry| (entry.name.as_str(), ())).collect()
+    all.filter(|entry| entry.is_folder()).map(|entry| entry.name.as_str()).collect()
 }
 
 /// Files of consolidated fragment metadata with their paths relative to the array, newest first; `root` are names in the

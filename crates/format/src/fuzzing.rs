@@ -4,8 +4,9 @@
 //! schema that fragment structures depend on is taken from the first bytes.
 
 use crate::fragment::{
-    BoundsOutline, ConsolidatedFooters, FieldId, Footer, FooterForm, FooterOutline, FragmentStatistics,
-    LegacyFragmentMetadata, ProcessedConditions, RTree, RTreeOutline, TileBounds, TileNumbers, TileOffsets,
+    BoundsOutline, ConsolidatedFooters, FieldId, Footer, FooterForm, FooterIndex, FooterOutline,
+    FragmentStatistics, LegacyFragmentMetadata, ProcessedConditions, RTree, RTreeOutline, TileBounds,
+    TileNumbers, TileOffsets,
 };
 use crate::names::{DataPart, TimestampedName, data_file_name, parse_commit_file};
 use crate::record::DimensionShape;
@@ -181,11 +182,15 @@ pub fn fuzz_sections(bytes: &[u8]) {
 /// Reads consolidated fragment metadata and each footer in it.
 pub fn fuzz_consolidated_footers(bytes: &[u8]) {
     let (shape, bytes) = shape(bytes);
-    let Ok(file) = ConsolidatedFooters::decode(bytes) else { return };
-    let index = file.index();
+    let index = FooterIndex::decode(bytes);
+    let Ok(file) = ConsolidatedFooters::decode(bytes) else {
+        assert!(index.is_err(), "footers are found in what is no list of footers");
+        return;
+    };
+    let index = index.expect("what is read row by row can be looked up");
     for entry in file.entries.iter().take(100) {
         let name = crate::names::TimestampedName::parse(crate::names::last_part(&entry.name));
-        let Some(footer) = name.ok().and_then(|name| index.footer(bytes, &name)) else { continue };
+        let Some(footer) = name.ok().and_then(|name| index.footer(&name)) else { continue };
         let _ = Footer::decode_from(&mut Reader::new(footer), &shape);
     }
 }

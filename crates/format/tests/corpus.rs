@@ -6,8 +6,8 @@ mod common;
 use common::{Case, cases, file_name, folder, structure_files, unfilter};
 use serde_json::{Value, json};
 use smalti_format::fragment::{
-    ConsolidatedFooters, FieldId, Footer, FragmentStatistics, LegacyFragmentMetadata, ProcessedConditions,
-    RTree, Section, TileBounds, TileNumbers, TileOffsets,
+    ConsolidatedFooters, FieldId, Footer, FooterIndex, FragmentStatistics, LegacyFragmentMetadata,
+    ProcessedConditions, RTree, Section, TileBounds, TileNumbers, TileOffsets,
 };
 use smalti_format::names::{self, DataPart, TimestampedName};
 use smalti_format::{
@@ -640,10 +640,10 @@ fn consolidated(
 ) -> Vec<u8> {
     let file = ConsolidatedFooters::decode(tile).unwrap();
     let root = folder(path).trim_end_matches("__fragment_meta/").to_owned();
-    let (index, mut fragments) = (file.index(), Vec::new());
+    let (index, mut fragments) = (FooterIndex::decode(tile).unwrap(), Vec::new());
     for entry in &file.entries {
         let name = TimestampedName::parse(names::last_part(&entry.name)).unwrap();
-        let bytes = index.footer(tile, &name).unwrap();
+        let bytes = index.footer(&name).unwrap();
         let schema_name =
             Footer::schema_name_of(bytes).unwrap_or_else(|error| panic!("{} {path}: {error}", case.name));
         let shape = schemas[&(root.clone(), schema_name)].shape();

@@ -98,14 +98,13 @@ fn footers_of_another_array_are_found_out() {
     let path = format!("array/__fragment_meta/{name}");
     let tile = place.read_tile_file(&path).unwrap();
     let file = smalti_format::fragment::ConsolidatedFooters::decode(tile.as_slice()).unwrap();
-    let index = file.index();
+    let index = smalti_format::fragment::FooterIndex::decode(tile.as_slice()).unwrap();
     let mut names: Vec<_> = file
         .entries
         .iter()
         .map(|entry| smalti_format::names::TimestampedName::parse(&entry.name).unwrap())
         .collect();
-    let footers: Vec<Vec<u8>> =
-        names.iter().map(|name| index.footer(tile.as_slice(), name).unwrap().to_vec()).collect();
+    let footers: Vec<Vec<u8>> = names.iter().map(|name| index.footer(name).unwrap().to_vec()).collect();
     names.rotate_left(1);
     let swapped: Vec<(String, Vec<u8>)> = names.iter().map(ToString::to_string).zip(footers).collect();
     let payload = smalti_format::fragment::ConsolidatedFooters::encode(&swapped).unwrap();

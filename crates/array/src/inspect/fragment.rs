@@ -340,13 +340,13 @@ fn explain_footers(array: Result<&ArrayPlace, &Error>, payload: &[u8], detail: T
     if damage.is_some() {
         return (fields, damage);
     }
-    let footers = match ConsolidatedFooters::decode(payload) {
-        Ok(footers) => footers,
+    let footers = ConsolidatedFooters::decode(payload);
+    let (footers, index) = match footers.and_then(|footers| Ok((footers, FooterIndex::decode(payload)?))) {
+        Ok(read) => read,
         Err(error) => return (fields, Some(error)),
     };
     let mut starts: Vec<(u64, &str)> =
         footers.entries.iter().map(|entry| (entry.footer_offset, names::last_part(&entry.name))).collect();
-    let index = footers.index();
     starts.sort_unstable();
     starts.dedup_by_key(|(start, _)| *start);
     let listed = if detail == TraceDetail::Full { starts.len() } else { starts.len().min(20) };
@@ -362,7 +362,7 @@ fn explain_footers(array: Result<&ArrayPlace, &Error>, payload: &[u8], detail: T
         let mut entry =
             field("consolidated footer", "footer", "[footer]", doc, start..end, format!("of {name}"));
         let explained =
-            array.map_err(Error::clone).and_then(|array| footer_fields(array, &index, payload, name, detail));
+            array.map_err(Error::clone).and_then(|array| footer_fields(array, &index, name, detail));
         match explained {
             Ok((mut inner, read_len)) => {
                 fields.push(entry);
@@ -390,13 +390,12 @@ fn explain_footers(array: Result<&ArrayPlace, &Error>, payload: &[u8], detail: T
 
 fn footer_fields(
     array: &ArrayPlace,
-    footers: &FooterIndex<&str>,
-    tile: &[u8],
+    footers: &FooterIndex<&[u8]>,
     name: &str,
     detail: TraceDetail,
 ) -> Result<(Vec<TraceEntry>, u64)> {
     let name = TimestampedName::parse(name)?;
-    let bytes = footers.footer(tile, &name).ok_or_else(|| Error::corrupt("another version starts here"))?;
+    let bytes = footers.footer(&name).ok_or_else(|| Error::corrupt("another version starts here"))?;
     let version = name.fragment_version()?;
     let schema_name = match version.has(Rule::FooterLength) {
         true => Footer::schema_name_of(bytes)?,

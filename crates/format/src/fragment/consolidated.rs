@@ -26,28 +26,30 @@ record! {
     }
 }
 
-/// The footers of many fragments, borrowed from their unfiltered tile.
+/// What a file of the footers of many fragments says of them.
 #[derive(Debug, Clone)]
-pub struct ConsolidatedFooters<'a> {
+pub struct ConsolidatedFooters {
     /// The fragments.
     pub entries: Vec<ConsolidatedEntry>,
-    tile: &'a [u8],
 }
 
-/// Where the footers of fragments are in an unfiltered tile: see [`ConsolidatedFooters::index`].
+/// Where the footers of fragments are in an unfiltered tile, and the tile: found without keeping a name.
 #[derive(Debug, Clone)]
-pub struct FooterIndex<N = String> {
-    places: NameIndex<N, FooterPlace>,
+pub struct FooterIndex<T> {
+    tile: T,
+    places: NameIndex<FooterPlace>,
 }
 
 #[derive(Debug, Clone)]
 struct FooterPlace {
-    range: Range<usize>,
-    /// The version that stands at its start.
+    /// Where the folder name of the fragment is in the tile.
+    name: Range<usize>,
+    footer: Range<usize>,
+    /// The version that stands at the start of the footer.
     version: Option<Version>,
 }
 
-impl<'a> ConsolidatedFooters<'a> {
+impl ConsolidatedFooters {
     /// Reads the head alone, from a reader that may keep a trace: which fragments there are, and where their footers start.
     ///
     /// # Errors
@@ -60,7 +62,7 @@ impl<'a> ConsolidatedFooters<'a> {
     ///
     /// # Errors
     /// `Corrupt`.
-    pub fn decode(tile: &'a [u8]) -> Result<Self> {
+    pub fn decode(tile: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(tile);
         let entries = ConsolidatedFooters::read_head(&mut reader)?;
         let footers = reader.byte_offset()..tile.len() as u64;
@@ -71,47 +73,7 @@ impl<'a> ConsolidatedFooters<'a> {
             ))
             .in_field(ConsolidatedEntry::STRUCTURE.name, "footer_offset"));
         }
-        Ok(ConsolidatedFooters { entries, tile })
-    }
-
-    /// Finds footers by fragment.
-    pub fn index(&self) -> FooterIndex<&str> {
-        let names = self.entries.iter().map(|entry| names::last_part(&entry.name));
-        FooterIndex::new(names, self.places())
-    }
-
-    /// As [`index`](ConsolidatedFooters::index), with names of its own, so that it can be kept beside the tile.
-    pub fn into_index(self) -> FooterIndex {
-        let places = self.places();
-        let names = self.entries.into_iter().map(|ConsolidatedEntry { name, .. }| {
-            let last = names::last_part(&name);
-            if last.len() == name.len() { name } else { last.to_owned() }
-        });
-        FooterIndex::new(names, places)
-    }
-
-    /// Where the footer of each entry is: it ends where the next one starts, whosever that is.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "decoding checked that footers start inside the tile, which is in memory"
-    )]
-    fn places(&self) -> Vec<FooterPlace> {
-        let mut starts: Vec<usize> = self.entries.iter().map(|entry| entry.footer_offset as usize).collect();
-        starts.sort_unstable();
-        starts.dedup();
-        // Mostly they are in the order of their entries.
-        let mut at = 0;
-        let place_of = |entry: &ConsolidatedEntry| {
-            let start = entry.footer_offset as usize;
-            if starts.get(at) != Some(&start) {
-                at = starts.partition_point(|other| *other < start);
-            }
-            at += 1;
-            let range = start..starts.get(at).copied().unwrap_or(self.tile.len());
-            let version = self.tile.get(range.clone()).and_then(|footer| Reader::new(footer).u32().ok());
-            FooterPlace { range, version: version.and_then(|version| Version::new(version).ok()) }
-        };
-        self.entries.iter().map(place_of).collect()
+        Ok(ConsolidatedFooters { entries })
     }
 
     /// The unfiltered tile for fragments, each given by folder name and footer.
@@ -135,29 +97,90 @@ impl<'a> ConsolidatedFooters<'a> {
     }
 }
 
-impl<N: AsRef<str>> FooterIndex<N> {
-    fn new(names: impl DoubleEndedIterator<Item = N> + ExactSizeIterator, places: Vec<FooterPlace>) -> Self {
+impl<T: AsRef<[u8]>> FooterIndex<T> {
+    /// Reads the head of the unfiltered tile.
+    ///
+    /// # Errors
+    /// As [`ConsolidatedFooters::decode`].
+    pub fn decode(tile: T) -> Result<Self> {
+        let bytes = tile.as_ref();
+        let Some(mut places) = FooterPlace::read_all(bytes) else {
+            // What is wrong is told by who reads it row by row.
+            let refused = ConsolidatedFooters::decode(bytes).map(drop);
+            return Err(refused
+                .err()
+                .unwrap_or_else(|| Error::corrupt("a head that is read in one way only")));
+        };
+        let mut starts: Vec<usize> = places.iter().map(|place| place.footer.start).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        // Mostly they are in the order of their entries.
+        let mut at = 0;
+        for FooterPlace { footer, version, .. } in &mut places {
+            if starts.get(at) != Some(&footer.start) {
+                at = starts.partition_point(|other| *other < footer.start);
+            }
+            at += 1;
+            // Each ends where the next one starts, whosever that is.
+            footer.end = starts.get(at).copied().unwrap_or(bytes.len());
+            let number = bytes.get(footer.clone()).and_then(|footer| Reader::new(footer).u32().ok());
+            *version = number.and_then(|number| Version::new(number).ok());
+        }
         // The last entry of a name counts.
-        FooterIndex { places: names.zip(places).rev().collect() }
+        places.reverse();
+        let places = NameIndex::new(places, |place| place.name_in(bytes));
+        Ok(FooterIndex { tile, places })
     }
 
-    /// The bytes of a fragment's footer in the unfiltered tile, up to the next one: read them with
+    /// The bytes of a fragment's footer, up to the next one: read them with
     /// [`Footer::decode`](super::Footer::decode). The fragment is found by its folder name, whether the
     /// file gives that or a URI.
     ///
     /// `None` too where the bytes do not start with the fragment's version: newer releases miscount footers of
     /// versions 3, 4 and 11. Whoever finds no footer here, or cannot read it, takes the fragment's own file.
-    pub fn footer<'f>(&self, tile: &'f [u8], fragment: &TimestampedName) -> Option<&'f [u8]> {
-        tile.get(self.range(fragment)?)
+    pub fn footer(&self, fragment: &TimestampedName) -> Option<&[u8]> {
+        self.tile.as_ref().get(self.range(fragment)?)
     }
 
-    /// Where in the unfiltered tile the bytes are that [`footer`](FooterIndex::footer) gives.
+    /// Where in the tile the bytes are that [`footer`](FooterIndex::footer) gives.
     pub fn range(&self, fragment: &TimestampedName) -> Option<Range<usize>> {
-        let FooterPlace { range, version } = self.places.find(fragment.as_str())?;
-        let (version, named) = ((*version)?, fragment.fragment_version().ok()?);
+        let tile = self.tile.as_ref();
+        let place = self.places.find(fragment.as_str(), |place| place.name_in(tile))?;
+        let (version, named) = (place.version?, fragment.fragment_version().ok()?);
         // Names do not tell versions 3 and 4 apart.
         let is_same =
             version == named || !version.has(Rule::VersionEndsNames) && !named.has(Rule::VersionEndsNames);
-        is_same.then(|| range.clone())
+        is_same.then(|| place.footer.clone())
+    }
+
+    /// The unfiltered tile.
+    pub fn tile(&self) -> &T {
+        &self.tile
+    }
+}
+
+impl FooterPlace {
+    /// The places of a head's entries, with the starts of footers alone. `None` just where [`ConsolidatedFooters::decode`] fails.
+    fn read_all(tile: &[u8]) -> Option<Vec<FooterPlace>> {
+        /// That of the shortest name there is, with its length and the offset of the footer: room is made for no more than fit the tile.
+        const ENTRY_LEN: usize = 64;
+        let mut reader = Reader::new(tile);
+        let count = usize::try_from(reader.u32().ok()?).ok()?;
+        let mut places = Vec::with_capacity(count.min(tile.len() / ENTRY_LEN));
+        for _ in 0..count {
+            let name_len = reader.u64().ok()?;
+            let name = std::str::from_utf8(reader.take(name_len).ok()?).ok()?;
+            let name_end = tile.len() - reader.rest().len();
+            let start = usize::try_from(reader.u64().ok()?).ok().filter(|start| *start < tile.len())?;
+            let trimmed_end = name_end - (name.len() - name.trim_end_matches('/').len());
+            let name = trimmed_end - names::last_part(name).len()..trimmed_end;
+            places.push(FooterPlace { name, footer: start..start, version: None });
+        }
+        let head_len = tile.len() - reader.rest().len();
+        places.iter().all(|place| place.footer.start >= head_len).then_some(places)
+    }
+
+    fn name_in<'t>(&self, tile: &'t [u8]) -> &'t [u8] {
+        tile.get(self.name.clone()).unwrap_or_default()
     }
 }

@@ -4,7 +4,7 @@ use super::hull;
 use crate::{Options, Report};
 use smalti_array::{ArrayPlace, Fragment, Snapshot, fragment_meta_files};
 use smalti_format::Rule;
-use smalti_format::fragment::ConsolidatedFooters;
+use smalti_format::fragment::{ConsolidatedFooters, FooterIndex};
 use smalti_format::names::{FRAGMENT_META_FOLDER, FRAGMENT_METADATA_FILE, META_ENDING};
 use smalti_query::{Phase, Unit};
 use smalti_store::{Store, join};
@@ -71,12 +71,9 @@ fn is_known(place: &ArrayPlace, fragments: &[&Arc<Fragment>], footers: &[(String
     let newest = files.first().map(|(name, _)| name.range().end);
     let is_same = |path: &str| -> Result<bool> {
         let tile = place.read_tile_file(&place.join(path))?;
-        let file = ConsolidatedFooters::decode(tile.as_slice())?;
-        let index = file.index();
+        let index = FooterIndex::decode(tile.as_slice())?;
         let mut pairs = fragments.iter().zip(footers);
-        Ok(pairs.all(|(fragment, (_, footer))| {
-            index.footer(tile.as_slice(), fragment.name()) == Some(&footer[..])
-        }))
+        Ok(pairs.all(|(fragment, (_, footer))| index.footer(fragment.name()) == Some(&footer[..])))
     };
     let mut same_end = files.iter().filter(|(name, _)| Some(name.range().end) == newest);
     Ok(same_end.any(|(_, path)| is_same(path).unwrap_or(false)))

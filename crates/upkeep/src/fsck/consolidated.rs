@@ -5,7 +5,7 @@ use super::finding::{Class, Finding, FindingKind};
 use super::fragment::Fragments;
 use super::tile_file::{Flaw, open_tile};
 use smalti_format::Reader;
-use smalti_format::fragment::{ConsolidatedFooters, Footer};
+use smalti_format::fragment::{ConsolidatedFooters, Footer, FooterIndex};
 use smalti_format::names::{self, FRAGMENT_META_FOLDER, META_ENDING, TimestampedName};
 use smalti_store::join;
 use smalti_types::AlignedBuf;
@@ -20,21 +20,20 @@ impl Check<'_> {
         files.map(|(folder, entry)| join(folder, &entry.name)).collect()
     }
 
-    fn footer_tile(&self, path: &str) -> Result<AlignedBuf, Flaw> {
+    /// What such a file says of its footers, and these.
+    fn footers_in(&self, path: &str) -> Result<(ConsolidatedFooters, FooterIndex<AlignedBuf>), Flaw> {
         let bytes = self.bytes(path).map_err(Flaw::of)?;
         let (tile, _) = open_tile(self.place, &bytes)?;
-        ConsolidatedFooters::decode(tile.as_slice()).map_err(Flaw::of)?;
-        Ok(tile)
+        let footers = ConsolidatedFooters::decode(tile.as_slice()).map_err(Flaw::of)?;
+        Ok((footers, FooterIndex::decode(tile).map_err(Flaw::of)?))
     }
 
     /// The footer of every fragment that such a file keeps one of.
     pub(super) fn footer_copies(&self) -> BTreeMap<String, Vec<u8>> {
         let mut copies = BTreeMap::new();
         for path in self.footer_files() {
-            let Ok(tile) = self.footer_tile(&path) else { continue };
-            let Ok(footers) = ConsolidatedFooters::decode(tile.as_slice()) else { continue };
-            let index = footers.index();
-            let footer = |name: &str| index.footer(tile.as_slice(), &TimestampedName::parse(name).ok()?);
+            let Ok((footers, index)) = self.footers_in(&path) else { continue };
+            let footer = |name: &str| index.footer(&TimestampedName::parse(name).ok()?);
             for entry in &footers.entries {
                 let name = names::last_part(&entry.name);
                 if let Some(footer) = footer(name) {
@@ -48,8 +47,8 @@ impl Check<'_> {
     /// Compares copies of footers with the fragments' own.
     pub(super) fn footers(&mut self, fragments: &Fragments) {
         for path in self.footer_files() {
-            let tile = match self.footer_tile(&path) {
-                Ok(tile) => tile,
+            let (footers, index) = match self.footers_in(&path) {
+                Ok(read) => read,
                 Err(flaw) => {
                     let mut finding = self.flawed(&flaw, Class::Hidden, &path);
                     finding.message +=
@@ -58,9 +57,7 @@ impl Check<'_> {
                     continue;
                 }
             };
-            let Ok(footers) = ConsolidatedFooters::decode(tile.as_slice()) else { continue };
-            let index = footers.index();
-            let footer = |name: &str| index.footer(tile.as_slice(), &TimestampedName::parse(name).ok()?);
+            let footer = |name: &str| index.footer(&TimestampedName::parse(name).ok()?);
             let (mut gone, mut different) = (Vec::new(), Vec::new());
             for entry in &footers.entries {
                 let name = names::last_part(&entry.name);
