@@ -198,7 +198,7 @@ fn put_metadata(
     let file_sizes = (0..SLOT_COUNT).map(|slot| if slot == NO_SLOT { 0 } else { tile_count * TILE_BYTE_LEN });
     let side_extent = Extent::Num { lo: 0i64.ordinal(), hi: (side as i64 - 1).ordinal() };
     let mut footer = Footer {
-        non_empty_domain: Some(vec![side_extent.clone(), side_extent]),
+        non_empty_domain: Some(vec![side_extent.clone(), side_extent].into()),
         sparse_tile_count: tile_count,
         last_tile_cell_count: 1,
         file_sizes: file_sizes.collect(),

@@ -89,7 +89,7 @@ impl FragmentContent {
         tile_count: u64,
         last_tile_cell_count: u64,
     ) {
-        self.footer.non_empty_domain = Some(non_empty_domain);
+        self.footer.non_empty_domain = Some(non_empty_domain.into());
         self.footer.sparse_tile_count = if self.footer.is_dense { 0 } else { tile_count };
         self.footer.last_tile_cell_count = last_tile_cell_count;
         self.rects = rects;

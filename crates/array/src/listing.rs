@@ -233,13 +233,15 @@ impl Listing {
         let all = || list().map(|entries| Page { entries, is_whole: true });
         let Page { entries: first, is_whole } = early_folders.map_or_else(all, Ok)?;
         let second;
+        let are_listed = |present: &NameIndex<&str>| -> Vec<bool> {
+            committed.iter().map(|(fragment, _)| present.contains(fragment.name.as_str())).collect()
+        };
         let (mut folders, mut present) = (&first, folder_names(&first, &root));
-        if is_early
-            && is_whole
-            && !committed.iter().all(|(fragment, _)| present.contains(fragment.name.as_str()))
-        {
+        let mut committed_listed = are_listed(&present);
+        if is_early && is_whole && committed_listed.contains(&false) {
             second = list()?;
             (folders, present) = (&second, folder_names(&second, &root));
+            committed_listed = are_listed(&present);
         }
         let folder_count = folders.iter().filter(|entry| entry.is_folder()).count();
         listing.note_purged(place, time, is_dense, &gone, &vacuums, &committed)?;
@@ -248,9 +250,9 @@ impl Listing {
             listing.vacuums.iter().flat_map(|vacuum| vacuum.replaces.iter().cloned()).collect();
         let mut found_count = 0;
         let mut looked_up = LookedUp::default();
-        for (fragment, commit) in committed {
+        listing.fragments.reserve(committed.len());
+        for ((fragment, commit), is_listed) in committed.into_iter().zip(committed_listed) {
             let name = fragment.name.as_str();
-            let is_listed = present.contains(name);
             let is_present = is_listed || !is_whole;
             found_count += usize::from(is_listed);
             if !is_visible(&fragment.name, time, is_dense) {
@@ -457,7 +459,9 @@ impl ListedCommits {
     }
 
     fn collect(place: &ArrayPlace, root: Vec<Entry>, mut commits: Commits) -> Result<Self> {
-        let (mut fragments, mut deletes, mut vacuums) = (Vec::new(), Vec::new(), Vec::new());
+        let in_consolidated = commits.consolidated.iter().map(|file| file.entries.len()).sum::<usize>();
+        let mut fragments = Vec::with_capacity(in_consolidated + commits.single.len());
+        let (mut deletes, mut vacuums) = (Vec::new(), Vec::new());
         for mut consolidated in mem::take(&mut commits.consolidated) {
             for entry in mem::take(&mut consolidated.entries) {
                 if commits.ignores(&entry)? {

@@ -56,7 +56,7 @@ fn footer() -> Outcome<Work> {
     let shape = schema()?.shape();
     let schema_name = "__1700000000000_1700000000000_00000000000000000000000000000001";
     let mut footer = Footer {
-        non_empty_domain: Some(rectangle(7)?.to_vec()),
+        non_empty_domain: Some(rectangle(7)?.to_vec().into()),
         sparse_tile_count: TILE_COUNT as u64,
         last_tile_cell_count: 77,
         fragment_statistics: 1 << 20,

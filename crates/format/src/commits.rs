@@ -50,8 +50,10 @@ impl ConsolidatedCommits {
     /// # Errors
     /// `Corrupt` when a line is no commit, or a tile is cut short: it cannot be told then what else was committed.
     pub fn decode(file: &[u8]) -> Result<Self> {
+        /// Of a line with the path of a commit: room is made for about as many as there are.
+        const LINE_LEN: usize = 100;
         let mut reader = Reader::new(file);
-        let mut entries = Vec::new();
+        let mut entries = Vec::with_capacity(file.len() / LINE_LEN);
         while reader.remaining() > 0 {
             let byte_offset = reader.byte_offset();
             let line = next_line(&mut reader)?;

@@ -2,7 +2,13 @@
 
 use crate::record::{DimensionShape, shortened};
 use crate::{Reader, Writer};
+use smallvec::SmallVec;
 use smalti_types::{Datatype, Error, Extent, ExtentRef, RectList, Result, Scalar};
+
+/// The sides of a rectangle, one for each dimension: those of a plane in place, as readers of many fragments hold a rectangle for each.
+pub type Sides = SmallVec<[Extent; SIDES_IN_PLACE]>;
+
+const SIDES_IN_PLACE: usize = 2;
 
 /// Reads the interval of one dimension.
 ///
@@ -56,11 +62,11 @@ fn put_ordinal(writer: &mut Writer, datatype: Datatype, ordinal: u64) {
 }
 
 /// Reads one interval for each dimension.
-pub(crate) fn read_rect(reader: &mut Reader<'_>, dimensions: &[DimensionShape]) -> Result<Vec<Extent>> {
+pub(crate) fn read_rect(reader: &mut Reader<'_>, dimensions: &[DimensionShape]) -> Result<Sides> {
     let read = |reader: &mut Reader<'_>, shape: &DimensionShape| {
         read_extent(reader, *shape).map(ExtentRef::to_owned)
     };
-    let mut rect = Vec::with_capacity(dimensions.len());
+    let mut rect = Sides::with_capacity(dimensions.len());
     for shape in dimensions {
         rect.push(reader.part(
             "interval",

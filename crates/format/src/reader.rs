@@ -129,15 +129,19 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// `Corrupt` when fewer are left.
+    #[inline]
     pub fn take(&mut self, byte_len: u64) -> Result<&'a [u8]> {
         let rest = self.rest();
         let taken = usize::try_from(byte_len).ok().and_then(|byte_len| rest.get(..byte_len));
-        let Some(taken) = taken else {
-            return Err(Error::corrupt(format!("{byte_len} bytes are needed, {} are left", rest.len()))
-                .at_offset(self.byte_offset()));
-        };
+        let Some(taken) = taken else { return Err(self.missing(byte_len)) };
         self.at += taken.len();
         Ok(taken)
+    }
+
+    #[cold]
+    fn missing(&self, byte_len: u64) -> Error {
+        Error::corrupt(format!("{byte_len} bytes are needed, {} are left", self.remaining()))
+            .at_offset(self.byte_offset())
     }
 
     /// The next `count` items of `item_len` bytes each.
@@ -170,6 +174,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// `Corrupt` at the end of the bytes.
+    #[inline]
     pub fn u8(&mut self) -> Result<u8> {
         self.array::<1>().map(|[byte]| byte)
     }
@@ -178,6 +183,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// `Corrupt` when fewer than four bytes are left.
+    #[inline]
     pub fn u32(&mut self) -> Result<u32> {
         self.array().map(u32::from_le_bytes)
     }
@@ -186,6 +192,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// `Corrupt` when fewer than eight bytes are left.
+    #[inline]
     pub fn u64(&mut self) -> Result<u64> {
         self.array().map(u64::from_le_bytes)
     }
@@ -227,6 +234,9 @@ impl<'a> Reader<'a> {
     ) -> Result<T> {
         let FieldName { structure, field, .. } = name;
         let byte_offset = self.byte_offset();
+        if self.trace.is_none() {
+            return read(self).map_err(|error| in_field(error, structure, field, byte_offset));
+        }
         let slot = if self.is_traced() {
             let doc = name.rows.iter().find(|row| row.field == field).map_or("", |row| row.doc.trim_ascii());
             self.open(structure, field, (name.on_disk)(), doc, false)
@@ -241,15 +251,11 @@ impl<'a> Reader<'a> {
         if slot.is_some() {
             self.close(slot, byte_offset, outcome.as_ref().ok(), show);
         }
-        outcome.map_err(|error| match error.kind() {
-            ErrorKind::Corrupt | ErrorKind::Unsupported => {
-                error.in_field(structure, field).at_offset(byte_offset)
-            }
-            _ => error,
-        })
+        outcome.map_err(|error| in_field(error, structure, field, byte_offset))
     }
 
     /// Reads a part of a field that has parts of its own in the trace.
+    #[inline]
     pub(crate) fn part<T: Debug>(
         &mut self,
         field: &'static str,
@@ -262,6 +268,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the length or count at the start of a field whose content has parts of its own in the trace.
+    #[inline]
     pub(crate) fn framing<T: Debug>(
         &mut self,
         field: &'static str,
@@ -271,6 +278,7 @@ impl<'a> Reader<'a> {
         self.inner(field, on_disk, "", true, |value| format!("{value:?}"), read)
     }
 
+    #[inline]
     fn inner<T: Debug>(
         &mut self,
         field: &'static str,
@@ -280,6 +288,9 @@ impl<'a> Reader<'a> {
         show: impl FnOnce(&T) -> String,
         read: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
+        if self.trace.is_none() {
+            return read(self);
+        }
         let byte_offset = self.byte_offset();
         let slot = match self.is_traced() {
             true => self.open(self.structure, field, on_disk.to_owned(), doc, is_framing),
@@ -406,6 +417,17 @@ impl<'a> Reader<'a> {
                 entry.value = "damaged".into();
             }
         }
+    }
+}
+
+/// Names the field in an error about the bytes.
+#[cold]
+fn in_field(error: Error, structure: &'static str, field: &'static str, byte_offset: u64) -> Error {
+    match error.kind() {
+        ErrorKind::Corrupt | ErrorKind::Unsupported => {
+            error.in_field(structure, field).at_offset(byte_offset)
+        }
+        _ => error,
     }
 }
 

@@ -1,12 +1,12 @@
 //! The footer of fragment metadata, from version 3 on.
 
-use super::{FieldId, FieldNumbers, PerField, PerVarField, Slots, surroundings};
+use super::{FieldId, FieldNumbers, PerField, PerVarField, Sides, Slots, surroundings};
 use crate::extent::{put_rect, read_rect};
 use crate::leaf::{Bool8, Bytes32, FormatVersion, List32, Str64, U64, put_u64s, u64s};
 use crate::names;
 use crate::record::{Cx, Leaf, Record, Shape, record};
 use crate::{Reader, Rule, Version, Writer};
-use smalti_types::{Error, Extent, Result};
+use smalti_types::{Error, Result};
 use std::ops::Range;
 
 record! {
@@ -20,7 +20,7 @@ record! {
         /// Whether the fragment is dense.
         3..   is_dense: bool as Bool8,
         /// The least rectangle around all cells.
-        3..   non_empty_domain: Option<Vec<Extent>> as NonEmptyDomain,
+        3..   non_empty_domain: Option<Sides> as NonEmptyDomain,
         /// The number of tiles of a sparse fragment.
         3..   sparse_tile_count: u64 as U64,
         /// Cells in the last tile of a sparse fragment.
@@ -124,11 +124,11 @@ impl Leaf<Vec<u8>> for SectionData {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NonEmptyDomain;
 
-impl Leaf<Option<Vec<Extent>>> for NonEmptyDomain {
+impl Leaf<Option<Sides>> for NonEmptyDomain {
     fn on_disk() -> String {
         "u8 flag (1: none), then an MBR, of zeros if none".into()
     }
-    fn show(value: &Option<Vec<Extent>>) -> String {
+    fn show(value: &Option<Sides>) -> String {
         value.as_ref().map_or("none".into(), |rect| format!("{} intervals", rect.len()))
     }
     fn fixed_len(cx: &Cx<'_>) -> Option<u64> {
@@ -137,7 +137,7 @@ impl Leaf<Option<Vec<Extent>>> for NonEmptyDomain {
         };
         cx.shape.all_dimensions_fixed().then(|| 1 + rect_len(cx.shape))
     }
-    fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Option<Vec<Extent>>> {
+    fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Option<Sides>> {
         let is_none = reader.framing("is_none", "u8, 0 or 1", |reader| Bool8.read(reader, cx))?;
         if is_none && !cx.shape.all_dimensions_fixed() {
             return Ok(None);
@@ -145,7 +145,7 @@ impl Leaf<Option<Vec<Extent>>> for NonEmptyDomain {
         let rect = read_rect(reader, &cx.shape.dimensions)?;
         Ok((!is_none).then_some(rect))
     }
-    fn write(&self, value: &Option<Vec<Extent>>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
+    fn write(&self, value: &Option<Sides>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
         let rect = value.as_ref().ok_or_else(|| {
             Error::invalid("a fragment without a non-empty domain cannot be read back by the reference")
         })?;

@@ -1,12 +1,12 @@
 //! Fragment metadata of versions 1 and 2: one generic tile with everything.
 
-use super::{FieldNumbers, Footer, PerField, PerVarField, surroundings};
+use super::{FieldNumbers, Footer, PerField, PerVarField, Sides, surroundings};
 use crate::extent::{put_rect, put_rects, read_rect, read_rects};
 use crate::leaf::{FormatVersion, U64, put_u64s, u64s};
 use crate::names::OLD_SCHEMA_FILE;
 use crate::record::{Cx, Leaf, Record, Shape, record, shortened};
 use crate::{Reader, Version, Writer};
-use smalti_types::{Error, Extent, RectList, Result};
+use smalti_types::{Error, RectList, Result};
 
 record! {
     /// The metadata file of a fragment of version 1 or 2: one generic tile.
@@ -15,7 +15,7 @@ record! {
         /// The format version of the fragment.
         1..3  version: Version as FormatVersion,
         /// The least rectangle around all cells.
-        1..3  non_empty_domain: Option<Vec<Extent>> as SizedRect,
+        1..3  non_empty_domain: Option<Sides> as SizedRect,
         /// The MBR of each tile of a sparse fragment.
         1..3  mbrs: RectList as CountedRects,
         /// First and last cell of each tile of a sparse fragment.
@@ -80,20 +80,20 @@ impl LegacyFragmentMetadata {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SizedRect;
 
-impl Leaf<Option<Vec<Extent>>> for SizedRect {
+impl Leaf<Option<Sides>> for SizedRect {
     fn on_disk() -> String {
         "u64 length (0: none), then an MBR".into()
     }
-    fn show(value: &Option<Vec<Extent>>) -> String {
+    fn show(value: &Option<Sides>) -> String {
         value.as_ref().map_or("none".into(), |rect| format!("{} intervals", rect.len()))
     }
-    fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Option<Vec<Extent>>> {
+    fn read(&self, reader: &mut Reader<'_>, cx: &Cx<'_>) -> Result<Option<Sides>> {
         match reader.framing("byte_len", "u64", Reader::u64)? {
             0 => Ok(None),
             byte_len => reader.within(byte_len, |reader| read_rect(reader, &cx.shape.dimensions)).map(Some),
         }
     }
-    fn write(&self, value: &Option<Vec<Extent>>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
+    fn write(&self, value: &Option<Sides>, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
         let mut rect = Writer::new();
         if let Some(extents) = value {
             put_rect(&mut rect, &cx.shape.dimensions, extents)?;

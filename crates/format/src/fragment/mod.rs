@@ -8,6 +8,7 @@ mod rtree;
 mod sections;
 mod tile_offsets;
 
+pub use crate::extent::Sides;
 pub use consolidated::{ConsolidatedEntry, ConsolidatedFooters, FooterIndex};
 pub use footer::{Footer, OptionalSection, Section};
 pub use legacy::LegacyFragmentMetadata;

@@ -1,11 +1,11 @@
 //! What opening an array needs of the footers of its fragments.
 
 use super::footer::{FooterHead, NonEmptyDomain};
-use super::{Footer, surroundings};
+use super::{Footer, Sides, surroundings};
 use crate::leaf::Bool8;
 use crate::record::{Cx, Leaf, Record, Shape};
 use crate::{Reader, Rule, Version};
-use smalti_types::{Extent, Result};
+use smalti_types::Result;
 
 /// What a footer says of its fragment, without the lists with one number a field: enough to open an array.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,7 +15,7 @@ pub struct FooterOutline {
     /// Whether the fragment is dense.
     pub is_dense: bool,
     /// The least rectangle around all cells.
-    pub non_empty_domain: Option<Vec<Extent>>,
+    pub non_empty_domain: Option<Sides>,
     /// The number of tiles of a sparse fragment.
     pub sparse_tile_count: u64,
     /// Cells in the last tile of a sparse fragment.
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use crate::fragment::FieldNumbers;
     use crate::record::DimensionShape;
-    use smalti_types::Datatype;
+    use smalti_types::{Datatype, Extent};
 
     fn shapes() -> [Shape; 2] {
         let dimension = |datatype, is_var| DimensionShape { datatype, is_var };

@@ -16,8 +16,10 @@ pub struct NameIndex<R> {
 impl<R> NameIndex<R> {
     /// Of rows whose names `name_of` gives.
     pub fn new<'n>(mut rows: Vec<R>, name_of: impl Fn(&R) -> &'n [u8]) -> Self {
-        rows.sort_by(|a, b| name_of(a).cmp(name_of(b)));
-        rows.dedup_by(|a, b| name_of(a) == name_of(b));
+        if !rows.is_sorted_by(|a, b| name_of(a) < name_of(b)) {
+            rows.sort_by(|a, b| name_of(a).cmp(name_of(b)));
+            rows.dedup_by(|a, b| name_of(a) == name_of(b));
+        }
         NameIndex { rows, next: Cell::new(0) }
     }
 

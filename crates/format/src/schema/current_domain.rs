@@ -69,7 +69,7 @@ impl Leaf<CurrentDomain> for CurrentDomainOf {
         if head.is_empty {
             return Ok(CurrentDomain::Empty);
         }
-        read_rect(reader, &self.0).map(CurrentDomain::Rectangle)
+        read_rect(reader, &self.0).map(|sides| CurrentDomain::Rectangle(sides.into_vec()))
     }
     fn write(&self, value: &CurrentDomain, writer: &mut Writer, cx: &Cx<'_>) -> Result<()> {
         let rectangle = value.rectangle();

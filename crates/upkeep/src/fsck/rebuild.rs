@@ -99,7 +99,7 @@ impl Mending {
 
     /// Gives the fragment another non-empty domain.
     pub(super) fn set_domain(&mut self, domain: Vec<Extent>, finding: usize) {
-        self.footer.non_empty_domain = Some(domain);
+        self.footer.non_empty_domain = Some(domain.into());
         self.is_footer_changed = true;
         self.mended.push(finding);
     }
