@@ -1,5 +1,6 @@
 //! The store on a local file system, and its write protocol.
 
+mod by_name;
 mod disk;
 mod handles;
 mod os;
@@ -13,6 +14,7 @@ pub(crate) use handles::Handles;
 pub use os::OsDisk;
 pub use staging::LEFTOVER_PREFIX;
 
+use self::by_name::sorted_by_name;
 use crate::ext::{ends_early, grow, zeroed};
 use crate::path::{check_folder, check_move, check_path};
 use crate::{
@@ -136,16 +138,14 @@ impl<D: Disk> Store for LocalStore<D> {
         check_folder(folder)?;
         let mut entries = self.unless_absent(self.disk.entries(Path::new(folder)), folder)?;
         entries.retain(|entry| !staging::is_leftover(&entry.name));
-        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        Ok(entries)
+        Ok(sorted_by_name(entries, |entry| &entry.name))
     }
 
     fn list_names(&self, folder: &str) -> Result<Vec<String>> {
         check_folder(folder)?;
         let mut names = self.unless_absent(self.disk.names(Path::new(folder)), folder)?;
         names.retain(|name| !staging::is_leftover(name));
-        names.sort_unstable();
-        Ok(names)
+        Ok(sorted_by_name(names, |name| name))
     }
 
     fn is_long(&self, folder: &str) -> bool {
