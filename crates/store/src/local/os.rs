@@ -6,7 +6,7 @@ use super::{Disk, DiskEntry};
 use crate::{ByteRange, Claim, Entry, EntryKind, FileVersion, Lease};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, SeekFrom, Stat};
 use rustix::io::Errno;
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CStr, OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 #[cfg(target_os = "linux")]
@@ -156,10 +156,8 @@ fn each_name(folder: &OwnedFd, mut told: impl FnMut(&[u8], FileType) -> io::Resu
     let mut entries = rustix::fs::RawDir::new(folder, &mut room);
     while let Some(entry) = entries.next() {
         match entry {
-            Ok(entry) => match entry.file_name().to_bytes() {
-                b"." | b".." => {}
-                name => told(name, entry.file_type())?,
-            },
+            Ok(entry) if is_own(entry.file_name()) => {}
+            Ok(entry) => told(entry.file_name().to_bytes(), entry.file_type())?,
             Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -171,12 +169,16 @@ fn each_name(folder: &OwnedFd, mut told: impl FnMut(&[u8], FileType) -> io::Resu
 fn each_name(folder: &OwnedFd, mut told: impl FnMut(&[u8], FileType) -> io::Result<()>) -> io::Result<()> {
     for entry in rustix::fs::Dir::read_from(folder)? {
         let entry = entry?;
-        match entry.file_name().to_bytes() {
-            b"." | b".." => {}
-            name => told(name, entry.file_type())?,
+        if !is_own(entry.file_name()) {
+            told(entry.file_name().to_bytes(), entry.file_type())?;
         }
     }
     Ok(())
+}
+
+/// Whether this is how a folder names itself or the one above.
+fn is_own(name: &CStr) -> bool {
+    matches!(name.to_bytes(), b"." | b"..")
 }
 
 fn is_link(folder: &OwnedFd, name: &OsStr) -> bool {
@@ -558,6 +560,24 @@ mod tests {
             let error = lock_error(io::Error::from(errno));
             assert_eq!(error.kind() == io::ErrorKind::Unsupported, is_without, "{errno}");
         }
+    }
+
+    #[test]
+    fn files_and_folders_are_opened_once_more_when_what_is_kept_has_taken_all_handles() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = OsDisk::new(folder.path()).unwrap();
+        disk.append(&mut disk.create_file(Path::new("a")).unwrap(), b"a").unwrap();
+        disk.open(Path::new("a"), true).unwrap();
+        let path = disk.absolute(Path::new("a"));
+        assert!(disk.handles.find(&path).is_some());
+        let is_full = || disk.handles.find(&path).is_some();
+        let open =
+            || if is_full() { Err(Errno::MFILE) } else { rustix::fs::open(&path, FILE, Mode::empty()) };
+        opened(&disk.handles, open).unwrap();
+        assert!(disk.handles.find(&path).is_none());
+        // Others have taken them all.
+        let error = opened(&disk.handles, || Err(Errno::NFILE)).unwrap_err();
+        assert_eq!(Errno::from_io_error(&error), Some(Errno::NFILE));
     }
 
     #[test]
