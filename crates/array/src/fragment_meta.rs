@@ -262,3 +262,122 @@ impl FoundFooters {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use smalti_format::fragment::{ConsolidatedFooters, FieldNumbers, Footer};
+    use smalti_format::names::TimestampedName;
+    use smalti_format::{ArraySchema, CurrentDomain, Dimension, Version};
+    use smalti_store::{ManualClock, MemoryStore, SeededEntropy};
+    use smalti_types::{ArrayType, CellValNum, Datatype, Extent, FilterPipeline, Layout, Physical, Scalar};
+    use std::cell::Cell;
+
+    const SCHEMA_NAME: &str = "__1_1_0123456789abcdef0123456789abcdef";
+
+    fn schema() -> ArraySchema {
+        let dimension = Dimension {
+            name: "x".into(),
+            datatype: Datatype::Int64,
+            cell_val_num: CellValNum::ONE,
+            filters: FilterPipeline::default(),
+            domain: Some((Scalar::I64(0), Scalar::I64(999))),
+            tile_extent: None,
+        };
+        ArraySchema {
+            version: Version::DEFAULT,
+            allows_dups: true,
+            array_type: ArrayType::Sparse,
+            tile_order: Layout::RowMajor,
+            cell_order: Layout::RowMajor,
+            capacity: 10_000,
+            coords_filters: FilterPipeline::default(),
+            offsets_filters: FilterPipeline::default(),
+            validity_filters: FilterPipeline::default(),
+            dimensions: vec![dimension],
+            attributes: Vec::new(),
+            dimension_labels: Vec::new(),
+            enumerations: Vec::new(),
+            current_domain: CurrentDomain::Empty,
+        }
+    }
+
+    fn listed(at: u64) -> ListedFragment {
+        let name = format!("__{at}_{at}_0123456789abcdef0123456789abcdef_22");
+        ListedFragment::named(TimestampedName::parse(&name).unwrap()).unwrap()
+    }
+
+    /// The footer of a fragment with a cell at its time.
+    fn footer(at: u64, schema_name: &str) -> Vec<u8> {
+        let shape = schema().shape();
+        let ordinal = (at as i64).ordinal();
+        let mut footer = Footer::new(Version::DEFAULT, schema_name, false);
+        footer.non_empty_domain = Some([Extent::Num { lo: ordinal, hi: ordinal }].into_iter().collect());
+        (footer.sparse_tile_count, footer.last_tile_cell_count) = (1, 1);
+        let numbers = FieldNumbers::from_elem(0, footer.slot_count(&shape));
+        for list in [
+            &mut footer.file_sizes,
+            &mut footer.file_var_sizes,
+            &mut footer.file_validity_sizes,
+            &mut footer.tile_offsets,
+            &mut footer.tile_var_offsets,
+            &mut footer.tile_var_sizes,
+            &mut footer.tile_validity_offsets,
+            &mut footer.tile_mins,
+            &mut footer.tile_maxes,
+            &mut footer.tile_sums,
+            &mut footer.tile_null_counts,
+        ] {
+            list.clone_from(&numbers);
+        }
+        footer.encode(&shape).unwrap()
+    }
+
+    /// A file of the footers of fragments 1 to 100, of which the schema of the 61st is another one.
+    fn early() -> (ArrayPlace, NewestSchema, EarlyFooters) {
+        let env = smalti_types::Env::new(ManualClock::new(1), SeededEntropy::new(1));
+        let place = ArrayPlace::in_store(Arc::new(MemoryStore::new()), "array".into(), None, env);
+        let kin = Arc::new(Kin::new(&place, Arc::new(schema())));
+        let newest = NewestSchema { files: Vec::new(), name: SCHEMA_NAME.into(), kin };
+        let other = SCHEMA_NAME.replace("__1_1", "__0_0");
+        let footers: Vec<(String, Vec<u8>)> = (1..=100)
+            .map(|at| {
+                let schema_name = if at == 61 { &other } else { SCHEMA_NAME };
+                (listed(at).name.to_string(), footer(at, schema_name))
+            })
+            .collect();
+        let tile = Bytes::from(ConsolidatedFooters::encode(&footers).unwrap());
+        let index = FooterIndex::decode(tile).unwrap();
+        let read = Ok(IndexedFooters { index, opened: Vec::new() });
+        (place, newest, EarlyFooters { path: "__fragment_meta/x.meta".into(), read })
+    }
+
+    #[test]
+    fn fragments_are_opened_ahead_only_as_long_as_something_is_awaited() {
+        // How often it is still awaited, and how many are opened until then, or until one of an older schema.
+        for (awaited_count, opened_count) in [(0_u32, 0), (1, 16), (3, 48), (100, 60)] {
+            let (place, newest, early) = early();
+            let left = Cell::new(awaited_count);
+            let is_awaited = || left.replace(left.get().saturating_sub(1)) > 0;
+            let committed: Vec<ListedFragment> = (1..=100).map(listed).collect();
+            let early = early.open_while(committed.iter(), &newest, &is_awaited);
+            let read = early.read.unwrap();
+            assert_eq!(read.opened.len(), opened_count, "{awaited_count}");
+            // Of what was committed the listing shows less: some are hidden, and two have no footer in the file.
+            let seen: Vec<ListedFragment> =
+                (1..=102).filter(|at| !matches!(at, 2 | 3 | 30)).map(listed).collect();
+            let mut found = FoundFooters::none(seen.len());
+            found.add("x.meta".into(), read, &seen);
+            let hidden_count = [2, 3, 30].iter().filter(|at| **at <= opened_count).count();
+            assert_eq!(found.unopened_count(), seen.len() - (opened_count - hidden_count));
+            assert_eq!(found.unread_count(), 2);
+            let fragments =
+                found.open(&place, 0, seen.get(..97).unwrap(), 0, |_| Ok(Arc::clone(&newest.kin))).unwrap();
+            for (fragment, listed) in fragments.iter().zip(&seen) {
+                assert_eq!(*fragment.name(), listed.name);
+                let ordinal = (listed.name.range().start as i64).ordinal();
+                assert_eq!(fragment.non_empty_domain(), [Extent::Num { lo: ordinal, hi: ordinal }]);
+            }
+        }
+    }
+}
