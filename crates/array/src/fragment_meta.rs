@@ -6,7 +6,6 @@
 
 use crate::fragment::{Kin, Kinship};
 use crate::listing::fragment_meta_files;
-use crate::snapshot::NewestSchema;
 use crate::{ArrayPlace, Fragment, ListedFragment, Listing};
 use bytes::Bytes;
 use smalti_format::Rule;
@@ -80,14 +79,14 @@ impl EarlyFooters {
     pub(crate) fn open_while<'l>(
         mut self,
         fragments: impl Iterator<Item = &'l ListedFragment>,
-        schema: &NewestSchema,
-        is_awaited: &dyn Fn() -> bool,
+        (schema_name, kin): (&str, &Arc<Kin>),
+        is_awaited: impl Fn() -> bool,
     ) -> Self {
         /// So many are opened before it is asked again: some microseconds.
         const SHARE: usize = 16;
         let Ok(IndexedFooters { index, opened }) = &mut self.read else { return self };
-        let kinship = Kinship::new(|name| match name == schema.name {
-            true => Ok(Arc::clone(&schema.kin)),
+        let kinship = Kinship::new(|name| match name == schema_name {
+            true => Ok(Arc::clone(kin)),
             false => Err(Error::not_found("this schema is not read yet")),
         });
         let ranges = fragments.filter_map(|listed| Some((listed, index.range(&listed.name)?)));
@@ -334,11 +333,10 @@ mod tests {
     }
 
     /// A file of the footers of fragments 1 to 100, of which the schema of the 61st is another one.
-    fn early() -> (ArrayPlace, NewestSchema, EarlyFooters) {
+    fn early() -> (ArrayPlace, Arc<Kin>, EarlyFooters) {
         let env = smalti_types::Env::new(ManualClock::new(1), SeededEntropy::new(1));
         let place = ArrayPlace::in_store(Arc::new(MemoryStore::new()), "array".into(), None, env);
         let kin = Arc::new(Kin::new(&place, Arc::new(schema())));
-        let newest = NewestSchema { files: Vec::new(), name: SCHEMA_NAME.into(), kin };
         let other = SCHEMA_NAME.replace("__1_1", "__0_0");
         let footers: Vec<(String, Vec<u8>)> = (1..=100)
             .map(|at| {
@@ -349,18 +347,18 @@ mod tests {
         let tile = Bytes::from(ConsolidatedFooters::encode(&footers).unwrap());
         let index = FooterIndex::decode(tile).unwrap();
         let read = Ok(IndexedFooters { index, opened: Vec::new() });
-        (place, newest, EarlyFooters { path: "__fragment_meta/x.meta".into(), read })
+        (place, kin, EarlyFooters { path: "__fragment_meta/x.meta".into(), read })
     }
 
     #[test]
     fn fragments_are_opened_ahead_only_as_long_as_something_is_awaited() {
         // How often it is still awaited, and how many are opened until then, or until one of an older schema.
         for (awaited_count, opened_count) in [(0_u32, 0), (1, 16), (3, 48), (100, 60)] {
-            let (place, newest, early) = early();
+            let (place, kin, early) = early();
             let left = Cell::new(awaited_count);
             let is_awaited = || left.replace(left.get().saturating_sub(1)) > 0;
             let committed: Vec<ListedFragment> = (1..=100).map(listed).collect();
-            let early = early.open_while(committed.iter(), &newest, &is_awaited);
+            let early = early.open_while(committed.iter(), (SCHEMA_NAME, &kin), is_awaited);
             let read = early.read.unwrap();
             assert_eq!(read.opened.len(), opened_count, "{awaited_count}");
             // Of what was committed the listing shows less: some are hidden, and two have no footer in the file.
@@ -372,7 +370,7 @@ mod tests {
             assert_eq!(found.unopened_count(), seen.len() - (opened_count - hidden_count));
             assert_eq!(found.unread_count(), 2);
             let fragments =
-                found.open(&place, 0, seen.get(..97).unwrap(), 0, |_| Ok(Arc::clone(&newest.kin))).unwrap();
+                found.open(&place, 0, seen.get(..97).unwrap(), 0, |_| Ok(Arc::clone(&kin))).unwrap();
             for (fragment, listed) in fragments.iter().zip(&seen) {
                 assert_eq!(*fragment.name(), listed.name);
                 let ordinal = (listed.name.range().start as i64).ordinal();

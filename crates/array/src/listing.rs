@@ -7,9 +7,7 @@
 //! a merged fragment and hides what it replaces. Names read from files only select among entries of the listing.
 
 use crate::commits::{Attempts, CommitFile, Commits, impossible, read_list};
-use crate::fragment_meta::EarlyFooters;
 use crate::side_by_side::at_once;
-use crate::snapshot::NewestSchema;
 use crate::{ArrayPlace, ListedDelete};
 use bytes::Bytes;
 use smalti_format::names::{
@@ -140,36 +138,34 @@ impl Listing {
         Listing::of_first(place, time, is_dense, first?, folders)
     }
 
-    /// As [`read`](Listing::read), after reading the schema, with the newest file of consolidated fragment metadata, if there was
-    /// time to read it. `some_folders` are some of the folders of fragments, where they do.
+    /// As [`read`](Listing::read), after reading the schema. Where the folders of fragments take longer to list than all before,
+    /// something can be done meanwhile. `some_folders` are some of these folders, where they do.
     ///
     /// # Errors
     /// As `read_schema` and `read`.
-    pub(crate) fn read_to_open(
+    pub(crate) fn read_to_open<S, M>(
         place: &ArrayPlace,
         time: TimeRange,
         some_folders: Option<Page>,
-        read_schema: impl FnOnce() -> Result<NewestSchema>,
-    ) -> Result<(NewestSchema, Listing, Option<EarlyFooters>)> {
-        let mut footers = None;
+        read_schema: impl FnOnce() -> Result<S>,
+        is_dense: impl Fn(&S) -> bool,
+        meanwhile: impl FnOnce(&S, Meanwhile<'_>) -> M,
+    ) -> Result<(S, Listing, Option<M>)> {
+        let mut done_meanwhile = None;
         let (read, folders) = first_listings(place, some_folders, |is_awaited| -> Result<_> {
             let schema = read_schema()?;
             let first = ListedCommits::read(place)?;
             if let Some(is_awaited) = is_awaited
-                && let Ok(ListedCommits { root, fragments, .. }) = &first.1
+                && let Ok(commits) = &first.1
             {
-                let is_dense = schema.kin.schema().is_dense();
-                let visible = fragments.iter().map(|(fragment, _)| fragment);
-                let visible = visible.filter(|fragment| is_visible(&fragment.name, time, is_dense));
-                footers = EarlyFooters::newest(place, &file_names(root))
-                    .map(|footers| footers.open_while(visible, &schema, is_awaited));
+                let is_dense = is_dense(&schema);
+                done_meanwhile = Some(meanwhile(&schema, Meanwhile { commits, time, is_dense, is_awaited }));
             }
             Ok((schema, first))
         });
         let (schema, first) = read?;
-        let is_dense = schema.kin.schema().is_dense();
-        let listing = Listing::of_first(place, time, is_dense, first, folders)?;
-        Ok((schema, listing, footers))
+        let listing = Listing::of_first(place, time, is_dense(&schema), first, folders)?;
+        Ok((schema, listing, done_meanwhile))
     }
 
     fn of_first(
@@ -508,6 +504,33 @@ impl ListedCommits {
             is_same
         });
         Ok(ListedCommits { root, fragments, deletes, vacuums, gone, warnings })
+    }
+}
+
+/// What is known while the folders of fragments are still listed.
+pub(crate) struct Meanwhile<'l> {
+    commits: &'l ListedCommits,
+    time: TimeRange,
+    is_dense: bool,
+    is_awaited: &'l dyn Fn() -> bool,
+}
+
+impl<'l> Meanwhile<'l> {
+    /// Whether the folders are still waited for.
+    pub(crate) fn is_awaited(&self) -> bool {
+        (self.is_awaited)()
+    }
+
+    /// The names of files in the array's folder.
+    pub(crate) fn root_names(&self) -> Vec<String> {
+        file_names(&self.commits.root)
+    }
+
+    /// The committed fragments that the time range sees, by name. Some may be hidden, or gone.
+    pub(crate) fn fragments(&self) -> impl Iterator<Item = &'l ListedFragment> {
+        let (time, is_dense) = (self.time, self.is_dense);
+        let fragments = self.commits.fragments.iter().map(|(fragment, _)| fragment);
+        fragments.filter(move |fragment| is_visible(&fragment.name, time, is_dense))
     }
 }
 

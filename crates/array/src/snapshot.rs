@@ -2,8 +2,8 @@
 
 use crate::evolution::check_same_space;
 use crate::fragment::Kin;
-use crate::fragment_meta::FoundFooters;
-use crate::listing::{GoneHistory, Listing, schema_files};
+use crate::fragment_meta::{EarlyFooters, FoundFooters};
+use crate::listing::{GoneHistory, Listing, Meanwhile, schema_files};
 use crate::side_by_side::side_by_side;
 use crate::{ArrayPlace, DeleteCommit, Fragment, ListedDelete, ListedFragment};
 use smalti_codecs::CodecRules;
@@ -41,16 +41,6 @@ struct Held {
     lease: Mutex<Option<Arc<Lease>>>,
     codecs: Mutex<HashMap<(usize, Version, FieldId, bool), Arc<FieldCodec>>>,
     enumerations: Mutex<HashMap<String, Arc<Enumeration>>>,
-}
-
-/// The schema that counts at the end of a time range, as opening an array finds it.
-#[derive(Debug)]
-pub(crate) struct NewestSchema {
-    /// The schemas of the array, oldest first, with their paths.
-    pub files: Vec<(Option<TimestampedName>, String)>,
-    /// Its name.
-    pub name: String,
-    pub kin: Arc<Kin>,
 }
 
 impl Held {
@@ -100,12 +90,17 @@ impl Snapshot {
             let (name, path) = &files[at];
             let kin = Arc::new(Kin::new(&place, Arc::new(read_schema(&asking, path)?)));
             let name = name.as_ref().map_or(OLD_SCHEMA_FILE, TimestampedName::as_str).to_owned();
-            Ok(NewestSchema { files, name, kin })
+            Ok((files, name, kin))
         };
-        let (NewestSchema { files, name: schema_name, kin }, mut listing, early) =
-            Listing::read_to_open(&asking, time, some_folders, open_schema)?;
+        let is_dense = |(_, _, kin): &(_, _, Arc<Kin>)| kin.schema().is_dense();
+        let open_early = |(_, name, kin): &(_, String, Arc<Kin>), meanwhile: Meanwhile<'_>| {
+            let footers = EarlyFooters::newest(&asking, &meanwhile.root_names())?;
+            Some(footers.open_while(meanwhile.fragments(), (name, kin), || meanwhile.is_awaited()))
+        };
+        let ((files, schema_name, kin), mut listing, early) =
+            Listing::read_to_open(&asking, time, some_folders, open_schema, is_dense, open_early)?;
         let schema = Arc::clone(kin.schema());
-        let footers = FoundFooters::read(&asking, &mut listing, early);
+        let footers = FoundFooters::read(&asking, &mut listing, early.flatten());
         let known: RwLock<HashMap<String, Arc<Kin>>> =
             RwLock::new(HashMap::from([(schema_name.clone(), kin)]));
         let kin_of = |wanted: &str| -> Result<Arc<Kin>> {
