@@ -162,7 +162,8 @@ impl<T: AsRef<[u8]>> FooterIndex<T> {
 impl FooterPlace {
     /// The places of a head's entries, with the starts of footers alone. `None` just where [`ConsolidatedFooters::decode`] fails.
     fn read_all(tile: &[u8]) -> Option<Vec<FooterPlace>> {
-        /// That of the shortest name there is, with its length and the offset of the footer: room is made for no more than fit the tile.
+        /// About that of a name with an id of 32 digits, its length and the offset of the footer. Room is made for no more than such
+        /// entries in the tile, whatever their number is said to be.
         const ENTRY_LEN: usize = 64;
         let mut reader = Reader::new(tile);
         let count = usize::try_from(reader.u32().ok()?).ok()?;
