@@ -265,7 +265,8 @@ impl FoundFooters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use smalti_format::fragment::{ConsolidatedFooters, FieldNumbers, Footer};
+    use crate::FragmentContent;
+    use smalti_format::fragment::{ConsolidatedFooters, Footer};
     use smalti_format::names::TimestampedName;
     use smalti_format::{ArraySchema, CurrentDomain, Dimension, Version};
     use smalti_store::{ManualClock, MemoryStore, SeededEntropy};
@@ -306,30 +307,14 @@ mod tests {
         ListedFragment::named(TimestampedName::parse(&name).unwrap()).unwrap()
     }
 
-    /// The footer of a fragment with a cell at its time.
-    fn footer(at: u64, schema_name: &str) -> Vec<u8> {
-        let shape = schema().shape();
-        let ordinal = (at as i64).ordinal();
-        let mut footer = Footer::new(Version::DEFAULT, schema_name, false);
-        footer.non_empty_domain = Some([Extent::Num { lo: ordinal, hi: ordinal }].into_iter().collect());
-        (footer.sparse_tile_count, footer.last_tile_cell_count) = (1, 1);
-        let numbers = FieldNumbers::from_elem(0, footer.slot_count(&shape));
-        for list in [
-            &mut footer.file_sizes,
-            &mut footer.file_var_sizes,
-            &mut footer.file_validity_sizes,
-            &mut footer.tile_offsets,
-            &mut footer.tile_var_offsets,
-            &mut footer.tile_var_sizes,
-            &mut footer.tile_validity_offsets,
-            &mut footer.tile_mins,
-            &mut footer.tile_maxes,
-            &mut footer.tile_sums,
-            &mut footer.tile_null_counts,
-        ] {
-            list.clone_from(&numbers);
-        }
-        footer.encode(&shape).unwrap()
+    /// The footer of a fragment with a cell at its time, out of its metadata file.
+    fn footer(place: &ArrayPlace, at: u64, schema_name: &str) -> Vec<u8> {
+        let (schema, ordinal) = (schema(), (at as i64).ordinal());
+        let mut content = FragmentContent::new(&schema, schema_name);
+        content.set_extent(None, vec![Extent::Num { lo: ordinal, hi: ordinal }], 1, 1);
+        let file = content.encode(&schema, place).unwrap();
+        let range = Footer::range(Version::DEFAULT, &schema.shape(), file.len() as u64, &file).unwrap();
+        file[range.start as usize..range.end as usize].to_vec()
     }
 
     /// A file of the footers of fragments 1 to 100, of which the schema of the 61st is another one.
@@ -341,7 +326,7 @@ mod tests {
         let footers: Vec<(String, Vec<u8>)> = (1..=100)
             .map(|at| {
                 let schema_name = if at == 61 { &other } else { SCHEMA_NAME };
-                (listed(at).name.to_string(), footer(at, schema_name))
+                (listed(at).name.to_string(), footer(&place, at, schema_name))
             })
             .collect();
         let tile = Bytes::from(ConsolidatedFooters::encode(&footers).unwrap());
