@@ -185,7 +185,6 @@ def before(options):
 def compared(measurements):
     """One row a workload and variant that all three ran: where another engine is ahead first, then the lowest ratio."""
     lines = collections.defaultdict(dict)
-    limits = {(line["workload"].removeprefix("limit:"), line["variant"]): line for line in measurements if line["peer"] == "limit"}
     for measurement in measurements:
         lines[measurement["workload"], measurement["variant"]][measurement["peer"]] = measurement
     rows = []
@@ -193,7 +192,7 @@ def compared(measurements):
         if not {"tiledb-c", "smalti", "control"} <= peers.keys():
             continue
         theirs, ours, control = (peers.pop(who) for who in ("tiledb-c", "smalti", "control"))
-        earlier = peers.pop("before", None)
+        earlier, limit = peers.pop("before", None), peers.pop("limit", None)
         fastest = min(peers.values(), key=lambda peer: peer["median_s"], default=None)
         rows.append({
             "name": f"{workload} {variant}".strip(),
@@ -209,59 +208,10 @@ def compared(measurements):
             "ratio_fastest": fastest and fastest["median_s"] / ours["median_s"],
             "ratio_before": earlier and earlier["median_s"] / ours["median_s"],
             "ratio_before_min": earlier and earlier["min_s"] / ours["min_s"],
-            "limit": limit_of(workload, variant, ours, limits),
+            "limit": limit and limit["median_s"],
             "same": ours["chk_ok"],
         })
     return sorted(rows, key=lambda row: (min(row["ratio_fastest"] or 1, 1), row["ratio"]))
-
-
-def limit_of(workload, variant, line, limits):
-    """Seconds that the machine takes for what the workload cannot do without, or nothing where none was measured.
-
-    Reads of all cells, and those that meet a cell in each chunk of each tile, unfilter all that they read of: the codec's own time. Unfiltered
-    dense reads of everything copy it out of the page cache. Boxes of filtered tiles unfilter the chunks that they meet. Writes filter, or write
-    and sync. Opening reads the end of a file of each fragment.
-    """
-
-    def seconds(*name):
-        return limits[name]["median_s"] if name in limits else None
-
-    def scaled(byte_count, *name):
-        return limits[name]["median_s"] * byte_count / limits[name]["bytes"] if name in limits else None
-
-    parts = variant.split("/")
-    source = "i3d" if parts[0] in ("bwz", "dd") else "f3d"
-    match workload:
-        case "D1" if parts[0] == "none":
-            return seconds("pwrite", "disk" if "unsynced" in parts else "disk+fsync")
-        case "D1":
-            return seconds("encode", f"{source}/{parts[0]}")
-        case "D2" | "D7" | "D9" if parts[0] == "none":
-            return seconds("pread", f"t{line['threads']}")
-        case "D2" | "D7" | "D9":
-            return seconds("decode", f"{source}/{parts[0]}")
-        case "D5":
-            return scaled(line["bytes"], "decode", "f3d/zstd3")
-        case "D3" | "D4" | "D6" if parts[0] != "none" and "warm" not in parts:
-            return scaled(line["chunk_bytes"], "decode", "f3d/zstd3")
-        case "S1" | "S11w":
-            return seconds("encode", "pts/zstd3")
-        case "S2" | "S2b" | "S5" | "S9r" | "S11r" | "S12" | "S6g":
-            return seconds("decode", "pts/zstd3")
-        case "S6":
-            return scaled(line["bytes"], "decode", "pts/zstd3")
-        case "S7":
-            ways = [scaled(line["bytes"], way, "pts/zstd3") for way in ("decode", "encode")]
-            return sum(ways) if None not in ways else None
-        case "S8a" | "S8q" if parts[0] == "plain":
-            return seconds("opens", parts[1])
-        case "S9d":
-            return seconds("fsync", "disk")
-        case "S10w" | "S10r":
-            return seconds("encode" if workload == "S10w" else "decode", "str/zstd3")
-        case "R1w" | "R1r":
-            return seconds("encode" if workload == "R1w" else "decode", "linke/zstd3")
-    return None
 
 
 def is_unsynced(row):
@@ -381,7 +331,7 @@ def machine_table(measurements):
     }
     lines = []
     for line in measurements:
-        if line["peer"] == "limit":
+        if line["peer"] == "limit" and line["workload"].startswith("limit:"):
             work = line["workload"].removeprefix("limit:")
             rate = f"{line['bytes'] / line['median_s'] / 1e6:,.0f}" if line["bytes"] > 4096 else ""
             lines.append([f"{words.get(work, work)}: {line['variant']}", ms(line["median_s"]), ms(line["min_s"]), rate])
@@ -462,7 +412,7 @@ is little else to do, as in S9d. {order} smalti was {verdict}.
 "Faster by" is the ratio of the medians, libtiledb over smalti; "libtiledb again" is the same ratio for a second entry of
 libtiledb itself, so its distance from 1 is the noise of this machine. Less than 1.3 either way is a tie.
 {columns}
-"Limit" is what the machine takes in the same run, without an engine and on as many threads, for what the workload cannot do without: the codec's own time for all chunks that have
+"Limit" is what the machine takes between the turns of the line, without an engine and on as many threads, for what the workload cannot do without: the codec's own time for all chunks that have
 to be unfiltered, or for all that is filtered; a read of as many bytes from the page cache; a write and a sync of the same bytes; a small file opened and read for each fragment. It is left out where there is no such
 bound. Each repetition begins with nothing kept from the one before, except in lines that say warm; libtiledb keeps nothing.
 
