@@ -78,5 +78,5 @@ pub use schema_change::SchemaChange;
 pub use shared_write::SharedWrite;
 pub use smalti_format::fragment::FieldId;
 pub use snapshot::{Snapshot, explain_missing};
-pub use tile_cache::{CachedChunks, CachedFile, CachedTile, TileCache, TileKey, TilePart};
+pub use tile_cache::{CachedChunks, CachedColumn, CachedFile, CachedTile, TileCache, TileKey, TilePart};
 pub use upgrade::Upgrade;

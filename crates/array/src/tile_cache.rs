@@ -5,6 +5,7 @@
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 use smalti_codecs::ChunkDirectory;
+use smalti_space::Zones;
 use smalti_store::FileVersion;
 use smalti_tile::Column;
 use smalti_types::AlignedBuf;
@@ -51,9 +52,38 @@ pub enum CachedTile {
     /// Nothing but that it was wanted once.
     Seen,
     /// A decoded tile.
-    Column(Arc<Column>),
+    Column(Arc<CachedColumn>),
     /// Those chunks that were wanted so far.
     Chunks(Arc<CachedChunks>),
+}
+
+/// A decoded tile, and what a second read finds out about it.
+#[derive(Debug)]
+pub struct CachedColumn {
+    column: Arc<Column>,
+    zones: OnceLock<Zones>,
+    zones_byte_len: usize,
+}
+
+impl CachedColumn {
+    /// A tile with coordinates of so many cells, or without any.
+    pub fn new(column: Arc<Column>, coordinate_count: usize) -> Self {
+        CachedColumn { column, zones: OnceLock::new(), zones_byte_len: Zones::byte_len(coordinate_count) }
+    }
+
+    /// The tile.
+    pub fn column(&self) -> &Arc<Column> {
+        &self.column
+    }
+
+    /// The bounds of short runs of its coordinates, made when they are first wanted.
+    pub fn zones(&self, make: impl FnOnce() -> Zones) -> &Zones {
+        self.zones.get_or_init(make)
+    }
+
+    fn byte_len(&self) -> usize {
+        self.column.byte_len().saturating_add(self.zones_byte_len)
+    }
 }
 
 /// Chunks of a tile, each decoded when it is first wanted.
@@ -212,7 +242,8 @@ mod tests {
 
     fn column(byte_len: usize) -> CachedTile {
         let data = AlignedBuf::zeroed(byte_len).unwrap();
-        CachedTile::Column(Arc::new(Column { data, ..Column::default() }))
+        let column = Arc::new(Column { data, ..Column::default() });
+        CachedTile::Column(Arc::new(CachedColumn::new(column, 0)))
     }
 
     #[test]

@@ -4,7 +4,8 @@ use crate::case::{Case, Outcome, Work, case, work};
 use crate::input;
 use smalti_space::{
     BitMask, CellOrder, Column, Interval, KeyLayout, OrderDim, OrderKeys, RTree, RangeSet, RectIndex,
-    SortedCells, UNSTOPPED, column_bounds, hilbert_values, merge_runs, select_cells, sort_cells, tile_mbrs,
+    SortedCells, UNSTOPPED, Zones, column_bounds, hilbert_values, merge_runs, select_cells, sort_cells,
+    tile_mbrs,
 };
 use smalti_types::{Datatype, Extent, Layout, Physical, Scalar};
 use std::hint::black_box;
@@ -77,6 +78,25 @@ pub(crate) fn cases() -> Vec<Case> {
         case("runs-merged", merged),
         case("cells-selected", || selected(1)),
         case("cells-selected-by-20-ranges", || selected(20)),
+        case("zones-found", || {
+            let cells = Cells::sorted()?;
+            work(move || {
+                black_box(cells.columns()?.iter().map(Zones::of).collect::<Vec<_>>());
+                Ok(())
+            })
+        }),
+        case("cells-selected-in-zones", || {
+            let (cells, ranges) = (Cells::sorted()?, [ranges(1)?, ranges(1)?]);
+            let zones: Vec<Zones> = cells.columns()?.iter().map(Zones::of).collect();
+            work(move || {
+                let mut selection = BitMask::ones(CELL_COUNT);
+                for ((zones, column), ranges) in zones.iter().zip(&cells.columns()?).zip(&ranges) {
+                    zones.select_column(column, ranges, &mut selection)?;
+                }
+                black_box(selection);
+                Ok(())
+            })
+        }),
         case("bitmaps", bitmaps),
         case("rectangles-of-tiles", || {
             let cells = Cells::new();

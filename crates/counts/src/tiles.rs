@@ -6,7 +6,7 @@ use smalti_codecs::{CodecRules, Scratch};
 use smalti_tile::{
     CellShape, ColumnRef, FieldCodec, FieldFilters, FilteredTile, FilteredTileRef, StatsBuilder, StatsKind,
 };
-use smalti_types::{CellValNum, Datatype, Filter, FilterPipeline};
+use smalti_types::{AlignedBuf, CellValNum, Datatype, Filter, FilterPipeline};
 use std::hint::black_box;
 
 const CELL_COUNT: usize = 16 << 10;
@@ -28,7 +28,13 @@ pub(crate) fn cases() -> Vec<Case> {
             again(move || {
                 let FilteredTile { fixed, var, validity } = &tile;
                 let tile = FilteredTileRef { fixed, var, validity };
-                black_box(codec.decode_tile(tile, TEXT_COUNT, cells.values.len(), &mut scratch)?);
+                black_box(codec.decode_tile(
+                    tile,
+                    TEXT_COUNT,
+                    cells.values.len(),
+                    &AlignedBuf::zeroed,
+                    &mut scratch,
+                )?);
                 Ok(())
             })
         }),

@@ -14,7 +14,9 @@ use crate::request::ReadRequest;
 use crate::source::FieldSource;
 use crate::workspace::{Workspace, room};
 use rayon::prelude::*;
-use smalti_array::{CachedChunks, CachedFile, CachedTile, Plane, Snapshot, TileKey, TilePart};
+use smalti_array::{
+    CachedChunks, CachedColumn, CachedFile, CachedTile, FieldId, Plane, Snapshot, TileKey, TilePart,
+};
 use smalti_space::Check;
 use smalti_store::{AheadStore, ByteRange, Coalescing, ReadInto, Request, Store, coalesce};
 use smalti_tile::{
@@ -25,6 +27,14 @@ use smalti_types::{AlignedBuf, Error, Result, Spares};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Where a tile came from.
+pub(crate) enum FoundTile {
+    /// An earlier read left it.
+    Kept(Arc<CachedColumn>),
+    /// It was read.
+    Decoded(Arc<Column>),
+}
 
 /// Reads and decodes tiles of one snapshot.
 pub(crate) struct Fetch {
@@ -254,6 +264,23 @@ impl Fetch {
         cell_count: usize,
         workspace: &mut Workspace,
     ) -> Result<Arc<Column>> {
+        Ok(match self.kept_tile(source, tile_idx, cell_count, workspace)? {
+            FoundTile::Kept(kept) => Arc::clone(kept.column()),
+            FoundTile::Decoded(column) => column,
+        })
+    }
+
+    /// A whole tile, and whether an earlier read left it.
+    ///
+    /// # Errors
+    /// As [`tile`](Fetch::tile).
+    pub(crate) fn kept_tile(
+        &self,
+        source: &FieldSource,
+        tile_idx: usize,
+        cell_count: usize,
+        workspace: &mut Workspace,
+    ) -> Result<FoundTile> {
         let part = source.coordinate.map_or(TilePart::Column, TilePart::Coordinate);
         // A fragment of a few cells is read again sooner than its files are asked whether they are still the same.
         let cell_byte_len = source.codec.shape().cell_byte_len();
@@ -262,14 +289,17 @@ impl Fetch {
         let key = is_worth_keeping.then(|| self.key(source, tile_idx, part)).flatten();
         if let Some(CachedTile::Column(column)) = key.as_ref().and_then(|key| self.kept.find(key)) {
             self.progress.count_kept_tile();
-            return Ok(column);
+            return Ok(FoundTile::Kept(column));
         }
         let column = Arc::new(self.decode_tile(source, tile_idx, cell_count, workspace)?);
         let key = is_worth_keeping.then(|| self.key_after(key, source, tile_idx, part)).flatten();
         if let Some(key) = key {
-            self.kept.keep(key, CachedTile::Column(Arc::clone(&column)));
+            let is_coordinate = matches!(source.field, FieldId::Dimension(_)) || source.coordinate.is_some();
+            let coordinate_count = if is_coordinate { cell_count } else { 0 };
+            let kept = CachedColumn::new(Arc::clone(&column), coordinate_count);
+            self.kept.keep(key, CachedTile::Column(Arc::new(kept)));
         }
-        Ok(column)
+        Ok(FoundTile::Decoded(column))
     }
 
     /// The bytes of the values of a tile of cells of any length, if its values can be decoded where they go: `None` where what the metadata says
@@ -354,7 +384,12 @@ impl Fetch {
                 true => fragment.var_byte_len(*field, tile_idx)?,
                 false => 0,
             };
-            codec.decode_tile(tile, cell_count, var_byte_len, scratch)
+            let check = || self.progress.check();
+            let room = |byte_len| match self.kept.are_used() {
+                true => AlignedBuf::from_spares(&self.spares, byte_len, &check),
+                false => AlignedBuf::zeroed(byte_len),
+            };
+            codec.decode_tile(tile, cell_count, var_byte_len, &room, scratch)
         })?;
         match source.coordinate {
             Some(dim) => coordinates(&column, dim, shape, fragment.zips_coordinates()),

@@ -12,7 +12,7 @@
 //! | move a box of cells between two buffers | [`copy_box`], [`fill_box`], [`box_runs`] |
 //! | the same for several ranges on each dimension | [`Cross`] |
 //! | in which order do sparse cells come | [`CellOrder`], [`KeyLayout`], [`OrderKeys`], [`Permutation`] |
-//! | which cells do ranges select | [`RangeSet`], [`select_cells`], [`BitMask`] |
+//! | which cells do ranges select | [`RangeSet`], [`select_cells`], [`BitMask`]; which need not be looked at: [`Zones`] |
 //! | which tiles do ranges select | [`RTree`] |
 //! | which of many rectangles meet one, the last first | [`RectIndex`] |
 //! | what bounds some cells | [`tile_mbrs`], [`column_bounds`], [`hull`] |
@@ -45,6 +45,7 @@ mod sort;
 mod strides;
 mod tile_number;
 mod transpose;
+mod zones;
 
 pub use block::{TileBlock, TileWalk};
 pub use box_plan::{BoxRuns, box_runs};
@@ -69,3 +70,4 @@ pub use rtree::{GROUP_NODE_COUNT, RTree, TileHit, TreeLevel, search_levels};
 pub use select::{select_cells, select_column, select_places};
 pub use sort::{SortedCells, SortedKeys, sort_cells};
 pub use strides::{Geometry, strides};
+pub use zones::Zones;

@@ -6,7 +6,7 @@ use multiversion::multiversion;
 use smalti_types::{Error, Physical, Result, dispatch_physical};
 
 /// Up to this many ranges, every range is compared with all cells at once; with more, every cell is looked up among them.
-const FEW: usize = 4;
+pub(crate) const FEW: usize = 4;
 
 /// The cells whose coordinates are selected on every dimension. Columns and ranges come in the order of the
 /// dimensions.
@@ -112,15 +112,8 @@ fn select_numbers_plain<T: Physical>(
     is_float: bool,
     mask: &mut BitMask,
 ) {
-    let type_bounds = number_bounds::<T>(is_float);
     let met = if intervals.len() > FEW { met_by::<T>(values, intervals) } else { intervals };
-    let clipped = || met.iter().filter_map(|interval| interval.intersect(type_bounds));
-    let mut ends = [(T::from_ordinal(0), T::from_ordinal(0)); FEW];
-    let mut count = 0;
-    for (interval, ends) in clipped().zip(&mut ends) {
-        *ends = (T::from_ordinal(interval.lo), T::from_ordinal(interval.hi));
-        count += 1;
-    }
+    let (ends, count) = ends_of::<T>(met, is_float);
     let blocks = values.chunks(64 * size_of::<T>()).zip(mask.words_mut()).filter(|(_, word)| **word != 0);
     match ends.get(..count).filter(|_| met.len() <= FEW) {
         Some([]) => mask.words_mut().fill(0),
@@ -135,7 +128,7 @@ fn select_numbers_plain<T: Physical>(
             }
         }
         None => {
-            let clipped: Vec<Interval> = clipped().collect();
+            let clipped: Vec<Interval> = clipped::<T>(met, is_float).collect();
             let shelves = Shelves::new(&clipped);
             for (values, word) in blocks {
                 let mut flags = [0u8; 64];
@@ -146,6 +139,25 @@ fn select_numbers_plain<T: Physical>(
             }
         }
     }
+}
+
+/// The first ends of intervals as values, and how many there are.
+#[inline(always)]
+pub(crate) fn ends_of<T: Physical>(intervals: &[Interval], is_float: bool) -> ([(T, T); FEW], usize) {
+    let mut ends = [(T::from_ordinal(0), T::from_ordinal(0)); FEW];
+    let mut count = 0;
+    for (interval, ends) in clipped::<T>(intervals, is_float).zip(&mut ends) {
+        *ends = (T::from_ordinal(interval.lo), T::from_ordinal(interval.hi));
+        count += 1;
+    }
+    (ends, count)
+}
+
+/// What intervals have of the numbers of a type.
+#[inline(always)]
+fn clipped<T: Physical>(intervals: &[Interval], is_float: bool) -> impl Iterator<Item = Interval> {
+    let type_bounds = number_bounds::<T>(is_float);
+    intervals.iter().filter_map(move |interval| interval.intersect(type_bounds))
 }
 
 /// Of many intervals those between the least and the greatest value: a tile meets few of them.
@@ -218,7 +230,7 @@ impl<'i> Shelves<'i> {
 
 /// Which of 64 values at most are in a range, one bit each.
 #[inline(always)]
-fn in_range<T: Physical>(values: &[u8], lo: T, hi: T) -> u64 {
+pub(crate) fn in_range<T: Physical>(values: &[u8], lo: T, hi: T) -> u64 {
     let are_in = |values| values_of::<T>(values).map(|value| (value >= lo) & (value <= hi));
     // Bits are put together as wide as the values, in vectors of their own: as many values as such a word has bits.
     match size_of::<T>() {
@@ -241,7 +253,7 @@ fn in_range<T: Physical>(values: &[u8], lo: T, hi: T) -> u64 {
 
 /// Packs 64 bytes that are 0 or 1 into bits. The product moves bit `8 i` to bit `56 + i`.
 #[inline(always)]
-fn packed(flags: &[u8; 64]) -> u64 {
+pub(crate) fn packed(flags: &[u8; 64]) -> u64 {
     let mut word = 0;
     for (i, eight) in flags.as_chunks::<8>().0.iter().enumerate() {
         word |= (u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);

@@ -177,7 +177,8 @@ impl FieldCodec {
         Ok(())
     }
 
-    /// Unfilters a tile of `cell_count` cells whose values take `var_byte_len` bytes where they are var-sized.
+    /// Unfilters a tile of `cell_count` cells whose values take `var_byte_len` bytes where they are var-sized. Memory comes from `room`, once the
+    /// tile was found to hold so many bytes, and all of it is written.
     ///
     /// # Errors
     /// `Corrupt`, `Permission` as the codecs; `Corrupt` when the offsets are wrong.
@@ -186,8 +187,13 @@ impl FieldCodec {
         tile: FilteredTileRef<'_>,
         cell_count: usize,
         var_byte_len: usize,
+        room: &dyn Fn(usize) -> Result<AlignedBuf>,
         scratch: &mut Scratch,
     ) -> Result<Column> {
+        let room = |codec: &Codec, filtered: &[u8], byte_len: usize| {
+            check_len(codec, filtered, byte_len)?;
+            room(byte_len)
+        };
         let mut column = Column::default();
         match &self.offsets {
             None => {
@@ -279,12 +285,6 @@ impl FieldCodec {
     }
 }
 
-/// A buffer for the bytes of a tile, once the headers of its chunks agree on how many these are.
-fn room(codec: &Codec, filtered: &[u8], byte_len: usize) -> Result<AlignedBuf> {
-    check_len(codec, filtered, byte_len)?;
-    AlignedBuf::zeroed(byte_len)
-}
-
 fn check_len(codec: &Codec, filtered: &[u8], byte_len: usize) -> Result<()> {
     let chunks_byte_len = codec.decoded_len(filtered, u64::MAX)?;
     if chunks_byte_len == byte_len {
@@ -310,7 +310,7 @@ mod tests {
         let (mut tile, mut scratch) = (FilteredTile::default(), Scratch::new());
         codec.encode_tile(cells, &mut tile, &mut scratch).unwrap();
         let filtered = FilteredTileRef { fixed: &tile.fixed, var: &tile.var, validity: &tile.validity };
-        let column = codec.decode_tile(filtered, 4, 6, &mut scratch).unwrap();
+        let column = codec.decode_tile(filtered, 4, 6, &AlignedBuf::zeroed, &mut scratch).unwrap();
         assert_eq!(column.as_ref().data, cells.data);
         assert_eq!(column.as_ref().offsets, cells.offsets);
         assert_eq!(column.as_ref().validity, cells.validity);
@@ -330,7 +330,7 @@ mod tests {
             (&data[..], &ends[..4], &validity[..4]),
             (cells.data, &[1, 3, 3, 6][..], &[1, 1, 0, 1][..])
         );
-        assert!(codec.decode_tile(filtered, 5, 6, &mut scratch).is_err());
-        assert!(codec.decode_tile(filtered, 4, 7, &mut scratch).is_err());
+        assert!(codec.decode_tile(filtered, 5, 6, &AlignedBuf::zeroed, &mut scratch).is_err());
+        assert!(codec.decode_tile(filtered, 4, 7, &AlignedBuf::zeroed, &mut scratch).is_err());
     }
 }

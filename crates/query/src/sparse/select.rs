@@ -2,11 +2,12 @@
 
 use super::filter::Values;
 use super::plan::{SparsePlan, TileRef};
+use crate::fetch::FoundTile;
 use crate::gather::CellRun;
 use crate::source::FieldSource;
 use rayon::prelude::*;
 use smalti_array::{FieldId, Plane};
-use smalti_space::{BitMask, Column as CoordColumn, select_column};
+use smalti_space::{BitMask, Column as CoordColumn, Zones, select_column};
 use smalti_tile::Column;
 use smalti_types::parallel::Shareable as _;
 use smalti_types::{Error, Result};
@@ -103,10 +104,22 @@ impl SparsePlan {
         let mut mask: Option<BitMask> = None;
         for dim in self.looked_at(tile)? {
             let (source, ranges) = (&fragment.dims[dim], &self.ranges[dim]);
-            let column = self.tile_column(source, tile)?;
+            let found = self
+                .workspaces
+                .with(|workspace| self.fetch.kept_tile(source, tile.tile_idx, tile.cell_count, workspace))?;
+            let column = match &found {
+                FoundTile::Kept(kept) => kept.column(),
+                FoundTile::Decoded(column) => column,
+            };
+            let coordinates = coord_column(column, source.codec.shape().datatype)?;
             let mask = mask.get_or_insert_with(|| BitMask::ones(tile.cell_count));
-            select_column(&coord_column(&column, source.codec.shape().datatype)?, ranges, mask)?;
-            coords[dim] = Some(column);
+            match &found {
+                FoundTile::Kept(kept) => {
+                    kept.zones(|| Zones::of(&coordinates)).select_column(&coordinates, ranges, mask)?;
+                }
+                FoundTile::Decoded(_) => select_column(&coordinates, ranges, mask)?,
+            }
+            coords[dim] = Some(Arc::clone(column));
             if !mask.any() {
                 break;
             }
