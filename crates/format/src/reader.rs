@@ -234,24 +234,30 @@ impl<'a> Reader<'a> {
     ) -> Result<T> {
         let FieldName { structure, field, .. } = name;
         let byte_offset = self.byte_offset();
-        if self.trace.is_none() {
-            return read(self).map_err(|error| in_field(error, structure, field, byte_offset));
+        let entered = self.trace.is_some().then(|| self.enter(name));
+        let outcome = read(self);
+        if let Some((slot, outer)) = entered {
+            self.depth -= 1;
+            self.structure = outer;
+            if slot.is_some() {
+                self.close(slot, byte_offset, outcome.as_ref().ok(), show);
+            }
         }
+        outcome.map_err(|error| in_field(error, structure, field, byte_offset))
+    }
+
+    /// Begins a field where there is a trace: its row, if it has one, and the structure around it.
+    #[cold]
+    fn enter(&mut self, name: FieldName) -> (Option<usize>, &'static str) {
+        let FieldName { structure, field, .. } = name;
         let slot = if self.is_traced() {
             let doc = name.rows.iter().find(|row| row.field == field).map_or("", |row| row.doc.trim_ascii());
             self.open(structure, field, (name.on_disk)(), doc, false)
         } else {
             None
         };
-        let outer = std::mem::replace(&mut self.structure, structure);
         self.depth += 1;
-        let outcome = read(self);
-        self.depth -= 1;
-        self.structure = outer;
-        if slot.is_some() {
-            self.close(slot, byte_offset, outcome.as_ref().ok(), show);
-        }
-        outcome.map_err(|error| in_field(error, structure, field, byte_offset))
+        (slot, std::mem::replace(&mut self.structure, structure))
     }
 
     /// Reads a part of a field that has parts of its own in the trace.

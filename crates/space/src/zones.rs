@@ -9,6 +9,9 @@ use crate::{BitMask, Interval, RangeSet};
 use multiversion::multiversion;
 use smalti_types::{Physical, Result, dispatch_physical};
 
+/// Shorter numbers are compared sooner than zones of them.
+const LEAST_BYTE_LEN: usize = 4;
+
 /// The cells of a zone.
 const CELL_COUNT: usize = 16;
 
@@ -16,7 +19,7 @@ const CELL_COUNT: usize = 16;
 const BLOCK: usize = 64;
 
 /// The least and the greatest coordinate of each sixteen cells of a column of numbers, NaN included, in 256 steps between those of the column. Of strings
-/// nothing is known.
+/// and numbers of one or two bytes nothing is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Zones {
     /// The ordinals of all cells lie here.
@@ -39,10 +42,15 @@ impl Default for Zones {
 impl Zones {
     /// Looks at all cells of a column.
     pub fn of(column: &Column<'_>) -> Self {
-        let Some(datatype) = column.datatype() else { return Zones::default() };
+        let datatype = column.datatype().filter(|datatype| datatype.byte_len() >= LEAST_BYTE_LEN);
+        let Some(datatype) = datatype else { return Zones::default() };
         let values = column.number_bytes(0..column.cell_count());
         let mut bounds = vec![Interval::ALL; column.cell_count().div_ceil(CELL_COUNT)];
-        dispatch_physical!(datatype, T => bound::<T>(values, &mut bounds));
+        dispatch_physical!(datatype, T => {
+            if size_of::<T>() >= LEAST_BYTE_LEN {
+                bound::<T>(values, &mut bounds);
+            }
+        });
         let Some(hull) = bounds.iter().copied().reduce(Interval::hull) else { return Zones::default() };
         let shift = (u64::BITS - (hull.hi - hull.lo).leading_zeros()).saturating_sub(u8::BITS);
         let step = |ordinal: u64| ((ordinal - hull.lo) >> shift) as u8;
@@ -63,7 +71,8 @@ impl Zones {
     /// As [`select_column`].
     pub fn select_column(&self, column: &Column<'_>, ranges: &RangeSet, mask: &mut BitMask) -> Result<()> {
         let is_mine = column.cell_count() == mask.len() && self.lows.len() == mask.len().div_ceil(CELL_COUNT);
-        let (Some(datatype), true) = (column.datatype(), is_mine && !ranges.is_string()) else {
+        let datatype = column.datatype().filter(|datatype| datatype.byte_len() >= LEAST_BYTE_LEN);
+        let (Some(datatype), true) = (datatype, is_mine && !ranges.is_string()) else {
             return select_column(column, ranges, mask);
         };
         if ranges.is_all() || ranges.intervals().len() > FEW {
@@ -71,15 +80,55 @@ impl Zones {
         }
         let values = column.number_bytes(0..column.cell_count());
         dispatch_physical!(datatype, T => {
-            let (ends, count) = ends_of::<T>(ranges.intervals(), datatype.is_float());
-            let few = ends.get(..count).unwrap_or_default();
-            let mut steps = [Steps::default(); FEW];
-            for (&(lo, hi), steps) in few.iter().zip(&mut steps) {
-                *steps = self.steps(Interval { lo: lo.ordinal(), hi: hi.ordinal() });
+            if size_of::<T>() >= LEAST_BYTE_LEN {
+                let (ends, count) = ends_of::<T>(ranges.intervals(), datatype.is_float());
+                let ends = ends.get(..count).unwrap_or_default();
+                let steps = ends.iter().map(|&(lo, hi)| Interval { lo: lo.ordinal(), hi: hi.ordinal() });
+                let found_in = |values: &[u8]| found_in::<T>(values, ends);
+                self.select(values, size_of::<T>(), steps, &found_in, mask);
             }
-            select_in_zones::<T>(values, (&self.lows, &self.highs), few, &steps, mask);
         });
         Ok(())
+    }
+
+    /// Unsets the cells of zones in which `found_in` finds none; `intervals` are those that it looks for, four at most.
+    fn select(
+        &self,
+        values: &[u8],
+        cell_byte_len: usize,
+        intervals: impl Iterator<Item = Interval>,
+        found_in: &dyn Fn(&[u8]) -> u64,
+        mask: &mut BitMask,
+    ) {
+        const WORD_ZONES: usize = 64 / CELL_COUNT;
+        let mut steps = [Steps::default(); FEW];
+        let mut count = 0;
+        for (interval, steps) in intervals.zip(&mut steps) {
+            *steps = self.steps(interval);
+            count += 1;
+        }
+        let steps = steps.get(..count).unwrap_or_default();
+        let blocks = self.lows.chunks(BLOCK).zip(self.highs.chunks(BLOCK));
+        let blocks = blocks.zip(values.chunks(BLOCK * CELL_COUNT * cell_byte_len));
+        for (((lows, highs), values), words) in blocks.zip(mask.words_mut().chunks_mut(BLOCK / WORD_ZONES)) {
+            let (met, covered) = met_and_covered(lows, highs, steps);
+            let met_alone = met & !covered;
+            for (idx, word) in words.iter_mut().enumerate() {
+                let at = idx * WORD_ZONES;
+                *word &= SPREAD[(met >> at) as usize % SPREAD.len()];
+                let looked_at = SPREAD[(met_alone >> at) as usize % SPREAD.len()];
+                if *word & looked_at == 0 {
+                    continue;
+                }
+                // One zone of a word is compared alone; more take as long as all of them.
+                let shift = looked_at.trailing_zeros();
+                let is_one = looked_at >> shift == CELLS;
+                let (start, len) = if is_one { (shift as usize, CELL_COUNT) } else { (0, 64) };
+                let values = values.get((idx * 64 + start) * cell_byte_len..).unwrap_or_default();
+                let values = values.get(..len * cell_byte_len).unwrap_or(values);
+                *word &= found_in(values) << start | !looked_at;
+            }
+        }
     }
 
     fn steps(&self, interval: Interval) -> Steps {
@@ -134,49 +183,27 @@ fn bound<T: Physical>(values: &[u8], bounds: &mut [Interval]) {
     }
 }
 
-/// Compares the cells of the zones that meet steps; `ends` and `steps` are those of the same ranges.
+/// Some zones, a bit each, with the vectors that the processor has: those that meet steps, and those that lie in covered ones.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
-fn select_in_zones<T: Physical>(
-    values: &[u8],
-    (lows, highs): (&[u8], &[u8]),
-    ends: &[(T, T)],
-    steps: &[Steps; FEW],
-    mask: &mut BitMask,
-) {
-    const WORD_ZONES: usize = 64 / CELL_COUNT;
-    let byte_len = CELL_COUNT * size_of::<T>();
-    let blocks = lows.chunks(BLOCK).zip(highs.chunks(BLOCK)).zip(values.chunks(BLOCK * byte_len));
-    for (((lows, highs), values), words) in blocks.zip(mask.words_mut().chunks_mut(BLOCK / WORD_ZONES)) {
-        let zones = |is: fn(u8, u8, (u8, u8)) -> bool, steps: (u8, u8)| {
-            let mut flags = [0; BLOCK];
-            for ((flag, &low), &high) in flags.iter_mut().zip(lows).zip(highs) {
-                *flag = u8::from(is(low, high, steps));
-            }
-            packed(&flags)
-        };
-        let (mut met, mut covered) = (0, 0);
-        for Steps { met: of_met, covered: of_covered } in steps.iter().take(ends.len()) {
-            met |= zones(|low, high, (first, last)| (high >= first) & (low <= last), *of_met);
-            covered |= zones(|low, high, (first, last)| (low >= first) & (high <= last), *of_covered);
+fn met_and_covered(lows: &[u8], highs: &[u8], steps: &[Steps]) -> (u64, u64) {
+    let zones = |is: fn(u8, u8, (u8, u8)) -> bool, steps: (u8, u8)| {
+        let mut flags = [0; BLOCK];
+        for ((flag, &low), &high) in flags.iter_mut().zip(lows).zip(highs) {
+            *flag = u8::from(is(low, high, steps));
         }
-        let met_alone = met & !covered;
-        for (idx, word) in words.iter_mut().enumerate() {
-            let at = idx * WORD_ZONES;
-            *word &= SPREAD[(met >> at) as usize % SPREAD.len()];
-            let looked_at = SPREAD[(met_alone >> at) as usize % SPREAD.len()];
-            if *word & looked_at == 0 {
-                continue;
-            }
-            // One zone of a word is compared alone; more take as long as all of them.
-            let shift = looked_at.trailing_zeros();
-            let is_one = looked_at >> shift == CELLS;
-            let (start, len) = if is_one { (shift as usize, CELL_COUNT) } else { (0, 64) };
-            let values = values.get((idx * 64 + start) * size_of::<T>()..).unwrap_or_default();
-            let values = values.get(..len * size_of::<T>()).unwrap_or(values);
-            let found = ends.iter().fold(0, |any, &(lo, hi)| any | in_range(values, lo, hi));
-            *word &= found << start | !looked_at;
-        }
-    }
+        packed(&flags)
+    };
+    steps.iter().fold((0, 0), |(met, covered), steps| {
+        let of_met = zones(|low, high, (first, last)| (high >= first) & (low <= last), steps.met);
+        let of_covered = zones(|low, high, (first, last)| (low >= first) & (high <= last), steps.covered);
+        (met | of_met, covered | of_covered)
+    })
+}
+
+/// Which of 64 cells at most are in a range, with the vectors that the processor has.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn found_in<T: Physical>(values: &[u8], ends: &[(T, T)]) -> u64 {
+    ends.iter().fold(0, |any, &(lo, hi)| any | in_range(values, lo, hi))
 }
 
 /// The bits of the cells of the first zone of a word.
