@@ -36,6 +36,15 @@ pub(crate) enum FoundTile {
     Decoded(Arc<Column>),
 }
 
+impl FoundTile {
+    pub(crate) fn column(&self) -> &Arc<Column> {
+        match self {
+            FoundTile::Kept(kept) => kept.column(),
+            FoundTile::Decoded(column) => column,
+        }
+    }
+}
+
 /// Reads and decodes tiles of one snapshot.
 pub(crate) struct Fetch {
     store: Arc<dyn Store>,
@@ -264,10 +273,7 @@ impl Fetch {
         cell_count: usize,
         workspace: &mut Workspace,
     ) -> Result<Arc<Column>> {
-        Ok(match self.kept_tile(source, tile_idx, cell_count, workspace)? {
-            FoundTile::Kept(kept) => Arc::clone(kept.column()),
-            FoundTile::Decoded(column) => column,
-        })
+        Ok(Arc::clone(self.kept_tile(source, tile_idx, cell_count, workspace)?.column()))
     }
 
     /// A whole tile, and whether an earlier read left it.
@@ -385,11 +391,12 @@ impl Fetch {
                 false => 0,
             };
             let check = || self.progress.check();
-            let room = |byte_len| match self.kept.are_used() {
-                true => AlignedBuf::from_spares(&self.spares, byte_len, &check),
-                false => AlignedBuf::zeroed(byte_len),
+            // Where nothing is kept it would take the place of results.
+            let output = match self.kept.are_used() {
+                true => self.output(&check),
+                false => Output::fresh(&check),
             };
-            codec.decode_tile(tile, cell_count, var_byte_len, &room, scratch)
+            codec.decode_tile(tile, cell_count, var_byte_len, &|byte_len| output.buffer(byte_len), scratch)
         })?;
         match source.coordinate {
             Some(dim) => coordinates(&column, dim, shape, fragment.zips_coordinates()),

@@ -131,6 +131,7 @@ impl Zones {
         }
     }
 
+    /// The steps that an interval meets, and those that it covers.
     fn steps(&self, interval: Interval) -> Steps {
         // The two zeros of floats are neighbours, and the same value to a range.
         let wide = Interval { lo: interval.lo.saturating_sub(1), hi: interval.hi.saturating_add(1) };

@@ -177,8 +177,8 @@ impl FieldCodec {
         Ok(())
     }
 
-    /// Unfilters a tile of `cell_count` cells whose values take `var_byte_len` bytes where they are var-sized. Memory comes from `room`, once the
-    /// tile was found to hold so many bytes, and all of it is written.
+    /// Unfilters a tile of `cell_count` cells whose values take `var_byte_len` bytes where they are var-sized. The memory of values and
+    /// validity comes from `room`, once the tile was found to hold so many bytes, and all of it is written.
     ///
     /// # Errors
     /// `Corrupt`, `Permission` as the codecs; `Corrupt` when the offsets are wrong.

@@ -107,11 +107,7 @@ impl SparsePlan {
             let found = self
                 .workspaces
                 .with(|workspace| self.fetch.kept_tile(source, tile.tile_idx, tile.cell_count, workspace))?;
-            let column = match &found {
-                FoundTile::Kept(kept) => kept.column(),
-                FoundTile::Decoded(column) => column,
-            };
-            let coordinates = coord_column(column, source.codec.shape().datatype)?;
+            let coordinates = coord_column(found.column(), source.codec.shape().datatype)?;
             let mask = mask.get_or_insert_with(|| BitMask::ones(tile.cell_count));
             match &found {
                 FoundTile::Kept(kept) => {
@@ -119,7 +115,7 @@ impl SparsePlan {
                 }
                 FoundTile::Decoded(_) => select_column(&coordinates, ranges, mask)?,
             }
-            coords[dim] = Some(Arc::clone(column));
+            coords[dim] = Some(Arc::clone(found.column()));
             if !mask.any() {
                 break;
             }

@@ -68,34 +68,33 @@ impl<'a> TileSource<'a> {
         }
         let cell_count = fragment.cell_count_of_tile(tile as u64).map_err(blame(Plane::Fixed))?;
         let filtered = FilteredTileRef { fixed: &fixed, var: &var, validity: &validity };
-        self.codec.decode_tile(filtered, cell_count, var_byte_len, &AlignedBuf::zeroed, scratch).map_err(
-            |error| {
-                let mut values = Vec::new();
-                let (data, data_len) = match shape.is_var() {
-                    true => (&var, var_byte_len),
-                    false => (&fixed, cell_count.saturating_mul(shape.cell_byte_len())),
+        let decoded =
+            self.codec.decode_tile(filtered, cell_count, var_byte_len, &AlignedBuf::zeroed, scratch);
+        decoded.map_err(|error| {
+            let mut values = Vec::new();
+            let (data, data_len) = match shape.is_var() {
+                true => (&var, var_byte_len),
+                false => (&fixed, cell_count.saturating_mul(shape.cell_byte_len())),
+            };
+            let has_values = self.codec.data().decoded_len(data, u64::MAX).is_ok_and(|len| len == data_len)
+                && values.try_reserve_exact(data_len).is_ok()
+                && {
+                    values.resize(data_len, 0);
+                    self.codec.data().decode_into(data, &mut values, scratch).is_ok()
                 };
-                let has_values =
-                    self.codec.data().decoded_len(data, u64::MAX).is_ok_and(|len| len == data_len)
-                        && values.try_reserve_exact(data_len).is_ok()
-                        && {
-                            values.resize(data_len, 0);
-                            self.codec.data().decode_into(data, &mut values, scratch).is_ok()
-                        };
-                let plane = match (has_values, self.codec.validity(), shape.is_var()) {
-                    (false, _, true) => Plane::Var,
-                    (false, _, false) => Plane::Fixed,
-                    (true, Some(codec), _)
-                        if !codec.decoded_len(&validity, u64::MAX).is_ok_and(|len| len == cell_count) =>
-                    {
-                        Plane::Validity
-                    }
-                    (true, Some(_), false) => Plane::Validity,
-                    (true, _, _) => Plane::Fixed,
-                };
-                (plane, error)
-            },
-        )
+            let plane = match (has_values, self.codec.validity(), shape.is_var()) {
+                (false, _, true) => Plane::Var,
+                (false, _, false) => Plane::Fixed,
+                (true, Some(codec), _)
+                    if !codec.decoded_len(&validity, u64::MAX).is_ok_and(|len| len == cell_count) =>
+                {
+                    Plane::Validity
+                }
+                (true, Some(_), false) => Plane::Validity,
+                (true, _, _) => Plane::Fixed,
+            };
+            (plane, error)
+        })
     }
 }
 
