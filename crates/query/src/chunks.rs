@@ -2,7 +2,10 @@
 
 use crate::gather::Output;
 use crate::progress::Progress;
+use crate::reads::Reads;
+use crate::workspace::{Workspace, room};
 use smalti_array::{CachedChunks, Plane, Snapshot};
+use smalti_store::ReadInto;
 use smalti_tile::{Codec, FieldCodec, KeptWorkspaces, Scratch};
 use smalti_types::parallel::{Workers, standing_by};
 use smalti_types::{Result, Spares};
@@ -13,9 +16,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Fewer bytes are decoded before another thread has begun.
 const LEAST_SHARED_BYTE_LEN: usize = 64 << 10;
 
-/// Decodes chunks to where they are kept.
+/// Reads and decodes chunks to where they are kept.
 #[derive(Clone)]
 pub(crate) struct ChunkDecoder {
+    reads: Reads,
     progress: Arc<Progress>,
     spares: Arc<Spares>,
     workspaces: Arc<KeptWorkspaces>,
@@ -30,8 +34,14 @@ pub(crate) struct MetChunks {
     pub(crate) plane: Plane,
     pub(crate) chunks: Arc<CachedChunks>,
     pub(crate) range: Range<usize>,
-    /// Where the bytes of the first begin in a buffer that holds those of all.
-    pub(crate) start: usize,
+}
+
+/// A filtered tile in its file.
+#[derive(Clone)]
+pub(crate) struct TileInFile {
+    pub(crate) path: String,
+    /// Where it begins.
+    pub(crate) start: u64,
 }
 
 /// The codec of the values or the validity of a field.
@@ -47,22 +57,14 @@ impl MetChunks {
     fn missing(&self) -> impl Iterator<Item = usize> + '_ {
         self.range.clone().filter(|&idx| self.chunks.chunk(idx).is_none())
     }
-
-    /// A filtered chunk, header included.
-    fn bytes<'b>(&self, filtered: &'b [u8], idx: usize) -> Option<&'b [u8]> {
-        let directory = self.chunks.directory();
-        let first = directory.filtered_range(self.range.start..self.range.start).start;
-        let place = directory.filtered_range(idx..idx + 1);
-        let place = (place.start - first) as usize..(place.end - first) as usize;
-        filtered.get(self.start..)?.get(place)
-    }
 }
 
 impl ChunkDecoder {
     /// For a read of a snapshot, planned on this thread.
-    pub(crate) fn new(snapshot: &Snapshot, progress: &Arc<Progress>) -> Self {
+    pub(crate) fn new(snapshot: &Snapshot, reads: &Reads, progress: &Arc<Progress>) -> Self {
         let resources = snapshot.place().resources();
         ChunkDecoder {
+            reads: reads.clone(),
             progress: Arc::clone(progress),
             spares: Arc::clone(resources.spares()),
             workspaces: Arc::clone(resources.workspaces()),
@@ -70,47 +72,100 @@ impl ChunkDecoder {
         }
     }
 
-    /// Decodes chunks that are not there yet; `filtered` holds them, and is as it was afterwards.
+    /// Decodes chunks that are not there yet; `filtered` holds the whole filtered tile, and is as it was afterwards.
     ///
     /// # Errors
     /// What the codec reports, with the chunk; `OutOfMemory`; `Cancelled`.
-    pub(crate) fn decode(
-        &self,
-        met: &MetChunks,
-        filtered: &mut Vec<u8>,
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        self.decode_on_two_threads(met, filtered);
-        // All of them, or those that failed: here it is told why.
-        met.missing().try_for_each(|idx| self.decode_one(met, idx, filtered, scratch))
+    pub(crate) fn decode(&self, met: &MetChunks, memory: (&mut Scratch, &mut Vec<u8>)) -> Result<()> {
+        let (scratch, filtered) = memory;
+        // What another thread may still have when this one goes on does not belong to this one's callers.
+        let lent = Arc::new(RwLock::new(mem::take(filtered)));
+        let bytes = Arc::clone(&lent);
+        self.on_two_threads(met, move |decoder, met, idx, workspace| {
+            let Ok(bytes) = bytes.read() else { return Ok(()) };
+            decoder.decode_one(met, idx, (&bytes, 0), &mut workspace.scratch)
+        });
+        *filtered = mem::take(&mut *lent.write().unwrap_or_else(PoisonError::into_inner));
+        met.missing().try_for_each(|idx| self.decode_one(met, idx, (filtered, 0), scratch))
     }
 
-    /// Tries to decode chunks on two threads, where that is worth it.
-    fn decode_on_two_threads(&self, met: &MetChunks, filtered: &mut Vec<u8>) {
+    /// Reads and decodes chunks that are not there yet: in one read, or where two threads decode each for itself.
+    ///
+    /// # Errors
+    /// As [`decode`](ChunkDecoder::decode); what the store reports.
+    pub(crate) fn read(
+        &self,
+        met: &MetChunks,
+        file: &TileInFile,
+        memory: (&mut Scratch, &mut Vec<u8>),
+    ) -> Result<()> {
+        let of_other = file.clone();
+        self.on_two_threads(met, move |decoder, met, idx, workspace| {
+            decoder.read_range(
+                met,
+                idx..idx + 1,
+                &of_other,
+                (&mut workspace.scratch, &mut workspace.filtered),
+            )
+        });
+        let Some(first) = met.missing().next() else { return Ok(()) };
+        self.read_range(met, first..met.range.end, file, memory)
+    }
+
+    /// Takes chunks on two threads, where that is worth it. Those that fail are left: why is told when they are taken again.
+    fn on_two_threads(
+        &self,
+        met: &MetChunks,
+        take: impl Fn(&ChunkDecoder, &MetChunks, usize, &mut Workspace) -> Result<()> + Send + Sync + 'static,
+    ) {
         let Some(workers) = self.workers.as_ref().filter(|workers| workers.may_take_short()) else { return };
         let missing: Vec<usize> = met.missing().collect();
         let byte_len: usize = missing.iter().map(|&idx| met.chunks.directory().tile_range(idx).len()).sum();
         if missing.len() < 2 || byte_len < LEAST_SHARED_BYTE_LEN {
             return;
         }
-        // What another thread may still have when this one goes on does not belong to this one's callers.
-        let lent = Arc::new(RwLock::new(mem::take(filtered)));
-        let (decoder, met, bytes, count) = (self.clone(), met.clone(), Arc::clone(&lent), missing.len());
+        let (decoder, met, count) = (self.clone(), met.clone(), missing.len());
         workers.take_short(
             count,
             Box::new(move |step| {
-                let (Some(&idx), Ok(bytes)) = (missing.get(step), bytes.read()) else { return };
+                let Some(&idx) = missing.get(step) else { return };
                 let mut workspace = decoder.workspaces.take();
-                // Why a chunk failed is told when it is decoded again.
-                let _ = decoder.decode_one(&met, idx, &bytes, &mut workspace.scratch);
+                let _ = take(&decoder, &met, idx, &mut workspace);
                 decoder.workspaces.give([workspace]);
             }),
         );
-        *filtered = mem::take(&mut *lent.write().unwrap_or_else(PoisonError::into_inner));
     }
 
-    fn decode_one(&self, met: &MetChunks, idx: usize, filtered: &[u8], scratch: &mut Scratch) -> Result<()> {
-        let (Some(codec), Some(bytes)) = (codec_of(&met.codec, met.plane), met.bytes(filtered, idx)) else {
+    /// Reads chunks at once, and decodes those that are not there yet.
+    fn read_range(
+        &self,
+        met: &MetChunks,
+        range: Range<usize>,
+        file: &TileInFile,
+        (scratch, filtered): (&mut Scratch, &mut Vec<u8>),
+    ) -> Result<()> {
+        let place = met.chunks.directory().filtered_range(range.clone());
+        let bytes = room(filtered, (place.end - place.start) as usize)?;
+        self.reads.read(&mut [ReadInto {
+            path: &file.path,
+            offset: file.start + place.start,
+            dest: bytes,
+        }])?;
+        let missing = range.filter(|&idx| met.chunks.chunk(idx).is_none());
+        missing.into_iter().try_for_each(|idx| self.decode_one(met, idx, (bytes, place.start), scratch))
+    }
+
+    /// Decodes a chunk out of bytes of the filtered tile from a place on.
+    fn decode_one(
+        &self,
+        met: &MetChunks,
+        idx: usize,
+        (bytes, start): (&[u8], u64),
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let place = met.chunks.directory().filtered_range(idx..idx + 1);
+        let place = (place.start - start) as usize..(place.end - start) as usize;
+        let (Some(codec), Some(bytes)) = (codec_of(&met.codec, met.plane), bytes.get(place)) else {
             return Err(crate::dest::lacking());
         };
         let check = || self.progress.check();

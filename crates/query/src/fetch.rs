@@ -5,11 +5,12 @@
 //! On a distant store whole tiles of the next steps are asked for before they are needed, and a near one whose reads have to wait
 //! is told of them ([`Fetch::announce`]).
 
-use crate::chunks::{ChunkDecoder, MetChunks, codec_of};
+use crate::chunks::{ChunkDecoder, MetChunks, TileInFile, codec_of};
 use crate::dest::Dest;
 use crate::gather::Output;
 use crate::kept::KeptTiles;
 use crate::progress::Progress;
+use crate::reads::Reads;
 use crate::request::ReadRequest;
 use crate::source::FieldSource;
 use crate::workspace::{Workspace, room};
@@ -18,7 +19,7 @@ use smalti_array::{
     CachedChunks, CachedColumn, CachedFile, CachedTile, FieldId, Plane, Snapshot, TileKey, TilePart,
 };
 use smalti_space::Check;
-use smalti_store::{AheadStore, ByteRange, Coalescing, ReadInto, Request, Store, coalesce};
+use smalti_store::{ByteRange, Coalescing, ReadInto, Request, Store, coalesce};
 use smalti_tile::{
     CellShape, ChunkDirectory, Column, ColumnRef, FilteredTileRef, PlainLayout, Scratch, VarPlaces,
 };
@@ -47,10 +48,8 @@ impl FoundTile {
 
 /// Reads and decodes tiles of one snapshot.
 pub(crate) struct Fetch {
-    store: Arc<dyn Store>,
+    reads: Reads,
     kept: KeptTiles,
-    /// On a distant store: what was asked for before it is needed.
-    ahead: Option<AheadStore>,
     progress: Arc<Progress>,
     spares: Arc<Spares>,
     chunks: ChunkDecoder,
@@ -107,15 +106,15 @@ impl Fetch {
             false => Arc::clone(snapshot.place().data_store()),
         };
         let kept = KeptTiles::new(snapshot.place().resources(), request, store.is_distant(), kept_byte_len);
-        let ahead = store.is_distant().then(|| AheadStore::new(Arc::clone(&store)));
+        let reads = Reads::new(store, &progress);
         let spares = Arc::clone(snapshot.place().resources().spares());
-        let chunks = ChunkDecoder::new(snapshot, &progress);
-        Fetch { store, kept, ahead, progress, spares, chunks }
+        let chunks = ChunkDecoder::new(snapshot, &reads, &progress);
+        Fetch { reads, kept, progress, spares, chunks }
     }
 
     /// The name of a decoded tile among those that are kept.
     fn key(&self, source: &FieldSource, tile_idx: usize, part: TilePart) -> Option<TileKey> {
-        self.kept.key(&source.name, || cached_file(source, &*self.store), tile_idx, part)
+        self.kept.key(&source.name, || cached_file(source, &*self.reads.store), tile_idx, part)
     }
 
     /// The name under which a tile that was read is kept; `before` is what was looked for.
@@ -126,7 +125,7 @@ impl Fetch {
         tile_idx: usize,
         part: TilePart,
     ) -> Option<TileKey> {
-        let file = || cached_file(source, &*self.store);
+        let file = || cached_file(source, &*self.reads.store);
         self.kept.key_after(before, &source.name, file, tile_idx, part)
     }
 
@@ -148,41 +147,19 @@ impl Fetch {
         &self.progress
     }
 
-    fn read(&self, reads: &mut [ReadInto<'_>]) -> Result<()> {
-        self.progress.check()?;
-        let Some(ahead) = &self.ahead else {
-            self.count(reads);
-            return self.store.read_into(reads);
-        };
-        let missing = ahead.fill(reads).into_iter();
-        let mut missing: Vec<ReadInto<'_>> = missing
-            .map(|read| ReadInto { path: read.path, offset: read.offset, dest: &mut *read.dest })
-            .collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        self.count(&missing);
-        self.store.read_into(&mut missing)
-    }
-
-    fn count(&self, reads: &[ReadInto<'_>]) {
-        let byte_len = reads.iter().map(|read| read.dest.len() as u64).sum();
-        self.progress.count_requests(reads.len() as u64, byte_len);
-    }
-
     /// Whether tiles should be asked for before they are needed, and what is asked for is kept until then.
     pub(crate) fn is_distant(&self) -> bool {
-        self.ahead.is_some()
+        self.reads.ahead.is_some()
     }
 
     /// How the store likes requests.
     pub(crate) fn coalescing(&self) -> Coalescing {
-        self.store.coalescing()
+        self.reads.store.coalescing()
     }
 
     /// Whether it is worth [announcing](Fetch::announce) tiles: on distant stores ever, on near ones while reads wait for the disk.
     pub(crate) fn runs_ahead(&self) -> bool {
-        self.is_distant() || self.store.has_waited()
+        self.is_distant() || self.reads.store.has_waited()
     }
 
     /// Filtered bytes of tiles that are worth announcing together, unless a single tile has more.
@@ -194,7 +171,7 @@ impl Fetch {
     /// file that holds some of it. A near one is told which bytes will be needed, and may have them in memory by then.
     pub(crate) fn announce<'s>(&self, tiles: impl Iterator<Item = (&'s FieldSource, usize)>, turn: u64) {
         let places = self.unknown_places(tiles);
-        if let Some(ahead) = &self.ahead {
+        if let Some(ahead) = &self.reads.ahead {
             let requests = places.into_iter().map(|(path, range)| Request::Range { path, range }).collect();
             let (count, byte_len) = ahead.announce_ranges(requests, turn);
             self.progress.count_requests(count, byte_len);
@@ -204,11 +181,11 @@ impl Fetch {
         for (path, range) in places {
             by_file.entry(path).or_default().push(range);
         }
-        let limits = self.store.coalescing();
+        let limits = self.reads.store.coalescing();
         for (path, ranges) in by_file.into_iter().take(MAX_TOLD_FILE_COUNT) {
             let merged: Vec<ByteRange> =
                 coalesce(&ranges, limits).into_iter().map(|merged| merged.range).collect();
-            self.store.will_need(&path, &merged);
+            self.reads.store.will_need(&path, &merged);
         }
     }
 
@@ -250,7 +227,7 @@ impl Fetch {
 
     /// Lets go of what was announced for turns which are over.
     pub(crate) fn forget(&self, is_over: impl Fn(u64) -> bool) {
-        if let Some(ahead) = &self.ahead {
+        if let Some(ahead) = &self.reads.ahead {
             ahead.forget(is_over);
         }
     }
@@ -350,7 +327,7 @@ impl Fetch {
         let key = self.key(source, tile_idx, TilePart::Column);
         let known = key.as_ref().and_then(|key| self.kept.find(key));
         // As of other values: a copy stays when it is wanted again, and at once of what comes from far away.
-        if known.is_some() || (self.ahead.is_some() && self.kept.are_used()) {
+        if known.is_some() || (self.reads.ahead.is_some() && self.kept.are_used()) {
             let VarPlaces { data, ends, validity } = places;
             let column = self.tile(source, tile_idx, ends.len(), workspace)?;
             let ColumnRef { data: values, offsets, validity: flags } = Column::as_ref(&column);
@@ -437,14 +414,14 @@ impl Fetch {
         if let Some(range) = &validity {
             reads.push(ReadInto { path: &validity_path, offset: range.start, dest: validity_bytes });
         }
-        self.read(&mut reads)?;
+        self.reads.read(&mut reads)?;
         drop(reads);
         let tile = FilteredTileRef { fixed: fixed_bytes, var: var_bytes, validity: validity_bytes };
         decode(tile, scratch).map_err(|error| {
             source
                 .explain(error)
                 .context(format_args!("tile {tile_idx}"))
-                .at_uri(self.store.address(if shape.is_var() { &var_path } else { &fixed_path }))
+                .at_uri(self.reads.store.address(if shape.is_var() { &var_path } else { &fixed_path }))
         })
     }
 
@@ -454,20 +431,20 @@ impl Fetch {
         let FieldSource { fragment, field, .. } = source;
         let place = fragment.tile_place(*field, plane, tile_idx)?;
         if place.end - place.start > MAX_UNCHECKED_BYTE_LEN {
-            if let Some(ahead) = &self.ahead {
+            if let Some(ahead) = &self.reads.ahead {
                 let range = ByteRange { start: place.start, byte_len: place.end - place.start };
                 // The store takes no more memory for it than the file has.
                 if ahead.is_announced(&fragment.data_file(*field, plane)?, range) {
                     return Ok(place);
                 }
             }
-            let file_byte_len = fragment.data_file_byte_len(*field, plane, &*self.store)?;
+            let file_byte_len = fragment.data_file_byte_len(*field, plane, &*self.reads.store)?;
             if place.end > file_byte_len {
                 return Err(Error::corrupt(format!(
                     "tile {tile_idx} is said to be in bytes {} to {} of a file of {file_byte_len}",
                     place.start, place.end
                 ))
-                .at_uri(self.store.address(&fragment.data_file(*field, plane)?)));
+                .at_uri(self.reads.store.address(&fragment.data_file(*field, plane)?)));
             }
         }
         Ok(place)
@@ -495,7 +472,7 @@ impl Fetch {
             let mut filtered = Vec::new();
             let filtered = room(&mut filtered, filtered_byte_len as usize)?;
             let path = source.fragment.data_file(source.field, plane)?;
-            self.read(&mut [ReadInto { path: &path, offset: place.start, dest: filtered }])?;
+            self.reads.read(&mut [ReadInto { path: &path, offset: place.start, dest: filtered }])?;
             fits = codec.decoded_len(filtered, u64::MAX)? == byte_len;
         }
         claimed
@@ -534,14 +511,17 @@ impl Fetch {
         let path = fragment.data_file(*field, plane)?;
         let tile_byte_len = dest.tile_byte_len();
         let named = |error: Error| {
-            source.explain(error).context(format_args!("tile {tile_idx}")).at_uri(self.store.address(&path))
+            source
+                .explain(error)
+                .context(format_args!("tile {tile_idx}"))
+                .at_uri(self.reads.store.address(&path))
         };
         let hull = wanted
             .iter()
             .fold(tile_byte_len..0, |hull, range| hull.start.min(range.start)..hull.end.max(range.end));
         let part = if plane == Plane::Validity { TilePart::Validity } else { TilePart::Values };
         // What no filter touched is read again as fast as it is copied, but from far away.
-        let is_worth_keeping = self.ahead.is_some() || !codec.is_plain();
+        let is_worth_keeping = self.reads.ahead.is_some() || !codec.is_plain();
         // From far away it may get its name by being read.
         let may_be_kept = is_worth_keeping && self.kept.are_used();
         let key = is_worth_keeping.then(|| self.key(source, tile_idx, part)).flatten();
@@ -550,12 +530,11 @@ impl Fetch {
             Some(CachedTile::Chunks(chunks)) => Some(Arc::clone(chunks)),
             _ => None,
         };
-        let met = |chunks: &Arc<CachedChunks>, range: Range<usize>, start: usize| MetChunks {
+        let met = |chunks: &Arc<CachedChunks>, range: Range<usize>| MetChunks {
             codec: Arc::clone(&source.codec),
             plane,
             chunks: Arc::clone(chunks),
             range,
-            start,
         };
         let is_whole = hull == (0..tile_byte_len);
         let is_short = hull.len() <= tile_byte_len / 2;
@@ -568,10 +547,8 @@ impl Fetch {
             let missing = chunks.missing(wanted);
             count_tile(missing.is_empty());
             if !missing.is_empty() {
-                let range = chunks.directory().filtered_range(missing.clone());
-                let buffer = room(filtered, (range.end - range.start) as usize)?;
-                self.read(&mut [ReadInto { path: &path, offset: place.start + range.start, dest: buffer }])?;
-                self.chunks.decode(&met(&chunks, missing, 0), filtered, scratch).map_err(named)?;
+                let file = TileInFile { path: path.clone(), start: place.start };
+                self.chunks.read(&met(&chunks, missing), &file, (scratch, filtered)).map_err(named)?;
             }
             dest.take(&chunks, wanted, hull)?;
             if let Some(key) = key.filter(|_| is_found) {
@@ -585,7 +562,7 @@ impl Fetch {
             let mut prefix = [0; PlainLayout::PREFIX_BYTE_LEN];
             let filtered_len = place.end - place.start;
             if filtered_len >= prefix.len() as u64 {
-                self.read(&mut [ReadInto { path: &path, offset: place.start, dest: &mut prefix }])?;
+                self.reads.read(&mut [ReadInto { path: &path, offset: place.start, dest: &mut prefix }])?;
                 if let Some(layout) =
                     PlainLayout::new(&prefix, tile_byte_len as u64, filtered_len).map_err(named)?
                 {
@@ -594,10 +571,10 @@ impl Fetch {
             }
         }
         let buffer = room(filtered, (place.end - place.start) as usize)?;
-        self.read(&mut [ReadInto { path: &path, offset: place.start, dest: buffer }])?;
+        self.reads.read(&mut [ReadInto { path: &path, offset: place.start, dest: buffer }])?;
         let key = may_be_kept.then(|| self.key_after(key, source, tile_idx, part)).flatten();
         let Some(key) = key else { return dest.decode(codec, buffer, hull, scratch, &named) };
-        if is_whole && known.is_none() && self.ahead.is_none() {
+        if is_whole && known.is_none() && self.reads.ahead.is_none() {
             // A copy stays when it is wanted again, and at once of what comes from far away.
             dest.decode(codec, buffer, hull, scratch, &named)?;
             self.kept.keep(key, CachedTile::Seen);
@@ -607,13 +584,12 @@ impl Fetch {
         let Some(chunks) = self.kept.room_for(directory, tile_byte_len) else {
             return dest.decode(codec, buffer, hull, scratch, &named);
         };
-        let range = match &self.ahead {
+        let range = match &self.reads.ahead {
             // Nothing more will have to be asked for.
             Some(_) => 0..chunks.directory().chunk_count(),
             None => chunks.missing(wanted),
         };
-        let start = chunks.directory().filtered_range(range.clone()).start;
-        self.chunks.decode(&met(&chunks, range, start as usize), filtered, scratch).map_err(named)?;
+        self.chunks.decode(&met(&chunks, range), (scratch, filtered)).map_err(named)?;
         dest.take(&chunks, wanted, hull)?;
         self.kept.keep(key, CachedTile::Chunks(chunks));
         Ok(())
@@ -633,7 +609,7 @@ impl Fetch {
             return Ok(None);
         }
         let mut read = |offset: u64, dest: &mut [u8]| {
-            self.read(&mut [ReadInto { path, offset: place.start + offset, dest }])
+            self.reads.read(&mut [ReadInto { path, offset: place.start + offset, dest }])
         };
         let directory =
             ChunkDirectory::from_headers(filtered_byte_len, tile_byte_len, most_chunks, &mut read)?;
@@ -676,7 +652,7 @@ impl Fetch {
             at = range.end;
             rest = behind;
         }
-        self.read(&mut reads)
+        self.reads.read(&mut reads)
     }
 }
 

@@ -29,6 +29,7 @@ mod part;
 mod progress;
 mod ranges;
 mod read;
+mod reads;
 mod request;
 mod scan;
 mod show;
