@@ -90,7 +90,8 @@ impl CachedColumn {
 #[derive(Debug)]
 pub struct CachedChunks {
     directory: ChunkDirectory,
-    chunks: Vec<OnceLock<AlignedBuf>>,
+    /// Shared with the same tile of other directories.
+    chunks: Arc<[OnceLock<AlignedBuf>]>,
     tile_byte_len: usize,
 }
 
@@ -104,6 +105,12 @@ impl CachedChunks {
         }
         let chunks = (0..chunk_count).map(|_| OnceLock::new()).collect();
         Some(CachedChunks { directory, chunks, tile_byte_len })
+    }
+
+    /// The same chunks, of which more places are known.
+    #[must_use]
+    pub fn with_directory(&self, directory: ChunkDirectory) -> Self {
+        CachedChunks { directory, chunks: Arc::clone(&self.chunks), tile_byte_len: self.tile_byte_len }
     }
 
     /// Where its chunks are.
@@ -123,7 +130,8 @@ impl CachedChunks {
 
     /// A decoded chunk.
     pub fn chunk(&self, idx: usize) -> Option<&[u8]> {
-        Some(self.chunks.get(idx)?.get()?.as_slice())
+        let chunk = self.chunks.get(idx)?.get()?.as_slice();
+        (chunk.len() == self.directory.tile_range(idx).len()).then_some(chunk)
     }
 
     /// Takes a decoded chunk; one that is there stays.

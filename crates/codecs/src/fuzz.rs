@@ -1,6 +1,6 @@
 //! Entry points for fuzzers: bytes in, nothing out, and nothing must panic or allocate beyond the limits.
 
-use crate::{ChunkDirectory, Codec, CodecRules, Encryption, FieldKind, PlainLayout, Scratch};
+use crate::{ChunkDirectory, Codec, CodecRules, Encryption, FieldKind, PlainLayout, Scratch, TileLens};
 use smalti_types::{
     CellValNum, Datatype, EncryptionKey, Entropy, Filter, FilterPipeline, FloatScale, Result, ScaleWidth,
     WebpFormat,
@@ -204,14 +204,17 @@ pub fn decode_with(codec: &Codec, filtered: &[u8], scratch: &mut Scratch) {
     }
 }
 
-/// The headers of chunks, read alone, tell the same as those of a tile that is there.
+/// The headers of chunks, read alone and in two parts, tell the same as those of a tile that is there.
 fn check_directory(filtered: &[u8], tile_byte_len: usize) {
     let mut read = |offset: u64, dest: &mut [u8]| {
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
         dest.copy_from_slice(&filtered[start..][..dest.len()]);
         Ok(())
     };
-    let alone = ChunkDirectory::from_headers(filtered.len() as u64, tile_byte_len, u64::MAX, &mut read);
+    let lens = TileLens { tile: tile_byte_len, filtered: filtered.len() as u64 };
+    let alone = ChunkDirectory::from_headers(lens, u64::MAX, tile_byte_len / 2, &mut read);
+    let alone =
+        alone.and_then(|part| part.map(|part| part.reaching(lens, usize::MAX, &mut read)).transpose());
     match (ChunkDirectory::new(filtered, tile_byte_len), alone) {
         (Ok(whole), Ok(Some(alone))) => assert_eq!(whole, alone, "headers read alone tell other places"),
         (Ok(whole), Ok(None)) => assert_eq!(whole.chunk_count(), 0, "a tile with chunks has headers"),

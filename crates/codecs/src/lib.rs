@@ -77,7 +77,7 @@ mod zstd;
 pub use aes_gcm::Encryption;
 pub use chunks::{ChunkHeader, filtered_tile_byte_len};
 pub use codec::{Codec, FOLDED_OFFSETS_TILE};
-pub use directory::ChunkDirectory;
+pub use directory::{ChunkDirectory, TileLens};
 pub use field::{CodecRules, FieldKind, TileRole};
 pub use plain::{PlainLayout, PlainRun};
 pub use scratch::{Scratch, room};

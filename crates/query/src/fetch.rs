@@ -21,7 +21,7 @@ use smalti_array::{
 use smalti_space::Check;
 use smalti_store::{ByteRange, Coalescing, ReadInto, Request, Store, coalesce};
 use smalti_tile::{
-    CellShape, ChunkDirectory, Column, ColumnRef, FilteredTileRef, PlainLayout, Scratch, VarPlaces,
+    CellShape, ChunkDirectory, Column, ColumnRef, FilteredTileRef, PlainLayout, Scratch, TileLens, VarPlaces,
 };
 use smalti_types::parallel::Shareable as _;
 use smalti_types::{AlignedBuf, Error, Result, Spares};
@@ -538,12 +538,14 @@ impl Fetch {
         };
         let is_whole = hull == (0..tile_byte_len);
         let is_short = hull.len() <= tile_byte_len / 2;
-        let found = match key.as_ref().filter(|_| kept.is_none() && is_short) {
-            Some(_) => self.found_chunks(&path, &place, tile_byte_len).map_err(named)?,
-            None => None,
+        let (tile, reach) = ((&*path, &place, tile_byte_len), hull.end);
+        let found = match (&kept, &key) {
+            (Some(kept), _) => self.more_chunks(kept, tile, reach).map_err(named)?,
+            (None, Some(_)) if is_short => self.found_chunks(tile, reach).map_err(named)?,
+            _ => None,
         };
-        let is_found = found.is_some();
-        if let Some(chunks) = kept.or(found) {
+        let (is_kept, is_found) = (kept.is_some(), found.is_some());
+        if let Some(chunks) = found.or(kept) {
             let missing = chunks.missing(wanted);
             count_tile(missing.is_empty());
             if !missing.is_empty() {
@@ -551,8 +553,10 @@ impl Fetch {
                 self.chunks.read(&met(&chunks, missing), &file, (scratch, filtered)).map_err(named)?;
             }
             dest.take(&chunks, wanted, hull)?;
-            if let Some(key) = key.filter(|_| is_found) {
-                self.kept.keep(key, CachedTile::Chunks(chunks));
+            match key.filter(|_| is_found) {
+                Some(key) if is_kept => self.kept.replace(key, CachedTile::Chunks(chunks)),
+                Some(key) => self.kept.keep(key, CachedTile::Chunks(chunks)),
+                None => {}
             }
             return Ok(());
         }
@@ -595,25 +599,47 @@ impl Fetch {
         Ok(())
     }
 
-    /// Where the chunks of a tile are of which a part is wanted, by their headers alone; `None` where the whole tile is read as fast:
+    /// Where the chunks of a tile are that hold some of its first `reach` bytes, by their headers alone; `None` where the whole tile is read as fast:
     /// from far away, while reads wait for the disk, and where chunks are short.
     fn found_chunks(
         &self,
-        path: &str,
-        place: &Range<u64>,
-        tile_byte_len: usize,
+        (path, place, tile_byte_len): (&str, &Range<u64>, usize),
+        reach: usize,
     ) -> Result<Option<Arc<CachedChunks>>> {
-        let filtered_byte_len = place.end - place.start;
-        let most_chunks = filtered_byte_len / LEAST_SKIPPED_BYTE_LEN;
+        let lens = TileLens { tile: tile_byte_len, filtered: place.end - place.start };
+        let most_chunks = lens.filtered / LEAST_SKIPPED_BYTE_LEN;
         if most_chunks < 2 || self.runs_ahead() || !self.kept.has_room(tile_byte_len) {
             return Ok(None);
         }
-        let mut read = |offset: u64, dest: &mut [u8]| {
-            self.reads.read(&mut [ReadInto { path, offset: place.start + offset, dest }])
-        };
-        let directory =
-            ChunkDirectory::from_headers(filtered_byte_len, tile_byte_len, most_chunks, &mut read)?;
+        let mut read = self.headers(path, place);
+        let directory = ChunkDirectory::from_headers(lens, most_chunks, reach, &mut read)?;
         Ok(directory.and_then(|directory| self.kept.room_for(directory, tile_byte_len)))
+    }
+
+    /// The chunks of a tile with the places of those that hold some of its first `reach` bytes; `None` where all these were known.
+    fn more_chunks(
+        &self,
+        kept: &CachedChunks,
+        (path, place, tile_byte_len): (&str, &Range<u64>, usize),
+        reach: usize,
+    ) -> Result<Option<Arc<CachedChunks>>> {
+        if kept.directory().reaches(reach) {
+            return Ok(None);
+        }
+        let lens = TileLens { tile: tile_byte_len, filtered: place.end - place.start };
+        let directory = kept.directory().clone();
+        let directory = directory.reaching(lens, reach, &mut self.headers(path, place))?;
+        Ok(Some(Arc::new(kept.with_directory(directory))))
+    }
+
+    /// Reads headers of chunks of a tile.
+    fn headers<'a>(
+        &'a self,
+        path: &'a str,
+        place: &Range<u64>,
+    ) -> impl FnMut(u64, &mut [u8]) -> Result<()> + 'a {
+        let start = place.start;
+        move |offset, dest| self.reads.read(&mut [ReadInto { path, offset: start + offset, dest }])
     }
 
     fn plain_bytes(

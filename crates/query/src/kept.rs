@@ -94,6 +94,13 @@ impl KeptTiles {
         }
     }
 
+    /// Keeps more of a tile that is kept.
+    pub(crate) fn replace(&self, key: TileKey, tile: CachedTile) {
+        if let Some(resources) = &self.resources {
+            resources.tiles().keep(key, tile);
+        }
+    }
+
     /// Whether the read may keep another tile.
     pub(crate) fn has_room(&self, tile_byte_len: usize) -> bool {
         self.left.load(Ordering::Relaxed) >= tile_byte_len as u64

@@ -27,6 +27,6 @@ pub use column::{Column, ColumnRef, check_offsets};
 pub use field_codec::{CellShape, FieldCodec, FieldFilters, FilteredTile, FilteredTileRef, VarPlaces};
 pub use generic::{DEFAULT_GENERIC_TILE_LIMIT, beyond_limit, read_generic_tile, write_generic_tile};
 pub use rules::codec_rules;
-pub use smalti_codecs::{ChunkDirectory, Codec, Encryption, PlainLayout, Scratch, room};
+pub use smalti_codecs::{ChunkDirectory, Codec, Encryption, PlainLayout, Scratch, TileLens, room};
 pub use stats::{Stats, StatsBuilder, StatsKind, Total};
 pub use workspace::{KeptWorkspaces, SpareColumn, Workspace};
