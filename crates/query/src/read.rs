@@ -3,7 +3,7 @@
 use crate::condition::{BoundCondition, BoundField};
 use crate::count::Count;
 use crate::current_domain;
-use crate::dense::{self, DenseBatches};
+use crate::dense::DenseBatches;
 use crate::explanation::{self, Explanation, Strategy};
 use crate::field_statistics::FieldStatistics;
 use crate::fields::{check_layout, result_field, result_fields};
@@ -147,7 +147,7 @@ fn begin(snapshot: &Snapshot, request: &ReadRequest) -> Result<Batches> {
         State::Done
     };
     let has_attributes = fields.iter().any(|(id, _)| matches!(id, FieldId::Attribute(_)));
-    let is_unwritten = schema.is_dense() && has_attributes && dense::is_unwritten(snapshot, &request.ranges)?;
+    let is_unwritten = has_attributes && matches!(&state, State::Dense(dense) if dense.is_unwritten());
     let fields: Vec<ResultField> = fields.into_iter().map(|(_, field)| field).collect();
     let leaves_out = !schema.is_dense() || request.leaves_out || request.written_only;
     let steps = steps_of(request, leaves_out, &fields, &state);

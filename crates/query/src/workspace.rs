@@ -59,6 +59,10 @@ impl Workspaces {
         let mut workspace = self.take();
         let result = task(&mut workspace);
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.workspaces.is_empty() {
+            // One is enough for a small read, and four, which a list begins with, would be much memory for it.
+            idle.workspaces.reserve_exact(1);
+        }
         idle.workspaces.push(workspace);
         let is_waited_for = idle.waiting > 0;
         drop(idle);

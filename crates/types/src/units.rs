@@ -12,9 +12,17 @@ pub(crate) type Unit = [u64; 2];
 /// Zeros that are written in one go.
 const ZEROING_STEP: usize = (1 << 20) / size_of::<Unit>();
 
+/// So few units are zeroed here: glibc keeps a few pieces of memory of each small size at hand, but not for who asks it for zeros.
+const AT_HAND: usize = 1024 / size_of::<Unit>();
+
 /// Zeros: what an allocator takes from the system is zero already, and costs nothing until it is touched; over what it has from before it
 /// writes zeros, which glibc does for 32 MiB at most.
 pub(crate) fn fresh_units(unit_count: usize) -> Result<Vec<Unit>> {
+    if unit_count <= AT_HAND {
+        let mut units = Vec::with_capacity(unit_count);
+        units.resize(unit_count, Unit::default());
+        return Ok(units);
+    }
     let units = bytemuck::try_zeroed_slice_box::<Unit>(unit_count);
     Ok(units.map_err(|()| refused(unit_count.saturating_mul(size_of::<Unit>())))?.into_vec())
 }

@@ -168,6 +168,11 @@ impl DenseBatches {
         self.plan.divided(asked, count)
     }
 
+    /// Whether no fragment covers any cell of the result: all that there is to read are fill values.
+    pub(crate) fn is_unwritten(&self) -> bool {
+        self.plan.fragments.is_empty() && self.plan.axes.iter().all(|axis| axis.len > 0)
+    }
+
     /// The cells of the result, and whether it has all of them: a bound where cells are left out.
     pub(crate) fn cell_count(&self) -> Count {
         let count = self.plan.axes.iter().fold(1, |cells: u64, axis| cells.saturating_mul(axis.len));
@@ -362,25 +367,6 @@ impl DensePlan {
     }
 }
 
-/// Whether no fragment covers any cell of a read: all that there is to read are fill values.
-///
-/// # Errors
-/// As a read with these ranges.
-pub(crate) fn is_unwritten(snapshot: &Snapshot, asked: &[Vec<Extent>]) -> Result<bool> {
-    let ranges = ranges(snapshot.schema(), &dense_grid(snapshot.schema())?, asked)?;
-    if ranges.iter().any(Vec::is_empty) {
-        return Ok(false);
-    }
-    for fragment in snapshot.fragments() {
-        let rect = intervals(fragment.non_empty_domain())?;
-        let mut sides = rect.iter().zip(&ranges);
-        if sides.all(|(side, ranges)| ranges.iter().any(|range| range.overlaps(*side))) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
 /// Rectangles of a dense array that hold all cells that fragments wrote, apart from each other: few, and none of them blank for
 /// the most part, however large the domain is. They begin and end at borders of space tiles, or of the non-empty domain.
 ///
@@ -397,8 +383,6 @@ pub fn written_regions(snapshot: &Snapshot) -> Result<Vec<Vec<Extent>>> {
     Ok(batches.plan.regions()?.into_iter().map(extents).collect())
 }
 
-/// The wanted intervals of each dimension, in the order of the request: those of the current domain, or of the whole
-/// domain, where none is given.
 /// Whether a fragment wrote anything in some ranges.
 fn is_met(fragment: &Fragment, ranges: &[Vec<Interval>]) -> bool {
     let Ok(rect) = intervals(fragment.non_empty_domain()) else { return true };
@@ -407,6 +391,8 @@ fn is_met(fragment: &Fragment, ranges: &[Vec<Interval>]) -> bool {
     rect.iter().zip(ranges).all(meets)
 }
 
+/// The wanted intervals of each dimension, in the order of the request: those of the current domain, or of the whole
+/// domain, where none is given.
 fn ranges(schema: &ArraySchema, grid: &TileGrid, asked: &[Vec<Extent>]) -> Result<Vec<Vec<Interval>>> {
     if asked.len() > schema.dimensions.len() {
         return Err(Error::invalid(format!(

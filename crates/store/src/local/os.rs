@@ -515,8 +515,9 @@ impl Disk for OsDisk {
     }
 
     fn address(&self, path: &Path) -> String {
-        let whole = if path.as_os_str().is_empty() { self.root.clone() } else { self.root.join(path) };
-        whole.display().to_string()
+        let whole = if path.as_os_str().is_empty() { self.root.clone() } else { self.absolute(path) };
+        let readable = whole.into_os_string().into_string();
+        readable.unwrap_or_else(|other| other.to_string_lossy().into_owned())
     }
 }
 
