@@ -59,7 +59,7 @@ impl Steps {
 
     /// Waits for those that somebody else took.
     fn wait(&self) {
-        look_for(|| self.are_done());
+        look_for(ROUNDS, || self.are_done());
         while !self.are_done() {
             thread::park();
         }
@@ -174,7 +174,7 @@ impl Inbox {
     fn help(&self) {
         let id = processors::thread_id();
         loop {
-            look_for(|| self.is_changed.load(Ordering::Acquire));
+            look_for(ROUNDS, || self.is_changed.load(Ordering::Acquire));
             let mut state = self.state();
             while !self.is_changed.swap(false, Ordering::Relaxed) {
                 state.asleep = Some(id);
@@ -191,9 +191,9 @@ impl Inbox {
     }
 }
 
-/// Looks for something often, and gives way to other threads in between, before it gives up.
-fn look_for(is_there: impl Fn() -> bool) {
-    for _ in 0..ROUNDS {
+/// Looks for something often, and gives way to other threads so many times in between, before it gives up.
+pub(crate) fn look_for(rounds: usize, is_there: impl Fn() -> bool) {
+    for _ in 0..rounds {
         for _ in 0..8 {
             if is_there() {
                 return;

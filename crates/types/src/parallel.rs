@@ -3,8 +3,8 @@
 //! Every parallel step goes through here. On a worker it is shared out by rayon among the workers of the same pool; on any other thread
 //! it is done right there, so that small work starts no thread, and rayon's process-wide pool is never used.
 
-use crate::helper::Helper;
 pub use crate::helper::Step;
+use crate::helper::{Helper, look_for};
 use crate::processors::Processors;
 use crate::{Error, Result};
 use rayon::iter::plumbing::{Consumer, Folder, Producer, ProducerCallback, UnindexedConsumer};
@@ -26,6 +26,9 @@ impl std::fmt::Debug for Workers {
         f.debug_struct("Workers").field("count", &self.count).finish_non_exhaustive()
     }
 }
+
+/// How often somebody who waits for the end of work gives way before falling asleep: for about as long as it takes to be woken.
+const WAITING_ROUNDS: usize = 120;
 
 thread_local! {
     // The workers that the work of this thread may call on; of the thread, because it is the call that belongs to a context.
@@ -71,16 +74,19 @@ impl Workers {
     /// Does work on a worker, while this thread waits; the steps in it are shared out. Where there is one thread, or the system starts
     /// none, it is done on this one; so it is on a worker of any pool, which would take up other work of its pool while it waits.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        if is_worker() {
-            return work();
-        }
-        match self.pool() {
-            Some(pool) => pool.install(|| {
+        let Some(pool) = (!is_worker()).then(|| self.pool()).flatten() else { return work() };
+        let (mut result, is_done) = (None, AtomicBool::new(false));
+        pool.in_place_scope(|scope| {
+            scope.spawn(|_| {
                 let _wakeful = Wakeful::new(self.count - 1);
-                work()
-            }),
-            None => work(),
-        }
+                result = Some(work());
+                is_done.store(true, Ordering::Release);
+            });
+            // Small work is done before this thread would be asleep, and awake again.
+            look_for(WAITING_ROUNDS, || is_done.load(Ordering::Acquire));
+        });
+        // A panic of the work goes on where the scope ends.
+        result.unwrap_or_else(|| unreachable!("the scope ends behind the work"))
     }
 
     /// Does work on this thread, with the workers at hand for what in it is [long](scope).
@@ -397,6 +403,15 @@ mod tests {
             })
         });
         assert!(seen[0]);
+    }
+
+    #[test]
+    fn a_panic_on_a_worker_goes_on_where_the_work_was_asked_for() {
+        let workers = Workers::new(2);
+        let asked = || workers.run(|| -> u32 { panic!("of the work") });
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(asked)).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"of the work"));
+        assert_eq!(workers.run(|| (7, is_worker())), (7, true));
     }
 
     #[test]
