@@ -72,6 +72,11 @@ impl ChunkDecoder {
         }
     }
 
+    /// What those who help find at hand.
+    pub(crate) fn workspaces(&self) -> &KeptWorkspaces {
+        &self.workspaces
+    }
+
     /// Decodes chunks that are not there yet; `filtered` holds the whole filtered tile, and is as it was afterwards.
     ///
     /// # Errors

@@ -13,6 +13,7 @@ use crate::progress::Progress;
 use crate::reads::Reads;
 use crate::request::ReadRequest;
 use crate::source::FieldSource;
+use crate::spread;
 use crate::workspace::{Workspace, room};
 use rayon::prelude::*;
 use smalti_array::{
@@ -21,9 +22,10 @@ use smalti_array::{
 use smalti_space::Check;
 use smalti_store::{ByteRange, Coalescing, ReadInto, Request, Store, coalesce};
 use smalti_tile::{
-    CellShape, ChunkDirectory, Column, ColumnRef, FilteredTileRef, PlainLayout, Scratch, TileLens, VarPlaces,
+    CellShape, ChunkDirectory, Codec, Column, ColumnRef, FilteredTileRef, PlainLayout, Scratch, TileLens,
+    VarPlaces,
 };
-use smalti_types::parallel::Shareable as _;
+use smalti_types::parallel::{Shareable as _, is_worker};
 use smalti_types::{AlignedBuf, Error, Result, Spares};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -53,6 +55,8 @@ pub(crate) struct Fetch {
     progress: Arc<Progress>,
     spares: Arc<Spares>,
     chunks: ChunkDecoder,
+    /// Whether a whole tile is unfiltered by several workers.
+    is_spread: bool,
 }
 
 fn cached_file(source: &FieldSource, store: &dyn Store) -> Option<CachedFile> {
@@ -109,7 +113,7 @@ impl Fetch {
         let reads = Reads::new(store, &progress);
         let spares = Arc::clone(snapshot.place().resources().spares());
         let chunks = ChunkDecoder::new(snapshot, &reads, &progress);
-        Fetch { reads, kept, progress, spares, chunks }
+        Fetch { reads, kept, progress, spares, chunks, is_spread: false }
     }
 
     /// The name of a decoded tile among those that are kept.
@@ -127,6 +131,11 @@ impl Fetch {
     ) -> Option<TileKey> {
         let file = || cached_file(source, &*self.reads.store);
         self.kept.key_after(before, &source.name, file, tile_idx, part)
+    }
+
+    /// From now on workers that have nothing else to do help to unfilter tiles. Who waits for them may be given other tasks meanwhile.
+    pub(crate) fn spread_tiles(&mut self) {
+        self.is_spread = true;
     }
 
     /// Whether the read goes on.
@@ -373,7 +382,15 @@ impl Fetch {
                 true => self.output(&check),
                 false => Output::fresh(&check),
             };
-            codec.decode_tile(tile, cell_count, var_byte_len, &|byte_len| output.buffer(byte_len), scratch)
+            let room = |byte_len| output.buffer(byte_len);
+            if self.is_spread && is_worker() {
+                let workspaces = self.chunks.workspaces();
+                let decode = |codec: &Codec, filtered: &[u8], out: &mut [u8], scratch: &mut Scratch| {
+                    spread::decode(codec, filtered, out, scratch, workspaces)
+                };
+                return codec.decode_tile_by(&decode, tile, cell_count, var_byte_len, &room, scratch);
+            }
+            codec.decode_tile(tile, cell_count, var_byte_len, &room, scratch)
         })?;
         match source.coordinate {
             Some(dim) => coordinates(&column, dim, shape, fragment.zips_coordinates()),

@@ -36,6 +36,7 @@ mod show;
 mod source;
 mod sparse;
 mod split;
+mod spread;
 mod steps;
 mod summary;
 mod tile_statistics;

@@ -54,7 +54,13 @@ impl Workspaces {
         Workspaces { idle: Mutex::new(idle), given_back: Condvar::new(), kept }
     }
 
-    /// Runs a task with a workspace of its own. The task must not start others that need one.
+    /// Whether so many tasks can all have one at once.
+    pub(crate) fn suffice(&self, task_count: usize) -> bool {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.workspaces.len().saturating_add(idle.left) >= task_count
+    }
+
+    /// Runs a task with a workspace of its own. The task must not start others that need one, unless they [suffice](Workspaces::suffice).
     pub(crate) fn with<T>(&self, task: impl FnOnce(&mut Workspace) -> T) -> T {
         let mut workspace = self.take();
         let result = task(&mut workspace);

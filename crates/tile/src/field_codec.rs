@@ -190,6 +190,25 @@ impl FieldCodec {
         room: &dyn Fn(usize) -> Result<AlignedBuf>,
         scratch: &mut Scratch,
     ) -> Result<Column> {
+        let decode = |codec: &Codec, filtered: &[u8], out: &mut [u8], scratch: &mut Scratch| {
+            codec.decode_into(filtered, out, scratch)
+        };
+        self.decode_tile_by(&decode, tile, cell_count, var_byte_len, room, scratch)
+    }
+
+    /// [Unfilters](FieldCodec::decode_tile) a tile, with somebody else to unfilter the bytes of each of its parts.
+    ///
+    /// # Errors
+    /// As [`decode_tile`](FieldCodec::decode_tile); what `decode` returns.
+    pub fn decode_tile_by(
+        &self,
+        decode: &dyn Fn(&Codec, &[u8], &mut [u8], &mut Scratch) -> Result<()>,
+        tile: FilteredTileRef<'_>,
+        cell_count: usize,
+        var_byte_len: usize,
+        room: &dyn Fn(usize) -> Result<AlignedBuf>,
+        scratch: &mut Scratch,
+    ) -> Result<Column> {
         let room = |codec: &Codec, filtered: &[u8], byte_len: usize| {
             check_len(codec, filtered, byte_len)?;
             room(byte_len)
@@ -201,7 +220,7 @@ impl FieldCodec {
                     .checked_mul(self.shape.cell_byte_len())
                     .ok_or_else(|| Error::corrupt(format!("a tile of {cell_count} cells")))?;
                 column.data = room(&self.data, tile.fixed, byte_len)?;
-                self.data.decode_into(tile.fixed, column.data.as_mut_slice(), scratch)?;
+                decode(&self.data, tile.fixed, column.data.as_mut_slice(), scratch)?;
             }
             Some(codec) => {
                 let values = self.values_codec(tile, cell_count);
@@ -219,8 +238,8 @@ impl FieldCodec {
                         reason = "it was just made eight bytes longer than that"
                     )]
                     let starts: &mut [u8] = &mut offsets.as_mut_slice()[..starts_byte_len];
-                    codec.decode_into(tile.fixed, starts, scratch)?;
-                    values.decode_into(tile.var, data.as_mut_slice(), scratch)?;
+                    decode(codec, tile.fixed, starts, scratch)?;
+                    decode(values, tile.var, data.as_mut_slice(), scratch)?;
                     offsets
                 };
                 let all: &mut [u64] = offsets.values_mut();
@@ -234,7 +253,7 @@ impl FieldCodec {
         }
         if let Some(codec) = &self.validity {
             let mut validity = room(codec, tile.validity, cell_count)?;
-            codec.decode_into(tile.validity, validity.as_mut_slice(), scratch)?;
+            decode(codec, tile.validity, validity.as_mut_slice(), scratch)?;
             column.validity = Some(validity);
         }
         Ok(column)

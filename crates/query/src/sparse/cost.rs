@@ -4,7 +4,7 @@ use super::plan::{SparsePlan, TileRef};
 use crate::progress::{Phase, Unit};
 use crate::source::FieldSource;
 use smalti_array::FieldId;
-use smalti_types::Result;
+use smalti_types::{Result, parallel};
 use std::ops::Range;
 
 /// The bytes that one tile takes decoded.
@@ -64,6 +64,9 @@ impl SparsePlan {
     }
 }
 
+/// Of more tiles the last ones keep the workers of a read at work long enough.
+const FEW_TILES_PER_THREAD: usize = 4;
+
 impl SparsePlan {
     /// Works out what the largest tile takes, and with it how many may be on their way at once.
     ///
@@ -85,6 +88,11 @@ impl SparsePlan {
         self.budget.cover(largest_tile)?;
         // Filtered bytes and the decoded tile beside them.
         self.workspaces.limit(self.budget.task_count(largest_field.saturating_mul(2)));
+        if self.tiles.len() <= FEW_TILES_PER_THREAD * parallel::thread_count()
+            && self.workspaces.suffice(usize::try_from(tile_reads).unwrap_or(usize::MAX))
+        {
+            self.fetch.spread_tiles();
+        }
         Ok(())
     }
 
