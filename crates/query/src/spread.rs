@@ -68,9 +68,11 @@ impl Tile<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::Workspaces;
+    use rayon::prelude::*;
     use smalti_format::Version;
     use smalti_tile::{CellShape, ColumnRef, FieldCodec, FieldFilters, FilteredTile, codec_rules};
-    use smalti_types::parallel::Workers;
+    use smalti_types::parallel::{Shareable as _, Workers};
     use smalti_types::{CellValNum, Datatype, Filter, FilterPipeline};
 
     fn decoded(
@@ -83,28 +85,56 @@ mod tests {
         decode(codec, filtered, &mut out, &mut Scratch::new(), workspaces).map(|()| out)
     }
 
-    #[test]
-    fn a_tile_that_several_workers_unfilter_is_the_same_and_so_is_what_is_said_of_a_damaged_one() {
-        let (workers, workspaces) = (Workers::new(3), KeptWorkspaces::new(64 << 20));
+    /// A codec, and a tile of whole numbers, filtered and not.
+    fn tile(cell_count: u32) -> (FieldCodec, Vec<u8>, Vec<u8>) {
         let zstd = FilterPipeline::new([Filter::Zstd { level: 3 }]);
         let filters = FieldFilters { data: &zstd, offsets: &zstd, validity: &zstd };
         let shape =
             CellShape { datatype: Datatype::Int32, cell_val_num: CellValNum::ONE, is_nullable: false };
         let codec = FieldCodec::new(shape, filters, codec_rules(Version::DEFAULT), None).unwrap();
+        let cells: Vec<u8> = (0..cell_count).flat_map(|at| (at / 3).to_le_bytes()).collect();
+        let mut tile = FilteredTile::default();
+        codec.encode_tile(ColumnRef::fixed(&cells), &mut tile, &mut Scratch::new()).unwrap();
+        (codec, tile.fixed, cells)
+    }
+
+    #[test]
+    fn a_tile_that_several_workers_unfilter_is_the_same_and_so_is_what_is_said_of_a_damaged_one() {
+        let (workers, workspaces) = (Workers::new(3), KeptWorkspaces::new(64 << 20));
         for cell_count in [0, 1, 40_000, 250_001] {
-            let cells: Vec<u8> = (0..cell_count).flat_map(|at: u32| (at / 3).to_le_bytes()).collect();
-            let mut tile = FilteredTile::default();
-            codec.encode_tile(ColumnRef::fixed(&cells), &mut tile, &mut Scratch::new()).unwrap();
+            let (codec, filtered, cells) = tile(cell_count);
             let data = codec.data();
             let spread = |filtered: &[u8]| workers.run(|| decoded(data, filtered, cells.len(), &workspaces));
-            assert!(spread(&tile.fixed).unwrap() == cells, "{cell_count} cells");
-            for at in (0..tile.fixed.len()).step_by(tile.fixed.len() / 40 + 1) {
-                let mut damaged = tile.fixed.clone();
+            assert!(spread(&filtered).unwrap() == cells, "{cell_count} cells");
+            for at in (0..filtered.len()).step_by(filtered.len() / 40 + 1) {
+                let mut damaged = filtered.clone();
                 damaged[at] ^= 0x55;
                 let alone = data.decode_into(&damaged, &mut vec![0; cells.len()], &mut Scratch::new());
                 let told = |error: smalti_types::Error| error.to_string();
                 assert_eq!(spread(&damaged).map(drop).map_err(told), alone.map_err(told), "byte {at}");
             }
+        }
+    }
+
+    #[test]
+    fn tasks_that_are_begun_while_others_wait_for_help_find_workspaces() {
+        let (workers, kept) = (Workers::new(3), KeptWorkspaces::new(64 << 20));
+        let (codec, filtered, cells) = tile(150_000);
+        const TILE_COUNT: usize = 9;
+        for _ in 0..20 {
+            let mut workspaces = Workspaces::default();
+            workspaces.limit(TILE_COUNT);
+            assert!(workspaces.suffice(TILE_COUNT) && !workspaces.suffice(TILE_COUNT + 1));
+            let task = |_: usize| {
+                workspaces.with(|workspace| {
+                    let mut out = vec![0; cells.len()];
+                    decode(codec.data(), &filtered, &mut out, &mut workspace.scratch, &kept)?;
+                    Ok(out == cells)
+                })
+            };
+            let done = workers.run(|| (0..TILE_COUNT).into_par_iter().steps(task));
+            assert_eq!(done.unwrap(), [true; TILE_COUNT]);
+            assert!(workspaces.suffice(TILE_COUNT));
         }
     }
 }

@@ -66,6 +66,8 @@ impl SparsePlan {
 
 /// Of more tiles the last ones keep the workers of a read at work long enough.
 const FEW_TILES_PER_THREAD: usize = 4;
+/// Values, their places and their validity, each of which may be read by a task of its own.
+const PLANES_PER_FIELD: u64 = 3;
 
 impl SparsePlan {
     /// Works out what the largest tile takes, and with it how many may be on their way at once.
@@ -88,8 +90,9 @@ impl SparsePlan {
         self.budget.cover(largest_tile)?;
         // Filtered bytes and the decoded tile beside them.
         self.workspaces.limit(self.budget.task_count(largest_field.saturating_mul(2)));
+        let most_tasks = tile_reads.saturating_mul(PLANES_PER_FIELD);
         if self.tiles.len() <= FEW_TILES_PER_THREAD * parallel::thread_count()
-            && self.workspaces.suffice(usize::try_from(tile_reads).unwrap_or(usize::MAX))
+            && self.workspaces.suffice(usize::try_from(most_tasks).unwrap_or(usize::MAX))
         {
             self.fetch.spread_tiles();
         }
