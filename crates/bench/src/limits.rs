@@ -11,8 +11,10 @@ use smalti_codecs::{Codec, CodecRules, FieldKind, Scratch};
 use smalti_types::CellValNum;
 use std::fs::File;
 use std::io::{Read, Write};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -26,6 +28,17 @@ const SYNCED_FILES: u32 = 10;
 pub(crate) struct Filtered {
     query: Value,
     tiles: Vec<Tile>,
+    steps: Option<Steps>,
+}
+
+/// Pieces that are not wanted together: those of a step when all before it are there.
+struct Steps {
+    /// Has the filtered pieces one behind the other.
+    file: File,
+    /// Where each begins in the file.
+    starts: Vec<u64>,
+    /// The first piece of the step of each.
+    firsts: Vec<usize>,
 }
 
 /// A piece of some values, as it is and as its filters leave it.
@@ -46,6 +59,7 @@ pub(crate) fn measure(query: &Value, filtered: &mut Filtered) -> Outcome<f64> {
         "opens" => opens(query, threads),
         "encode" => run_filters(filtered.of(query)?, threads, false),
         "decode" => run_filters(filtered.of(query)?, threads, true),
+        "boxes" => step_by_step(filtered, query, threads),
         other => Err(format!("unsupported: limit {other}").into()),
     }
 }
@@ -157,10 +171,78 @@ impl Filtered {
         query.as_object_mut().map(|query| query.remove("limit"));
         if self.query != query {
             self.tiles = filtered(&query)?;
+            self.steps = None;
             self.query = query;
         }
         Ok(&self.tiles)
     }
+}
+
+impl Steps {
+    /// Puts pieces into a file.
+    fn new(query: &Value, tiles: &[Tile]) -> Outcome<Steps> {
+        let path = text(query, "path")?;
+        let (mut file, mut starts, mut end) = (File::create(path)?, Vec::new(), 0);
+        for tile in tiles {
+            file.write_all(&tile.filtered)?;
+            starts.push(end);
+            end += tile.filtered.len() as u64;
+        }
+        let counts = integers(text(query, "input")?, "steps")?;
+        let firsts = counts.iter().scan(0, |next, &count| {
+            let first = std::mem::replace(next, *next + count);
+            Some(std::iter::repeat_n(first, count))
+        });
+        Ok(Steps { file: File::open(path)?, starts, firsts: firsts.flatten().collect() })
+    }
+}
+
+/// Reads pieces out of the page cache and undoes their filters, those of a step when all before it are there.
+fn step_by_step(filtered: &mut Filtered, query: &Value, threads: usize) -> Outcome<f64> {
+    filtered.of(query)?;
+    let steps = match filtered.steps.take() {
+        Some(steps) => steps,
+        None => Steps::new(query, &filtered.tiles)?,
+    };
+    let Steps { file, starts, firsts } = filtered.steps.insert(steps);
+    let done = AtomicUsize::new(0);
+    let pieces = filtered.tiles.iter().zip(starts).zip(firsts).collect();
+    share(pieces, threads, |share| {
+        let (mut scratch, mut bytes, mut room) =
+            (Scratch::new(), vec![1; 2 * PIECE_BYTE_LEN], vec![1; PIECE_BYTE_LEN]);
+        for ((Tile { codec, values, filtered }, start), first) in share {
+            while done.load(Ordering::Acquire) < *first {
+                std::hint::spin_loop();
+            }
+            let bytes = &mut bytes[..filtered.len()];
+            let read = file.read_exact_at(bytes, *start);
+            let decoded = codec.decode_into(bytes, &mut room[..values.len()], &mut scratch);
+            // Nobody waits for what failed.
+            done.fetch_add(1, Ordering::Release);
+            read?;
+            decoded?;
+        }
+        Ok(())
+    })
+}
+
+/// The whole numbers of an array of an `.npz` file.
+fn integers(input: &str, name: &str) -> Outcome<Vec<usize>> {
+    let bytes = npz::array(input, name)?;
+    let (numbers, _) = bytes.as_chunks();
+    Ok(numbers.iter().map(|number| u64::from_le_bytes(*number) as usize).collect())
+}
+
+/// The pieces of columns, in the order in which they are wanted: of each its column and its length.
+fn wanted_pieces(input: &str, columns: &[(Vec<u8>, Datatype)]) -> Outcome<Vec<(usize, Range<usize>)>> {
+    let mut ends = vec![0; columns.len()];
+    let of_column = integers(input, "of_column")?.into_iter();
+    let pieces = of_column.zip(integers(input, "byte_lens")?).map(|(column, byte_len)| {
+        let end = ends.get_mut(column).ok_or("no such column")?;
+        let start = std::mem::replace(end, *end + byte_len);
+        Ok((column, start..start + byte_len))
+    });
+    pieces.collect()
 }
 
 fn filtered(query: &Value) -> Outcome<Vec<Tile>> {
@@ -175,16 +257,29 @@ fn filtered(query: &Value) -> Outcome<Vec<Tile>> {
         None => vec![(std::fs::read(input)?, named(text(query, "dtype")?)?)],
     };
     let pipeline = FilterPipeline::new(filters(query)?);
-    let mut tiles = Vec::new();
-    for (values, datatype) in &columns {
+    let codecs = columns.iter().map(|(_, datatype)| {
         let field = FieldKind::data(*datatype, CellValNum::ONE);
-        let codec = Arc::new(Codec::new(&pipeline, field, CodecRules::NEWEST, None)?);
-        for values in values.chunks(PIECE_BYTE_LEN) {
-            let mut filtered = Vec::with_capacity(2 * PIECE_BYTE_LEN);
-            codec.encode(values, &mut filtered, &mut Scratch::new())?;
-            filtered.shrink_to_fit();
-            tiles.push(Tile { codec: codec.clone(), values: values.to_vec(), filtered });
+        Ok(Arc::new(Codec::new(&pipeline, field, CodecRules::NEWEST, None)?))
+    });
+    let codecs = codecs.collect::<Outcome<Vec<_>>>()?;
+    let pieces = match query["path"].as_str().filter(|path| !path.is_empty()) {
+        Some(_) => wanted_pieces(input, &columns)?,
+        None => {
+            let of_column = |(idx, (values, _)): (usize, &(Vec<u8>, Datatype))| {
+                let byte_len = values.len();
+                let starts = (0..byte_len).step_by(PIECE_BYTE_LEN);
+                starts.map(|start| (idx, start..byte_len.min(start + PIECE_BYTE_LEN))).collect::<Vec<_>>()
+            };
+            columns.iter().enumerate().flat_map(of_column).collect()
         }
+    };
+    let mut tiles = Vec::with_capacity(pieces.len());
+    for (column, place) in pieces {
+        let (codec, values) = (&codecs[column], columns[column].0.get(place).ok_or("a piece of no values")?);
+        let mut filtered = Vec::with_capacity(2 * PIECE_BYTE_LEN);
+        codec.encode(values, &mut filtered, &mut Scratch::new())?;
+        filtered.shrink_to_fit();
+        tiles.push(Tile { codec: codec.clone(), values: values.to_vec(), filtered });
     }
     Ok(tiles)
 }
