@@ -413,7 +413,7 @@ is little else to do, as in S9d. {order} smalti was {verdict}.
 libtiledb itself, so its distance from 1 is the noise of this machine. Less than 1.3 either way is a tie.
 {columns}
 "Limit" is what the machine takes between the turns of the line, without an engine and on as many threads, for what the workload cannot do without: the codec's own time for all chunks that have
-to be unfiltered, or for all that is filtered; a read of as many bytes from the page cache; a write and a sync of the same bytes; a small file opened and read for each fragment. It is left out where there is no such
+to be unfiltered, or for all that is filtered; of boxes the chunks that each is the first to meet, read from the page cache and unfiltered when those of the box before are there; a read of as many bytes from the page cache; a write and a sync of the same bytes; a small file opened and read for each fragment. It is left out where there is no such
 bound. Each repetition begins with nothing kept from the one before, except in lines that say warm; libtiledb keeps nothing.
 
 Measured on {machine()}, data of scale {options.scale:g}
