@@ -19,7 +19,10 @@ const AT_HAND: usize = 1024 / size_of::<Unit>();
 /// writes zeros, which glibc does for 32 MiB at most.
 pub(crate) fn fresh_units(unit_count: usize) -> Result<Vec<Unit>> {
     if unit_count <= AT_HAND {
-        let mut units = Vec::with_capacity(unit_count);
+        let mut units = Vec::new();
+        units
+            .try_reserve_exact(unit_count)
+            .map_err(|_| refused(unit_count.saturating_mul(size_of::<Unit>())))?;
         units.resize(unit_count, Unit::default());
         return Ok(units);
     }
