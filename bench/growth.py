@@ -4,7 +4,7 @@
         [--data FOLDER] [--write docs/growth.md] [--quick]
 
 Both engines read the same arrays and take turns; each size of each line has processes of its own, which do the work once before it is measured. Files
-are in the page cache. smalti is driven through smalti-bench, or, where threads or memory are set, as the program; libtiledb through the worker of
+are in the page cache. Between the turns the machine does, without an engine, what the work cannot do without (crates/bench/src/limits.rs). smalti is driven through smalti-bench, or, where threads or memory are set, as the program; libtiledb through the worker of
 bench_peers.py. The axis `processes` is not in the section: opening, and opening and reading a small box, each in a new process, with the peak of its
 memory, for the tables of fragments and tiles there.
 """
@@ -36,6 +36,11 @@ FRAGMENT_BOX = [[[500_000, 520_000], [500_000, 520_000]]]
 # Columns of the sparse arrays and what a cell of them takes.
 COLUMNS = {"x": "int64", "y": "int64", "a": "float64", "b": "int32"}
 CELL_BYTE_LEN = 28
+# Bytes of a chunk, which is filtered alone.
+CHUNK_BYTE_LEN = 1 << 16
+# Data files that a fragment of the sparse arrays has, and its metadata.
+FRAGMENT_FILES = 5
+ENGINES = ("smalti", "libtiledb")
 # Positions of the dimension with many ranges.
 WIDE = 10**8
 
@@ -49,6 +54,8 @@ class Point:
     query: dict
     # What reads back what was written.
     check: dict = None
+    # Works of smalti-bench without an engine, one after the other.
+    limit: list = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass
@@ -102,7 +109,7 @@ class Line:
         return Growth(times, least, max(times, key=times.get), max(times))
 
     def faster(self, idx):
-        ours, theirs = (self.time(name, idx, "t") for name in ("smalti", "libtiledb"))
+        ours, theirs = (self.time(name, idx, "t") for name in ENGINES)
         return f"{theirs / ours:.1f}" if ours and theirs else "-"
 
 
@@ -175,12 +182,13 @@ def main():
 def measured(options, data, table, line):
     """Measures a line, size by size. Names of the sizes at which the peers have different sums."""
     wrong = []
-    line.runs = {name: [] for name in ("smalti", "libtiledb")}
+    line.runs = {name: [] for name in (*ENGINES, "limit")}
     for idx, point in enumerate(line.points):
-        names = [name for name in line.runs if expected(line, name, idx) <= options.longest]
+        names = [name for name in ENGINES if expected(line, name, idx) <= options.longest]
         peers = {name: table.start(name, point) for name in names}
         queries = {name: {"path": data.output(name), **point.query} for name in names}
         runs = {name: [] for name in names}
+        machine, alone = Worker([options.peer], {}), []
         for rep in range(options.reps + 1):
             for name in names if rep % 2 else names[::-1]:
                 if name in peers and rep <= enough(options, runs[name]):
@@ -188,7 +196,12 @@ def measured(options, data, table, line):
                     runs[name] += [answer] if answer else []
                     if answer is None:
                         peers.pop(name).quit()
-        for name in line.runs:
+            if point.limit:
+                works = [asked(machine, {"op": "run", "w": "limit", **work}, options.limit) for work in point.limit]
+                alone += [{key: sum(work[key] for work in works) for key in ("t", "cpu")}] if all(works) else []
+        machine.quit()
+        line.runs["limit"].append(alone[1:] or None)
+        for name in ENGINES:
             # The first run brings files into the page cache.
             line.runs[name].append(runs.get(name, [])[1:] or runs.get(name) or None if name in peers else None)
         sums = [line.runs[name][idx][0].get("chk") for name in peers]
@@ -203,9 +216,9 @@ def measured(options, data, table, line):
         for peer in peers.values():
             peer.quit()
         times = {name: f"{1e3 * line.time(name, idx):,.1f}" if line.runs[name][idx] else "-" for name in line.runs}
-        told = " ".join(f"{name} {ms} ms" for name, ms in times.items())
+        told = ", ".join(f"{name} {ms} ms" for name, ms in times.items() if ms != "-")
         print(f"{table.axis}: {line.what}, {point.label}: {told}", file=sys.stderr, flush=True)
-    for name in line.runs:
+    for name in ENGINES:
         shutil.rmtree(data.output(name), ignore_errors=True)
     return wrong
 
@@ -515,6 +528,65 @@ class Data:
 
         return {**self.written(f"scattered-{count}-{fragments}-{capacity}{'-duplicates' * duplicates}", make), "n": count}
 
+    def chunks(self, name, columns, pieces, threads=None):
+        """The limit of reading and unfiltering chunks: `pieces` makes them, each a column's name and its values."""
+        return self.limit(name, columns, lambda peers: peers.in_steps(columns, [list(pieces(peers))]), threads)
+
+    def limit(self, name, columns, make, threads=None):
+        import bench_peers
+        import numpy as np
+
+        path = self.made(f"limit-{name}.npz", lambda path: np.savez(path, **make(bench_peers)))
+        return {
+            "limit": "boxes",
+            "input": path,
+            "path": path.removesuffix(".npz") + ".bin",
+            "columns": columns,
+            "v": "zstd3",
+            "threads": threads or self.options.threads,
+        }
+
+    def chunks_of_dense(self, shape, tile, threads=None):
+        """Of a field, whose tiles fill its shape."""
+        import numpy as np
+
+        def pieces(peers):
+            sides = [side for length, extent in zip(shape, tile) for side in (length // extent, extent)]
+            cells = np.fromfile(self.field(shape), np.float32).reshape(sides)
+            inside = list(range(1, len(sides), 2))
+            for values in np.ascontiguousarray(cells.transpose([axis - 1 for axis in inside] + inside)).reshape(-1, math.prod(tile)):
+                yield from chunks_of("v", values)
+
+        return self.chunks(f"dense-{named(shape)}-{named(tile)}", {"v": "float32"}, pieces, threads)
+
+    def chunks_of_points(self, count, fragments=1, capacity=100_000, threads=None):
+        """Of points in fragments with cells from everywhere."""
+
+        def pieces(peers):
+            points = self.points_read(count)
+            for idx in range(fragments):
+                cells = peers.tile_sorted({name: column[idx::fragments] for name, column in points.items()})
+                for start in range(0, len(cells["x"]), capacity):
+                    for name, column in cells.items():
+                        yield from chunks_of(name, column[start : start + capacity])
+
+        return self.chunks(f"points-{count}-{fragments}-{capacity}", COLUMNS, pieces, threads)
+
+    def chunks_met(self, count, capacity, boxes):
+        """Of points in one fragment, those that boxes meet, box after box."""
+
+        def make(peers):
+            usual, peers.CAP = peers.CAP, capacity
+            met = peers.met_sparse(peers.tile_sorted(self.points_read(count)), boxes)
+            peers.CAP = usual
+            return met
+
+        return self.limit(f"met-{count}-{capacity}-{len(boxes)}", COLUMNS, make)
+
+    def files(self, count):
+        """The limit of opening as many small files and reading them."""
+        return {"limit": "opens", "path": os.path.join(self.folder, "small"), "n": count, "threads": self.options.threads}
+
     def strips(self, count):
         """Points whose tiles all reach across x, so that ranges of x meet every tile, however few they are."""
 
@@ -544,6 +616,15 @@ def short(count):
 
 
 # ---- axes: the tables of each
+
+
+def chunks_of(name, values):
+    cells = CHUNK_BYTE_LEN // values.itemsize
+    return [(name, values[start : start + cells]) for start in range(0, len(values), cells)]
+
+
+def filters_them(work):
+    return {**work, "limit": "encode"}
 
 
 def started(options, name, env=None):
@@ -576,12 +657,18 @@ def cells(options, data):
     lines = []
     for filters, what in (("none", "no filter"), ("zstd3", "zstd")):
         points = [Point(label, math.prod(cube), {"w": "D2", **data.dense(cube, tile, filters)}) for label, cube in zip(labels, cubes)]
+        if filters != "none":
+            for point, cube in zip(points, cubes):
+                point.limit = [data.chunks_of_dense(cube, tile)]
         lines.append(Line(f"dense, {what}: read all", "cell", points, 0))
     for filters, what in (("none", "no filter"), ("zstd3", "zstd")):
         queries = [data.of_field(cube, tile, filters) for cube in cubes]
         points = [
             Point(label, math.prod(cube), {"w": "D1", **query}, {"w": "D2", **query}) for label, cube, query in zip(labels, cubes, queries)
         ]
+        if filters != "none":
+            for point, cube in zip(points, cubes):
+                point.limit = [filters_them(data.chunks_of_dense(cube, tile))]
         lines.append(Line(f"dense, {what}: write", "cell", points, 0))
     for order, what in (("unordered", "unordered"), ("row", "row-major")):
         points = [Point(label, count, {"w": "S2", "o": order, **data.sparse(count)}) for label, count in zip(labels, counts)]
@@ -611,7 +698,15 @@ def fragments(options, data):
         (False, "unordered", "unordered, no duplicates"),
         (False, "row", "row-major, no duplicates"),
     ):
-        points = [Point(short(part), count, {"w": "S2", "o": order, **data.scattered(count, part, duplicates)}) for part in parts]
+        points = [
+            Point(
+                short(part),
+                count,
+                {"w": "S2", "o": order, **data.scattered(count, part, duplicates)},
+                limit=[data.chunks_of_points(count, part), data.files(FRAGMENT_FILES * part)],
+            )
+            for part in parts
+        ]
         all_of.append(Line(f"read all, {what}", "cell", points))
     return [
         Table("fragments", "fragments of a hundred cells", lines, workers(options)),
@@ -646,8 +741,8 @@ def threads(options, data):
     tile = (32, 32, 32)
     dense, sparse, scattered = data.dense(shape, tile), data.sparse(count), data.scattered(count, parts)
 
-    def line(what, query):
-        points = [Point(str(number), 1, {**query, "threads": number}) for number in counts]
+    def line(what, query, limit=lambda number: []):
+        points = [Point(str(number), 1, {**query, "threads": number}, limit=limit(number)) for number in counts]
         return Line(what, "run", points, measure="cpu")
 
     def start(name, point):
@@ -658,8 +753,12 @@ def threads(options, data):
 
     written = data.of_field(shape, tile, "zstd3")
     lines = [
-        line("dense, zstd: read all", {"w": "D2", **dense}),
-        line("dense, zstd: write", {"w": "D1", **written, "npy": data.field_as_npy(shape)}),
+        line("dense, zstd: read all", {"w": "D2", **dense}, lambda number: [data.chunks_of_dense(shape, tile, number)]),
+        line(
+            "dense, zstd: write",
+            {"w": "D1", **written, "npy": data.field_as_npy(shape)},
+            lambda number: [filters_them(data.chunks_of_dense(shape, tile, number))],
+        ),
         line("sparse: read all, row-major", {"w": "S2", "o": "row", **sparse}),
         line(f"consolidate {parts} fragments and vacuum", {"w": "S7", "src": scattered["path"]}),
     ]
@@ -677,13 +776,19 @@ def tiles(options, data):
     labels = [f"{tile}^3" for tile in sides]
     arrays = [data.dense(cube, (tile,) * 3) for tile in sides]
     queries = [data.of_field(cube, (tile,) * 3, "zstd3") for tile in sides]
+    chunks = [data.chunks_of_dense(cube, (tile,) * 3) for tile in sides]
+    met = [data.limit(f"met-{side}-{tile}-{box}", {"v": "float32"}, lambda peers: peers.met_dense({**query, "boxes": boxes})) for tile, query in zip(sides, queries)]
     dense = [
-        Line("read all", "cell", [Point(label, side**3, {"w": "D2", **array}) for label, array in zip(labels, arrays)]),
-        Line("write", "cell", [Point(label, side**3, {"w": "D1", **query}, {"w": "D2", **query}) for label, query in zip(labels, queries)]),
+        Line("read all", "cell", [Point(label, side**3, {"w": "D2", **array}, limit=[all_of]) for label, array, all_of in zip(labels, arrays, chunks)]),
+        Line(
+            "write",
+            "cell",
+            [Point(label, side**3, {"w": "D1", **query}, {"w": "D2", **query}, [filters_them(all_of)]) for label, query, all_of in zip(labels, queries, chunks)],
+        ),
         Line(
             f"20 boxes of {box}^3",
             "box",
-            [Point(label, len(boxes), {"w": "D3", "boxes": boxes, **array}) for label, array in zip(labels, arrays)],
+            [Point(label, len(boxes), {"w": "D3", "boxes": boxes, **array}, limit=[some]) for label, array, some in zip(labels, arrays, met)],
         ),
     ]
     count, capacities = (50_000, [1000, 10_000]) if options.quick else (4_000_000, [1000, 10_000, 100_000, 1_000_000])
@@ -694,11 +799,23 @@ def tiles(options, data):
     boxes = [[[max(0, at - half), min(1_000_000, at + half)] for at in centre] for centre in centres]
     labels = [short(capacity) for capacity in capacities]
     sparse = [
-        Line(f"read all, {what}", "cell", [Point(label, count, {"w": "S2", "o": order, **array}) for label, array in zip(labels, arrays)])
+        Line(
+            f"read all, {what}",
+            "cell",
+            [
+                Point(label, count, {"w": "S2", "o": order, **array}, limit=[data.chunks_of_points(count, capacity=capacity)])
+                for label, capacity, array in zip(labels, capacities, arrays)
+            ],
+        )
         for order, what in (("unordered", "unordered"), ("row", "row-major"))
     ]
     found = [
-        Point(label, capacity * tiles_met(array["path"], boxes), {**array, "w": "S3", "boxes": boxes, "n": 200_000})
+        Point(
+            label,
+            capacity * tiles_met(array["path"], boxes),
+            {**array, "w": "S3", "boxes": boxes, "n": 200_000},
+            limit=[data.chunks_met(count, capacity, boxes)],
+        )
         for label, capacity, array in zip(labels, capacities, arrays)
     ]
     sparse.append(Line("60 boxes of about 1,000 cells", "cell of the tiles met", found))
@@ -784,7 +901,8 @@ def document(tables, options, load):
 smalti beside libtiledb, in one run, turn by turn, {options.threads} threads each where nothing else is said, medians of {options.reps} repetitions, of
 {min(options.reps, SLOW_REPS)} where one takes more than {SLOW} s, files in the page cache, both on the same arrays. In brackets is the time of a unit: of a cell, a
 fragment, a range. What comes before any unit, the time in the first column or as said there, is taken off; where that is more than two thirds of the time, no unit is
-counted. "Largest over smallest" is the time of a unit at the largest size over that at the smallest that counts; flat is no more than {FLAT:g}. "Faster" is the
+counted. "The machine alone" is what it takes between these turns, without an engine and on as many threads, for what the line above cannot do without: its chunks read out of the page
+cache and unfiltered, those that are met where boxes are read, or filtered; where there are many fragments their files opened and read too. "Largest over smallest" is the time of a unit at the largest size over that at the smallest that counts; flat is no more than {FLAT:g}. "Faster" is the
 time of libtiledb over that of smalti, at the first size and at the last. Sizes at which a repetition would take more than {options.longest:g} s are left out."""
     machine = f"""Measured on {compare.machine()}, smalti built with `cargo build --release`. When it began, the load of the machine by others was {load:.1f}."""
     parts = [wrapped(how), wrapped(machine)]
@@ -816,6 +934,9 @@ def lines_of(table):
         if table.axis == "memory":
             row += [peak(line, "smalti"), peak(line, "libtiledb")]
         text.append("| " + " | ".join(row) + " |")
+        if any(line.runs["limit"]):
+            row = ["*the machine alone*", "", *(told(line, idx, "limit") for idx in sizes), ratio_of(line, "limit")]
+            text.append("| " + " | ".join(row + [""] * (len(heads) - len(row))) + " |")
     return "\n".join(text)
 
 
@@ -828,13 +949,13 @@ def scale(line):
     return 1e6, f"ms (µs a {line.unit})"
 
 
-def told(line, idx):
-    time, wall = line.time("smalti", idx), line.time("smalti", idx, "t")
+def told(line, idx, name="smalti"):
+    time, wall = line.time(name, idx), line.time(name, idx, "t")
     if time is None:
         return "-"
     if line.measure == "cpu":
         return f"{digits(1e3 * time)} ({digits(1e3 * wall)})"
-    of_unit = line.of_unit("smalti", idx)
+    of_unit = line.of_unit(name, idx)
     return digits(1e3 * time) + (f" ({digits(scale(line)[0] * of_unit)})" if of_unit else "")
 
 
@@ -870,6 +991,9 @@ def not_flat(tables):
             if grown and grown.at(grown.worst) > FLAT:
                 theirs = line.growth("libtiledb")
                 beside = f"; libtiledb's {theirs.at(theirs.worst):.2f}" if theirs else ""
+                alone = line.growth("limit")
+                if alone and {grown.worst, grown.least} <= set(alone.times):
+                    beside += f"; the machine alone {alone.times[grown.worst] / alone.times[grown.least]:.2f}"
                 worst, least = (line.points[idx].label for idx in (grown.worst, grown.least))
                 ratio = grown.at(grown.worst)
                 named.append((ratio, f"- {line.what} ({table.sizes}): {ratio:.2f} at {worst} over {least}{beside}"))
