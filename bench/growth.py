@@ -671,11 +671,14 @@ def cells(options, data):
                 point.limit = [filters_them(data.chunks_of_dense(cube, tile))]
         lines.append(Line(f"dense, {what}: write", "cell", points, 0))
     for order, what in (("unordered", "unordered"), ("row", "row-major")):
-        points = [Point(label, count, {"w": "S2", "o": order, **data.sparse(count)}) for label, count in zip(labels, counts)]
+        points = [
+            Point(label, count, {"w": "S2", "o": order, **data.sparse(count)}, limit=[data.chunks_of_points(count)])
+            for label, count in zip(labels, counts)
+        ]
         lines.append(Line(f"sparse: read all, {what}", "cell", points, 0))
     queries = [{"v": "row", "ind": data.points(count), "n": count} for count in counts]
     points = [
-        Point(label, count, {"w": "S1", **query}, {"w": "S2", "o": "unordered", **query})
+        Point(label, count, {"w": "S1", **query}, {"w": "S2", "o": "unordered", **query}, [filters_them(data.chunks_of_points(count))])
         for label, count, query in zip(labels, counts, queries)
     ]
     lines.append(Line("sparse: write unordered cells", "cell", points, 0))
@@ -759,8 +762,16 @@ def threads(options, data):
             {"w": "D1", **written, "npy": data.field_as_npy(shape)},
             lambda number: [filters_them(data.chunks_of_dense(shape, tile, number))],
         ),
-        line("sparse: read all, row-major", {"w": "S2", "o": "row", **sparse}),
-        line(f"consolidate {parts} fragments and vacuum", {"w": "S7", "src": scattered["path"]}),
+        line(
+            "sparse: read all, row-major",
+            {"w": "S2", "o": "row", **sparse},
+            lambda number: [data.chunks_of_points(count, threads=number)],
+        ),
+        line(
+            f"consolidate {parts} fragments and vacuum",
+            {"w": "S7", "src": scattered["path"]},
+            lambda number: [data.chunks_of_points(count, parts, threads=number), filters_them(data.chunks_of_points(count, threads=number))],
+        ),
     ]
     return [Table("threads", f"threads on {options.threads} processors", lines, start)]
 
@@ -881,13 +892,13 @@ TITLES = {
 }
 NOTES = {
     "cells": "Dense arrays are cubes of float32 in tiles of 32^3, sparse ones points of two int64 dimensions and two attributes in tiles of 100,000. Start-up is one tile, or a thousand cells. "
-    "Dense arrays have 5 % more cells than the heads say. Writes are durable: the files are synced.",
+    "Dense arrays have 5 % more cells than the heads say. Writes are durable: the files are synced. The more points lie in the same square, the longer a cell takes to unfilter.",
     "fragments": "The time for the first fragment is taken off the others of the first table.",
     "ranges": "The tiles of the sparse array all reach across its dimension, so that as many cells are decoded for one range as for a million: the time for one is taken off the others. "
     "Of the dense array a thousand ranges are the first to meet all tiles and all chunks in them; their time is taken off.",
     "threads": "Processor milliseconds, those of the clock in brackets. More threads are to take no more of the processor. smalti is the program, `smalti read`, `write` and `consolidate`, from its start to its end.",
     "tiles": "The ratio is that of the worst size over the best. Boxes of the dense array meet more cells in larger tiles; those of the sparse one, whose tiles have to be decoded whole, are divided "
-    "by the cells of all tiles that they meet.",
+    "by the cells of all tiles that they meet; the machine alone unfilters each of their chunks once, as if there were memory for all of them.",
     "memory": "Cells have 4 bytes in dense arrays, 28 in sparse ones; tiles are 64^3 and 10,000. Start-up is one tile, or a thousand cells. smalti is the program, `smalti read` and `consolidate` with `--memory`, a process for each run and its output thrown away; libtiledb has the limit as its budgets, and reads through buffers of a quarter of "
     "it. Peaks of memory are of the whole process of smalti, and for libtiledb above what Python and the library took before.",
 }

@@ -21,6 +21,7 @@ mod filter;
 mod helper;
 mod key;
 mod order;
+mod pages;
 pub mod parallel;
 mod physical;
 mod processors;
