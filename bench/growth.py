@@ -892,7 +892,7 @@ TITLES = {
 }
 NOTES = {
     "cells": "Dense arrays are cubes of float32 in tiles of 32^3, sparse ones points of two int64 dimensions and two attributes in tiles of 100,000. Start-up is one tile, or a thousand cells. "
-    "Dense arrays have 5 % more cells than the heads say. Writes are durable: the files are synced. The more points lie in the same square, the longer a cell takes to unfilter.",
+    "Dense arrays have 5 % more cells than the heads say. Writes are durable: the files are synced.",
     "fragments": "The time for the first fragment is taken off the others of the first table.",
     "ranges": "The tiles of the sparse array all reach across its dimension, so that as many cells are decoded for one range as for a million: the time for one is taken off the others. "
     "Of the dense array a thousand ranges are the first to meet all tiles and all chunks in them; their time is taken off.",
