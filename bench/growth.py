@@ -4,8 +4,8 @@
         [--data FOLDER] [--write docs/growth.md] [--quick]
 
 Both engines read the same arrays and take turns; each size of each line has processes of its own, which do the work once before it is measured. Files
-are in the page cache. Between the turns the machine does, without an engine, what the work cannot do without (crates/bench/src/limits.rs). smalti is driven through smalti-bench, or, where threads or memory are set, as the program; libtiledb through the worker of
-bench_peers.py. The axis `processes` is not in the section: opening, and opening and reading a small box, each in a new process, with the peak of its
+are in the page cache. Between the turns the machine does, without an engine, what the work cannot do without (crates/bench/src/limits.rs). smalti is
+driven through smalti-bench, or, where threads or memory are set, as the program; libtiledb through the worker of bench_peers.py. The axis `processes` is not in the section: opening, and opening and reading a small box, each in a new process, with the peak of its
 memory, for the tables of fragments and tiles there.
 """
 
@@ -619,11 +619,13 @@ def short(count):
 
 
 def chunks_of(name, values):
+    """Pieces of a column's values that are filtered alone, with its name."""
     cells = CHUNK_BYTE_LEN // values.itemsize
     return [(name, values[start : start + cells]) for start in range(0, len(values), cells)]
 
 
 def filters_them(work):
+    """The limit of filtering the chunks of one that unfilters them."""
     return {**work, "limit": "encode"}
 
 
